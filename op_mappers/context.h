@@ -1,0 +1,63 @@
+#pragma once
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "onnx/emitter.h"
+
+namespace t2o {
+
+enum class Layout : std::uint8_t { channels_last, channels_first };
+
+// What a mapper sees: the source node, its inputs already mapped, and the Emitter. A mapper states the mathematics.
+class MapperContext : public Emitter {
+ public:
+  MapperContext(const ir::Node& source, Values in, ir::Graph& out, const Target& target)
+      : Emitter(out, target, source.shared_origin()), source_(&source), in_(std::move(in)) {}
+
+  const ir::Node& node() const { return *source_; }
+  std::size_t input_count() const { return in_.size(); }
+  Value* in(std::size_t i) const { return in_.at(i); }             // the mapped value: has dtype, shape and maybe constant()
+  const Values& inputs() const { return in_; }
+  DType output_dtype(std::size_t i = 0) const { return source_->output(i)->dtype(); }  // as TensorFlow says; may be undefined
+  const Shape& output_shape(std::size_t i = 0) const { return source_->output(i)->shape(); }
+
+  // Attributes. Each one of the source must be read or listed in the row's ignores(); an unread one is an error in tests.
+  template <class T> T attr(std::string_view name, SourceLoc at = SourceLoc::here()) const {
+    const Attr* a = raw_attr(name);
+    if (!a) fail(Code::bad_model, "attribute '" + std::string(name) + "' is missing", "", at);
+    return get<T>(*a, name, at);
+  }
+  template <class T> T attr_or(std::string_view name, T fallback, SourceLoc at = SourceLoc::here()) const {
+    const Attr* a = raw_attr(name);
+    return a ? get<T>(*a, name, at) : std::move(fallback);
+  }
+  bool flag(std::string_view name) const { return attr_or<std::int64_t>(name, 0) != 0; }
+  const Attr* raw_attr(std::string_view name) const {
+    read_.insert(std::string(name));
+    return source_->attr(name);
+  }
+  std::vector<std::string> unread_attrs() const;  // without those that begin with "_" and the type attributes
+
+  Layout layout(SourceLoc at = SourceLoc::here()) const;  // data_format; refuses what it does not know (NCHW_VECT_C ...)
+
+  // What must be known at conversion time; each refuses with the input's name when it is not.
+  Ints const_ints(std::size_t i, SourceLoc at = SourceLoc::here()) const;
+  std::int64_t const_int(std::size_t i, SourceLoc at = SourceLoc::here()) const;  // one element
+  std::optional<Ints> maybe_ints(std::size_t i) const { return constant_ints(in(i)); }
+  std::int64_t dim_of(std::size_t input, int axis, SourceLoc at = SourceLoc::here()) const;
+  int rank(std::size_t input, SourceLoc at = SourceLoc::here()) const;
+  bool has_rank(std::size_t input) const { return in(input)->shape().ranked(); }
+
+ private:
+  template <class T> T get(const Attr& a, std::string_view name, SourceLoc at) const {
+    const T* v = std::get_if<T>(&a);
+    if (!v) fail(Code::bad_model, "attribute '" + std::string(name) + "' has another type than expected", "", at);
+    return *v;
+  }
+  const ir::Node* source_;
+  Values in_;
+  mutable std::set<std::string> read_;
+};
+
+}  // namespace t2o

@@ -1,0 +1,264 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace t2o::ir {
+
+// Names of values and of nodes are two spaces, as in ONNX; each is shared by a graph and its subgraphs.
+struct Graph::Names {
+  class Space {
+   public:
+    std::string claim(std::string_view wanted) {
+      std::string n(wanted);
+      if (taken_.insert(n).second) return n;
+      for (int& i = next_[n];;) {
+        std::string candidate = n + "_" + std::to_string(++i);
+        if (taken_.insert(candidate).second) return candidate;
+      }
+    }
+    void drop(const std::string& n) { taken_.erase(n); }
+
+   private:
+    std::unordered_set<std::string> taken_;
+    std::unordered_map<std::string, int> next_;
+  };
+  Space values, nodes;
+};
+
+const Attr* Node::attr(std::string_view name) const {
+  for (const NamedAttr& a : attrs_)
+    if (a.name == name) return &a.value;
+  return nullptr;
+}
+
+Graph::Graph() : names_(std::make_shared<Names>()), symbols_(std::make_shared<Symbols>()) {}
+Graph::~Graph() = default;
+
+GraphPtr Graph::make_subgraph() {
+  auto g = std::make_shared<Graph>();
+  g->names_ = names_;
+  g->symbols_ = symbols_;
+  g->parent_ = this;
+  g->dialect_ = dialect_;
+  return g;
+}
+
+Value* Graph::new_value(std::string_view wanted) {
+  Value& v = values_.emplace_back();
+  v.name_ = names_->values.claim(wanted);
+  v.graph_ = this;
+  return &v;
+}
+
+Value* Graph::add_input(std::string wanted, DType dtype, Shape shape) {
+  Value* v = new_value(wanted);
+  v->dtype_ = dtype;
+  v->shape_ = std::move(shape);
+  v->is_input_ = true;
+  inputs_.push_back(v);
+  return v;
+}
+
+Value* Graph::add_constant(std::string wanted, TensorPtr t) {
+  Value* v = new_value(wanted);
+  constants_.push_back(v);
+  set_constant(v, std::move(t));
+  return v;
+}
+
+void Graph::set_constant(Value* v, TensorPtr t) {
+  v->dtype_ = t->dtype();
+  v->shape_ = t->shape();
+  v->constant_ = std::move(t);
+}
+
+Node& Graph::add(NodeSpec s, Node* before) {
+  static const auto kNoOrigin = std::make_shared<const Origin>();
+  Node& n = nodes_.emplace_back();
+  n.graph_ = this;
+  n.op_ = std::move(s.op);
+  n.attrs_ = std::move(s.attrs);
+  n.origin_ = s.origin ? std::move(s.origin) : kNoOrigin;
+  n.name_ = names_->nodes.claim(s.name.empty() ? n.op_ : s.name);
+  n.inputs_.reserve(s.inputs.size());
+  for (Value* v : s.inputs) add_node_input(n, v);
+  for (OutputSpec& o : s.outputs) {
+    const std::string base = !o.name.empty() ? std::move(o.name)
+                             : n.outputs_.empty() ? n.name_ : n.name_ + ":" + std::to_string(n.outputs_.size());
+    Value* v = new_value(base);
+    v->dtype_ = o.dtype;
+    v->shape_ = std::move(o.shape);
+    v->producer_ = &n;
+    v->index_ = n.outputs_.size();
+    n.outputs_.push_back(v);
+  }
+  insert(n, before);
+  return n;
+}
+
+void Graph::insert(Node& n, Node* before) {
+  n.next_ = before;
+  n.prev_ = before ? before->prev_ : last_;
+  (n.prev_ ? n.prev_->next_ : first_) = &n;
+  (before ? before->prev_ : last_) = &n;
+  ++node_count_;
+}
+
+void Graph::unhook(Node& n) {
+  (n.prev_ ? n.prev_->next_ : first_) = n.next_;
+  (n.next_ ? n.next_->prev_ : last_) = n.prev_;
+  n.next_ = n.prev_ = nullptr;
+  --node_count_;
+}
+
+void Graph::link(Node& n, std::size_t i, Value* v) {
+  n.inputs_[i] = v;
+  if (!v) return;
+  n.use_index_[i] = static_cast<std::uint32_t>(v->uses_.size());
+  v->uses_.push_back({&n, i});
+}
+
+void Graph::unlink(Node& n, std::size_t i) {
+  Value* v = n.inputs_[i];
+  if (!v) return;
+  const std::uint32_t at = n.use_index_[i];
+  v->uses_[at] = v->uses_.back();
+  v->uses_.pop_back();
+  if (at < v->uses_.size()) v->uses_[at].node->use_index_[v->uses_[at].input] = at;
+  n.inputs_[i] = nullptr;
+}
+
+void Graph::add_node_input(Node& n, Value* v) {
+  n.inputs_.push_back(nullptr);
+  n.use_index_.push_back(0);
+  link(n, n.inputs_.size() - 1, v);
+}
+
+void Graph::set_input(Node& n, std::size_t i, Value* v) {
+  if (n.inputs_[i] == v) return;
+  unlink(n, i);
+  link(n, i, v);
+}
+
+void Graph::set_type(Value* v, DType dtype, Shape shape) {
+  v->dtype_ = dtype;
+  v->shape_ = std::move(shape);
+}
+
+void Graph::set_known_elements(Value* v, Ints elements) {
+  v->known_elements_ = std::make_shared<const Ints>(std::move(elements));
+}
+
+void Graph::set_attr(Node& n, std::string key, Attr value) {
+  for (NamedAttr& a : n.attrs_)
+    if (a.name == key) {
+      a.value = std::move(value);
+      return;
+    }
+  n.attrs_.push_back({std::move(key), std::move(value)});
+}
+
+void Graph::remove_attr(Node& n, std::string_view key) {
+  std::erase_if(n.attrs_, [&](const NamedAttr& a) { return a.name == key; });
+}
+
+void Graph::set_op(Node& n, std::string op) { n.op_ = std::move(op); }
+
+void Graph::replace_all_uses(Value* from, Value* to) {
+  if (from == to) return;
+  while (!from->uses_.empty()) {
+    const Use u = from->uses_.back();
+    set_input(*u.node, u.input, to);
+  }
+  if (from->output_uses_ == 0) return;
+  Graph& g = *from->graph_;  // a subgraph's output may be a value of the graph around it: then its list is not ours to see
+  for (Value*& o : g.outputs_)
+    if (o == from) {
+      o = to;
+      --from->output_uses_;
+      ++to->output_uses_;
+    }
+  if (from->output_uses_ != 0) throw std::logic_error("a value of an outer graph is an output of a subgraph: put an Identity between");
+}
+
+void Graph::rename(Value* v, std::string_view wanted) {
+  if (v->name_ == wanted) return;
+  names_->values.drop(v->name_);
+  v->name_ = names_->values.claim(wanted);
+}
+
+void Graph::swap_names(Value* a, Value* b) { std::swap(a->name_, b->name_); }
+
+void Graph::set_outputs(Values outputs) {
+  for (Value* v : outputs_) --v->output_uses_;
+  for (Value* v : outputs) ++v->output_uses_;
+  outputs_ = std::move(outputs);
+}
+
+void Graph::remove_input(Value* v) {
+  if (v->is_used()) throw std::logic_error("remove_input: '" + v->name_ + "' is read");
+  std::erase(inputs_, v);
+  v->is_input_ = false;
+  names_->values.drop(v->name_);
+}
+
+void Graph::reorder_inputs(Values inputs) { inputs_ = std::move(inputs); }
+
+void Graph::move_before(Node& n, Node* before) {
+  if (before == &n) return;
+  unhook(n);
+  insert(n, before);
+}
+
+void Graph::release_edges(Node& n) {
+  for (std::size_t i = 0; i < n.inputs_.size(); ++i) unlink(n, i);
+  std::vector<Graph*> inner;  // a worklist: nesting may be deep
+  auto collect = [&](const Node& m) { for_each_subgraph(m, [&](Graph& g) { inner.push_back(&g); }); };
+  collect(n);
+  while (!inner.empty()) {
+    Graph* g = inner.back();
+    inner.pop_back();
+    g->set_outputs({});
+    for (Node& m : g->nodes()) {
+      for (std::size_t i = 0; i < m.inputs_.size(); ++i) unlink(m, i);
+      collect(m);
+    }
+  }
+}
+
+void Graph::erase(Node& n) {
+  for (const Value* v : n.outputs_)
+    if (v->is_used()) throw std::logic_error("erase: '" + v->name_ + "' is still read");
+  release_edges(n);
+  for (const Value* v : n.outputs_) names_->values.drop(v->name_);
+  names_->nodes.drop(n.name_);
+  unhook(n);
+  n.attrs_.clear();
+}
+
+std::size_t Graph::erase_dead() {
+  std::size_t erased = 0;
+  for (Node* n = last_; n;) {  // consumers stand behind producers, so one walk from the end does it
+    Node* prev = n->prev_;
+    const bool dead = std::none_of(n->outputs_.begin(), n->outputs_.end(), [](const Value* v) { return v->is_used(); });
+    if (dead) {
+      erase(*n);
+      ++erased;
+    } else {
+      for_each_subgraph(*n, [&](Graph& g) { erased += g.erase_dead(); });
+    }
+    n = prev;
+  }
+  std::erase_if(constants_, [&](Value* v) {
+    if (v->is_used()) return false;
+    names_->values.drop(v->name_);
+    v->constant_.reset();
+    return true;
+  });
+  return erased;
+}
+
+Values Graph::constants() const { return constants_; }
+
+}  // namespace t2o::ir

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace t2o {
+
+using Ints = std::vector<std::int64_t>;
+
+// A dimension: its size when >= 0; -1 when nothing is known; -2 and below a symbol ("batch") of the graph's Symbols.
+// Two dims that carry the same symbol are equal at run time.
+using Dim = std::int64_t;
+constexpr Dim kUnknownDim = -1;
+inline bool is_known(Dim d) { return d >= 0; }
+inline bool is_symbol(Dim d) { return d <= -2; }
+
+class Symbols {  // shared by a graph, its subgraphs and the graphs mapped from it
+ public:
+  Dim intern(std::string_view name);
+  const std::string& name(Dim symbol) const { return names_[static_cast<std::size_t>(-2 - symbol)]; }
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, Dim> ids_;
+};
+
+class Shape {
+ public:
+  Shape() = default;  // rank unknown
+  Shape(Ints dims) : dims_(std::move(dims)) {}
+  static Shape scalar() { return Shape(Ints{}); }
+  static Shape unknown_dims(int rank) { return Shape(Ints(static_cast<std::size_t>(rank), kUnknownDim)); }
+
+  bool ranked() const { return dims_.has_value(); }
+  int rank() const { return static_cast<int>(dims_->size()); }            // only when ranked
+  const Ints& dims() const { return *dims_; }                             // only when ranked
+  Dim operator[](int axis) const;                                         // negative axes count from the end
+  bool is_static() const;                                                 // ranked and every dim known
+  bool is_scalar() const { return ranked() && dims_->empty(); }
+  std::optional<std::int64_t> elements() const;                           // when static
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::optional<Ints> dims_;
+};
+
+// What is known when both are true of one value: the more definite dim wins. nullopt when they contradict each other.
+std::optional<Shape> merge(const Shape&, const Shape&);
+
+}  // namespace t2o

@@ -1,0 +1,146 @@
+#include "ir/tensor.h"
+
+#include <numeric>
+#include <stdexcept>
+
+namespace t2o {
+namespace {
+
+class HeapStorage final : public Storage {
+ public:
+  explicit HeapStorage(std::vector<std::byte> b) : bytes_(std::move(b)) {}
+  std::size_t size() const override { return bytes_.size(); }
+  Bytes bytes() override { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class BorrowedStorage final : public Storage {
+ public:
+  BorrowedStorage(Bytes b, std::shared_ptr<const void> owner) : bytes_(b), owner_(std::move(owner)) {}
+  std::size_t size() const override { return bytes_.size(); }
+  Bytes bytes() override { return bytes_; }
+
+ private:
+  Bytes bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+class ComputedStorage final : public Storage {
+ public:
+  ComputedStorage(std::size_t size, std::function<void(std::span<std::byte>)> fill) : size_(size), fill_(std::move(fill)) {}
+  std::size_t size() const override { return size_; }
+  Bytes bytes() override {
+    if (!cache_) {
+      auto fresh = std::make_unique_for_overwrite<std::byte[]>(size_);
+      fill_({fresh.get(), size_});
+      cache_ = std::move(fresh);
+    }
+    return {cache_.get(), size_};
+  }
+  void stream(const Sink& sink) override {
+    sink(bytes());
+    release();
+  }
+  void release() override { cache_.reset(); }
+
+ private:
+  std::size_t size_;
+  std::function<void(std::span<std::byte>)> fill_;
+  std::unique_ptr<std::byte[]> cache_;
+};
+
+}  // namespace
+
+StoragePtr heap_storage(std::vector<std::byte> bytes) { return std::make_shared<HeapStorage>(std::move(bytes)); }
+
+StoragePtr borrowed_storage(Bytes bytes, std::shared_ptr<const void> owner) {
+  return std::make_shared<BorrowedStorage>(bytes, std::move(owner));
+}
+
+StoragePtr computed_storage(std::size_t size, std::function<void(std::span<std::byte>)> fill) {
+  return std::make_shared<ComputedStorage>(size, std::move(fill));
+}
+
+std::int64_t element_count(const Ints& dims) {
+  std::int64_t n = 1;
+  for (const std::int64_t d : dims)
+    if (d < 0 || __builtin_mul_overflow(n, d, &n)) throw std::length_error("a tensor's dims are negative or overflow");
+  return n;
+}
+
+Tensor::Tensor(DType dtype, Ints dims, StoragePtr storage)
+    : dtype_(dtype), dims_(std::move(dims)), elements_(element_count(dims_)), storage_(std::move(storage)) {
+  if (storage_->size() != t2o::byte_size(dtype_, elements_)) throw std::length_error("a tensor's bytes do not fit its shape");
+}
+
+Tensor::Tensor(Ints dims, std::vector<std::string> strings)
+    : dtype_(DType::string), dims_(std::move(dims)), elements_(element_count(dims_)), strings_(std::move(strings)) {
+  if (static_cast<std::int64_t>(strings_.size()) != elements_) throw std::length_error("a tensor's strings do not fit its shape");
+}
+
+TensorPtr Tensor::filled(DType dtype, Ints dims, Bytes element) {
+  const std::size_t size = t2o::byte_size(dtype, element_count(dims));
+  auto fill = [value = std::vector<std::byte>(element.begin(), element.end())](std::span<std::byte> out) {
+    for (std::size_t i = 0; i < out.size(); i += value.size()) std::memcpy(out.data() + i, value.data(), value.size());
+  };
+  return std::make_shared<Tensor>(dtype, std::move(dims), computed_storage(size, std::move(fill)));
+}
+
+std::int64_t Tensor::int_at(std::int64_t i) const {
+  switch (dtype_) {
+    case DType::i8: case DType::qi8: return at<std::int8_t>(i);
+    case DType::u8: case DType::qu8: case DType::boolean: return at<std::uint8_t>(i);
+    case DType::i16: case DType::qi16: return at<std::int16_t>(i);
+    case DType::u16: case DType::qu16: return at<std::uint16_t>(i);
+    case DType::i32: case DType::qi32: return at<std::int32_t>(i);
+    case DType::u32: return at<std::uint32_t>(i);
+    case DType::i64: case DType::u64: return at<std::int64_t>(i);
+    case DType::i4: case DType::u4: {
+      const auto nibble = static_cast<int>((at<std::uint8_t>(i / 2) >> (4 * (i % 2))) & 0xf);
+      return dtype_ == DType::i4 && nibble > 7 ? nibble - 16 : nibble;
+    }
+    default: throw std::logic_error("int_at on a tensor of " + std::string(name(dtype_)));
+  }
+}
+
+double Tensor::float_at(std::int64_t i) const {
+  switch (dtype_) {
+    case DType::f32: return static_cast<double>(at<float>(i));
+    case DType::f64: return at<double>(i);
+    case DType::f16: return static_cast<double>(half_to_float(at<std::uint16_t>(i)));
+    case DType::bf16: return static_cast<double>(bfloat_to_float(at<std::uint16_t>(i)));
+    case DType::u64: return static_cast<double>(at<std::uint64_t>(i));
+    default: return static_cast<double>(int_at(i));
+  }
+}
+
+Ints Tensor::to_ints() const {
+  Ints v(static_cast<std::size_t>(elements_));
+  for (std::int64_t i = 0; i < elements_; ++i) v[static_cast<std::size_t>(i)] = int_at(i);
+  return v;
+}
+
+std::vector<double> Tensor::to_floats() const {
+  std::vector<double> v(static_cast<std::size_t>(elements_));
+  for (std::int64_t i = 0; i < elements_; ++i) v[static_cast<std::size_t>(i)] = float_at(i);
+  return v;
+}
+
+TensorPtr Tensor::with_dims(Ints dims) const {
+  if (dtype_ == DType::string) return std::make_shared<Tensor>(std::move(dims), strings_);
+  return std::make_shared<Tensor>(dtype_, std::move(dims), storage_);
+}
+
+TensorPtr Tensor::with_dtype(DType dtype) const { return std::make_shared<Tensor>(dtype, dims_, storage_); }
+
+bool same_content(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
+  if (a.dtype() == DType::string) return a.strings() == b.strings();
+  if (a.storage() == b.storage()) return true;
+  const Bytes x = a.bytes(), y = b.bytes();
+  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
+}
+
+}  // namespace t2o

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Makes a Debian 12 machine ready to build and to test tf2onnx-cpp: see usage() below.
+# Everything but Debian packages goes into one cache folder; cmake/Dependencies.cmake finds it there.
+set -euo pipefail
+
+HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+for part in common versions apt python build engines; do
+  # shellcheck source=/dev/null
+  . "$HERE/lib/$part.sh"
+done
+
+usage() {
+  cat <<EOF
+Usage: scripts/setup.sh [--build] [--engines] [--python] [--all] [--offline] [--help]
+
+  --build    what the converter is built with: Debian packages, and protobuf,
+             leveldb and onnx built from source
+  --engines  what it can load at run time: ONNX Runtime and TensorFlow
+  --python   the Python environment of the tests
+  --all      all of these (the default)
+  --offline  use what is in the cache, and fetch nothing
+
+What is there already is left alone; a second run takes no time. Debian packages
+are installed as root, through sudo if need be.
+
+Environment:
+  TF2ONNX_CACHE            the cache folder, now: $CACHE
+  TF2ONNX_JOBS             compilers at a time, now: $JOBS
+  ONNXRUNTIME_INCLUDE_DIR  ONNX Runtime's C headers, if you have them already
+EOF
+}
+
+# The name of each variable in deps.cmake and env.sh, and the file that has to be there.
+dependency_paths() {
+  printf '%s\t%s\n' \
+    TF2ONNX_PROTOBUF_ROOT "${PROTOBUF_ROOT:-}" \
+    TF2ONNX_LEVELDB_ROOT "${LEVELDB_ROOT:-}" \
+    TF2ONNX_ONNX_ROOT "${ONNX_ROOT:-}" \
+    TF2ONNX_ORT_INCLUDE_DIR "${ONNXRUNTIME_INCLUDE_DIR:-$ORT_HEADERS_ROOT/include}" \
+    TF2ONNX_ORT_LIBRARY "$ORT_ROOT/lib/libonnxruntime.so" \
+    TF2ONNX_TF_LIBRARY "$TENSORFLOW_ROOT/lib/libtensorflow_cc.so.2" \
+    TF2ONNX_PYTHON "$VENV/bin/python"
+}
+
+write_deps() {
+  local name path
+  build_keys
+  engine_keys
+  : >"$WORK/deps.cmake"
+  : >"$WORK/env.sh"
+  while IFS=$'\t' read -r name path; do
+    [[ -e $path ]] || continue
+    [[ $name != TF2ONNX_PYTHON || -e $VENV/requirements.installed ]] || continue
+    printf 'set(%s "%s")\n' "$name" "$path" >>"$WORK/deps.cmake"
+    printf 'export %s=%q\n' "$name" "$path" >>"$WORK/env.sh"
+  done < <(dependency_paths)
+  local file
+  for file in deps.cmake env.sh; do
+    # Left alone when nothing changed: CMake runs again when deps.cmake is newer.
+    cmp -s "$WORK/$file" "$CACHE/$file" || mv -T "$WORK/$file" "$CACHE/$file"
+  done
+}
+
+main() {
+  local wanted=() part start=${EPOCHREALTIME/[.,]/}
+  while (($#)); do
+    case $1 in
+      --build | --engines | --python) wanted+=("${1#--}") ;;
+      --all) wanted+=(build engines python) ;;
+      --offline) OFFLINE=1 ;;
+      -h | --help) usage; exit 0 ;;
+      *) usage >&2; exit 2 ;;
+    esac
+    shift
+  done
+  ((${#wanted[@]})) || wanted=(build engines python)
+  open_cache
+  for part in build python engines; do
+    [[ " ${wanted[*]} " == *" $part "* ]] || continue
+    "setup_$part"
+    write_deps
+  done
+  say "ready in $(seconds_since "$start"); the cache is $CACHE"
+}
+
+main "$@"

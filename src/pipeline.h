@@ -1,0 +1,33 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "diagnostics.h"
+#include "ir/graph.h"
+#include "onnx/opset_table.h"
+#include "tf2onnx/options.h"
+
+namespace t2o {
+
+using Options = tf2onnx::Options;
+
+struct Conversion {
+  GraphPtr graph;           // the ONNX graph; null when there are errors
+  onnx::Target target;
+  Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
+  std::string source;       // what was read, for the model's metadata: "saved_model", signature, producer version
+  bool ok() const { return graph != nullptr; }
+};
+
+// Reads, rewrites, maps, checks. Never throws: what goes wrong is in the diagnostics.
+Conversion convert(const Options&);
+Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory, instead of options.model
+
+// Reads and prepares alone: the TensorFlow graph as the mappers would see it (for `info`).
+GraphPtr read_source(const Options&, Diagnostics&);
+
+// Writes the file (atomically; with its .data file when asked or needed) or the bytes. Never throws.
+Diagnostics write_model(const Conversion&, const Options&, const std::string& path);
+Diagnostics write_model(const Conversion&, const Options&, std::string& bytes);
+
+}  // namespace t2o

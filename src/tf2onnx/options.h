@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tf2onnx {
+
+enum class Format : std::uint8_t { detect, graph_def, saved_model, meta_graph, tflite, keras, tfjs };
+enum class ExternalData : std::uint8_t { automatic, never, always };  // automatic: above 2 GB
+
+// What to convert and how. Only `model` (or bytes given beside it) is needed.
+struct Options {
+  std::string model;                  // path of a file or directory
+  Format format = Format::detect;
+
+  // The interface of the exported graph. Empty inputs and outputs: the signature's, else placeholders and sinks.
+  std::vector<std::string> inputs;    // "X:0", "X:0[1,28,28,3]" or "X[-1,10]": cuts the graph there and overrides the shape
+  std::vector<std::string> outputs;   // "Y:0", "Y"
+  std::string signature;              // empty: serving_default, else the only one
+  std::string tags;                   // of the MetaGraph, comma-separated; empty: serve, else the only one
+  std::string concrete_function;      // by name, instead of a signature
+  std::vector<std::string> rename_inputs, rename_outputs;    // in the order of the inputs / outputs
+  bool use_graph_names = false;       // names of the graph ("serving_default_x:0") instead of the signature's ("x")
+  std::vector<std::string> ignore_default, use_default;      // PlaceholderWithDefault nodes: made inputs / replaced by their default
+  std::vector<std::string> inputs_as_nchw, outputs_as_nchw;
+
+  int opset = 0;                      // 0: the default (21)
+  int ir_version = 0;                 // 0: from the opset table; may be lower as far as types and features allow
+  std::string target_runtime = "ort-1.31";  // "any": the ONNX standard alone
+  std::vector<std::string> custom_ops;      // "Op" or "Op:domain"
+
+  ExternalData external_data = ExternalData::automatic;
+  bool node_metadata = false;         // source node, op and function in each ONNX node's metadata_props
+  std::string doc_string;
+
+  std::vector<std::string> dump_after;      // stages: read, tf, map, onnx; or a rewriter's name; printed to stderr
+  std::vector<std::string> trace_match;     // rewriters whose attempts are told on stderr
+  int verbosity = 0;                  // -1 quiet, 0 normal, 1 verbose, 2 debug
+};
+
+}  // namespace tf2onnx

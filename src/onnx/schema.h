@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace onnx {
+class OpSchema;
+}
+
+namespace t2o::onnx {
+
+// A set of element types.
+class DTypeSet {
+ public:
+  void add(DType t) { bits_ |= bit(t); }
+  bool has(DType t) const { return (bits_ & bit(t)) != 0; }
+  bool empty() const { return bits_ == 0; }
+  DTypeSet operator&(DTypeSet o) const { return DTypeSet(bits_ & o.bits_); }
+  constexpr explicit DTypeSet(std::uint64_t bits = 0) : bits_(bits) {}
+
+ private:
+  static std::uint64_t bit(DType t) { return std::uint64_t{1} << static_cast<unsigned>(t); }
+  std::uint64_t bits_;
+};
+
+// One operator at one opset: what the Emitter needs of its schema, worked out once.
+struct OpInfo {
+  struct TypeParam {
+    std::string name;        // "T"
+    DTypeSet standard;       // what the schema allows
+    DTypeSet kernels;        // what the target runtime has kernels for besides; the same as standard where nothing is known
+  };
+  std::string op, domain;
+  const ::onnx::OpSchema* schema = nullptr;
+  int since = 0;
+  std::vector<TypeParam> params;
+  std::vector<int> input_param, output_param;  // index into params, -1 for a fixed type; the last one repeats when variadic
+  bool variadic_input = false, variadic_output = false;
+  bool has_kernel = true;
+
+  int param_of_input(std::size_t i) const { return at(input_param, i, variadic_input); }
+  int param_of_output(std::size_t i) const { return at(output_param, i, variadic_output); }
+
+ private:
+  static int at(const std::vector<int>& v, std::size_t i, bool variadic) {
+    if (i < v.size()) return v[i];
+    return variadic && !v.empty() ? v.back() : -1;
+  }
+};
+
+// Null when the operator does not exist at this opset. `op` may be "domain::Op".
+const OpInfo* op_info(const std::string& op, int opset, int ml_opset, bool for_ort);
+
+}  // namespace t2o::onnx

@@ -9,14 +9,16 @@
 
 include_guard(DIRECTORY)
 
-if(DEFINED ENV{TF2ONNX_CACHE})
-  set(_t2o_cache "$ENV{TF2ONNX_CACHE}")
-elseif(DEFINED ENV{XDG_CACHE_HOME})
-  set(_t2o_cache "$ENV{XDG_CACHE_HOME}/tf2onnx-cpp")
-else()
-  set(_t2o_cache "$ENV{HOME}/.cache/tf2onnx-cpp")
+# -DTF2ONNX_DEPS=file names another deps.cmake. The same search as in scripts/setup.sh:
+if(NOT TF2ONNX_DEPS)
+  if(NOT "$ENV{TF2ONNX_CACHE}" STREQUAL "")
+    set(TF2ONNX_DEPS "$ENV{TF2ONNX_CACHE}/deps.cmake")
+  elseif(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
+    set(TF2ONNX_DEPS "$ENV{XDG_CACHE_HOME}/tf2onnx-cpp/deps.cmake")
+  else()
+    set(TF2ONNX_DEPS "$ENV{HOME}/.cache/tf2onnx-cpp/deps.cmake")
+  endif()
 endif()
-set(TF2ONNX_DEPS "${_t2o_cache}/deps.cmake" CACHE FILEPATH "The file that scripts/setup.sh wrote")
 include("${TF2ONNX_DEPS}" OPTIONAL RESULT_VARIABLE _t2o_deps_found)
 
 function(_t2o_missing what)

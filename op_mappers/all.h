@@ -4,8 +4,11 @@
 // One function for each family file; all.cpp lists them.
 namespace t2o::op_mappers {
 
-void register_elementwise(OpRegistry&);    // unary and binary arithmetic, comparison, logic, casts, activations
+void register_elementwise(OpRegistry&);   // unary mathematics, activations, casts
+void register_arithmetic(OpRegistry&);
+void register_compare(OpRegistry&);       // comparison, logic, bits
 void register_reduction(OpRegistry&);
+void register_scan(OpRegistry&);          // Cumsum, Cumprod ...
 void register_matmul(OpRegistry&);
 void register_conv(OpRegistry&);
 void register_pool(OpRegistry&);
@@ -13,10 +16,15 @@ void register_norm(OpRegistry&);
 void register_softmax(OpRegistry&);
 void register_shape(OpRegistry&);          // Shape, Reshape, ExpandDims, Squeeze, Transpose, BroadcastTo, Identity ...
 void register_slice(OpRegistry&);          // Slice, StridedSlice, Split, Unpack, Reverse
-void register_gather(OpRegistry&);         // Gather*, Scatter*, OneHot, Where, boolean masks
+void register_strided_slice(OpRegistry&);
+void register_gather(OpRegistry&);        // Gather*, OneHot, Where
+void register_scatter(OpRegistry&);       // Scatter*, DynamicStitch, DynamicPartition
+void register_matrix_diag(OpRegistry&);   // MatrixDiag*, MatrixBandPart, Diag
+void register_reverse(OpRegistry&);       // Reverse*, Roll
 void register_join(OpRegistry&);           // Concat, Pack, Pad, Tile, space/depth, batch/space
 void register_resize(OpRegistry&);
-void register_select(OpRegistry&);         // Select, SelectV2, Where, TopK, ArgMax ...
-void register_generate(OpRegistry&);       // Range, Fill, ZerosLike, LinSpace, random
+void register_select(OpRegistry&);        // Select, SelectV2, TopK, ArgMax ...
+void register_generate(OpRegistry&);      // Range, Fill, ZerosLike, LinSpace
+void register_random(OpRegistry&);
 
 }  // namespace t2o::op_mappers

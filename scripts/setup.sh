@@ -4,10 +4,13 @@
 set -euo pipefail
 
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-for part in common versions apt python build engines; do
-  # shellcheck source=/dev/null
-  . "$HERE/lib/$part.sh"
-done
+# shellcheck source-path=SCRIPTDIR
+. "$HERE/lib/common.sh"
+. "$HERE/lib/versions.sh"
+. "$HERE/lib/apt.sh"
+. "$HERE/lib/python.sh"
+. "$HERE/lib/build.sh"
+. "$HERE/lib/engines.sh"
 
 usage() {
   cat <<EOF
@@ -61,21 +64,24 @@ write_deps() {
   done
 }
 
+PARTS=(build python engines ort_headers)
+
 main() {
   local wanted=() part start=${EPOCHREALTIME/[.,]/}
   while (($#)); do
     case $1 in
-      --build | --engines | --python) wanted+=("${1#--}") ;;
-      --all) wanted+=(build engines python) ;;
+      --build | --python) wanted+=("${1#--}") ;;
+      --engines) wanted+=(engines ort_headers) ;;
+      --all) wanted+=("${PARTS[@]}") ;;
       --offline) OFFLINE=1 ;;
       -h | --help) usage; exit 0 ;;
       *) usage >&2; exit 2 ;;
     esac
     shift
   done
-  ((${#wanted[@]})) || wanted=(build engines python)
+  ((${#wanted[@]})) || wanted=("${PARTS[@]}")
   open_cache
-  for part in build python engines; do
+  for part in "${PARTS[@]}"; do
     [[ " ${wanted[*]} " == *" $part "* ]] || continue
     "setup_$part"
     write_deps

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2153
 # Debian packages, and single files out of Debian's archive. Sourced by ../setup.sh.
 
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config dpkg-dev protobuf-compiler
@@ -15,11 +15,10 @@ missing_packages() {
 }
 
 as_root() {
-  if ((EUID == 0)); then "$@"; else sudo -- "$@"; fi
+  if ((EUID == 0)); then "$@"; else sudo -n -- "$@"; fi
 }
 
 apt_install() {
-  export DEBIAN_FRONTEND=noninteractive
   # A third-party source that does not answer is no reason to stop: the install decides.
   as_root apt-get update || true
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
@@ -45,9 +44,9 @@ ensure_packages() {
     # Asked here: a step has no terminal.
     sudo -v || die "sudo was refused" "Run as root: $command"
   fi
-  step "$title" apt_install "${missing[@]}" ||
-    die "apt-get could not install: ${missing[*]}" \
-      "Needed to build this project. Check /etc/apt/sources.list* and the network, or run as root:" "$command"
+  on_failure "apt-get could not install: ${missing[*]}" \
+    "Check /etc/apt/sources.list* and the network, or run as root: $command"
+  step "$title" apt_install "${missing[@]}"
 }
 
 # apt_private FOLDER ARG...: apt-get with its own sources, lists and cache, so that neither the
@@ -65,5 +64,6 @@ apt_private_open() {
   local dir=$1
   mkdir -p "$dir/sources" "$dir/lists/partial" "$dir/cache/archives/partial"
   python3 "$HERE/lib/apt_sources.py" "$dir/sources" "${@:2}"
-  apt_private "$dir" update
+  # As above: one source that does not answer may not be the one that is needed.
+  apt_private "$dir" update || true
 }

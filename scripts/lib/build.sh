@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2153
 # The libraries that are linked into the converter: static, position independent, hidden.
 # Hidden because TensorFlow brings a protobuf of its own into the process: two that see each other abort.
 # Sourced by ../setup.sh.
@@ -51,9 +51,9 @@ debian_source() { find "$DOWNLOADS" -maxdepth 1 -name "$1_$2-*.dsc" | sort -V | 
 ensure_debian_source() {
   [[ -z $(debian_source "$1" "$2") ]] || return 0
   need_network "the source of $1 $2"
-  step "source of $1 $2" fetch_debian_source "$1" "$2" ||
-    die "could not get the source package of $1 $2" \
-      "It comes from the APT sources of this machine. Check /etc/apt/sources.list* and the network."
+  on_failure "could not get the source package of $1 $2" \
+    "It comes from the APT sources of this machine. Check /etc/apt/sources.list* and the network."
+  step "source of $1 $2" fetch_debian_source "$1" "$2"
 }
 
 build_protobuf() {
@@ -94,7 +94,8 @@ ensure_built() {
     have "$title"
     return
   fi
-  step "$title" "$3" "$prefix" "${@:4}" || die "$title could not be built" "The whole log: $STEP_LOG"
+  on_failure "$title could not be built" "The log says why: it is in $LOGS."
+  step "$title" "$3" "$prefix" "${@:4}"
 }
 
 check_protoc() {

@@ -1,15 +1,23 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # What every part of setup.sh uses: messages, steps, the cache, downloads. Sourced by ../setup.sh.
 
-CACHE=${TF2ONNX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tf2onnx-cpp}
+CACHE=$(realpath -m -- "${TF2ONNX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tf2onnx-cpp}")
 DOWNLOADS=$CACHE/downloads
 LOGS=$CACHE/logs
 OFFLINE=0
-JOBS=${TF2ONNX_JOBS:-$(nproc)}
+
+# A compiler takes up to 0.8 GB on the largest sources of onnx.
+default_jobs() {
+  local cpus gigabytes
+  cpus=$(nproc)
+  gigabytes=$(awk '/^MemAvailable:/ { print int($2 / 1000000) }' /proc/meminfo)
+  printf '%d' "$((gigabytes < 1 ? 1 : gigabytes < cpus ? gigabytes : cpus))"
+}
+JOBS=${TF2ONNX_JOBS:-$(default_jobs)}
 
 WORK=''      # temporary folder of this run
 CHILD=''     # process group of the step that runs
-STEP_LOG=''
+FAILURE=()
 
 say() { printf '%s\n' "$*"; }
 warn() { printf 'setup: warning: %s\n' "$*" >&2; }
@@ -24,6 +32,7 @@ cleanup() {
   local code=$?
   trap - EXIT INT TERM HUP
   if [[ -n $CHILD ]]; then
+    printf '\nsetup: interrupted\n' >&2
     kill -TERM -- "-$CHILD" 2>/dev/null || true
     wait "$CHILD" 2>/dev/null || true
   fi
@@ -54,25 +63,32 @@ seconds_since() {
   printf '%d.%d s' $((us / 1000000)) $((us % 1000000 / 100000))
 }
 
-# step TITLE FUNCTION [ARG...]: runs FUNCTION under `set -e` with its output in a log.
-# It runs as a process group of its own, so that an interrupted build leaves no compiler behind.
+# on_failure WHAT [ADVICE...]: what the next step says if it fails.
+on_failure() { FAILURE=("$@"); }
+
+# step TITLE FUNCTION [ARG...]: runs FUNCTION under `set -e`, with its output in a log; ends the
+# script if it fails. It never returns a failure because Bash forgets `set -e`, without a word, in all
+# that is called from an `if` or from the left of `||`: call it from neither.
+# FUNCTION is a process group of its own, so that an interrupted build leaves no compiler behind.
 step() {
-  local title=$1 start=${EPOCHREALTIME/[.,]/} code=0
+  local title=$1 start=${EPOCHREALTIME/[.,]/} code=0 log
   shift
-  STEP_LOG=$LOGS/${title//[^A-Za-z0-9._-]/_}.log
-  [[ -t 1 ]] && printf '%-44s ...\r' "$title"
+  log=$LOGS/${title//[^A-Za-z0-9._-]/_}.log
+  if [[ -t 1 ]]; then printf '%-44s ...\r' "$title"; fi
   set -m
-  (set -euo pipefail && "$@") >"$STEP_LOG" 2>&1 </dev/null 9>&- &
+  "$@" >"$log" 2>&1 </dev/null &
   CHILD=$!
   set +m
   wait "$CHILD" || code=$?
   CHILD=''
   if ((code)); then
-    line "$title" "FAILED after $(seconds_since "$start")"
-    say "last lines of $STEP_LOG:"
-    tail -n 25 "$STEP_LOG" | sed 's/^/  | /'
-    return "$code"
-  fi >&2
+    {
+      line "$title" "FAILED after $(seconds_since "$start")"
+      say "the end of $log:"
+      tail -n 25 "$log" | sed 's/^/  | /'
+    } >&2
+    die "${FAILURE[@]}"
+  fi
   line "$title" "$(seconds_since "$start")"
 }
 

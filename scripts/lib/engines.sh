@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2153
 # The engines that are loaded at run time, if they are there: TensorFlow and ONNX Runtime.
 # Sourced by ../setup.sh.
 
@@ -43,7 +43,8 @@ ensure_engine() {
     return
   fi
   ensure_download "$title, wheel" fetch_wheel "${@:4}"
-  step "$title" "$unpack" "$prefix" || die "$title could not be unpacked" "The whole log: $STEP_LOG"
+  on_failure "$title could not be unpacked" "It needs 2 GB in $CACHE."
+  step "$title" "$unpack" "$prefix"
 }
 
 # Debian 12 has no package of the headers, the next release has.
@@ -86,22 +87,27 @@ ensure_ort_headers() {
     "ONNXRUNTIME_INCLUDE_DIR to the folder of onnxruntime_c_api.h and run scripts/setup.sh again.")
   if [[ -z $(ort_headers_package) ]]; then
     need_network "Debian's package libonnxruntime-dev"
-    step "$title, package" fetch_ort_headers ||
-      die "Debian's package libonnxruntime-dev could not be fetched" "${help[@]}"
+    on_failure "Debian's package libonnxruntime-dev could not be fetched" "${help[@]}"
+    step "$title, package" fetch_ort_headers
   fi
   package=$(basename "$(ort_headers_package)")
   [[ $package == "libonnxruntime-dev_$ORT_HEADERS_VERSION"* ]] ||
     warn "$package is not the version that this project was tested with, $ORT_HEADERS_VERSION"
-  step "$title" unpack_ort_headers "$ORT_HEADERS_ROOT" || die "$package could not be unpacked" "${help[@]}"
+  on_failure "$package could not be unpacked" "${help[@]}"
+  step "$title" unpack_ort_headers "$ORT_HEADERS_ROOT"
 }
 
 setup_engines() {
   engine_keys
-  ensure_ort_headers
   [[ $(uname -sm) == "Linux x86_64" ]] ||
     die "the engines are to be had for Linux on x86_64 only; this is $(uname -sm)" \
       "The converter works without them: scripts/setup.sh --build --python"
   ensure_engine "ONNX Runtime $ORT_VERSION" "$ORT_ROOT" unpack_ort "$ORT_FILE" "$ORT_SHA256" "onnxruntime==$ORT_VERSION"
   ensure_engine "TensorFlow $TENSORFLOW_VERSION" "$TENSORFLOW_ROOT" unpack_tensorflow \
     "$TENSORFLOW_FILE" "$TENSORFLOW_SHA256" "tensorflow-cpu==$TENSORFLOW_VERSION"
+}
+
+setup_ort_headers() {
+  engine_keys
+  ensure_ort_headers
 }

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2153
 # The cache's Python environment, and files from the package index that pip is set up for.
 # Sourced by ../setup.sh.
 
@@ -18,8 +18,8 @@ ensure_venv() {
   command -v python3 >/dev/null || packages+=(python3)
   python3 -c 'import venv, ensurepip' 2>/dev/null || packages+=(python3 python3-venv)
   ((${#packages[@]} == 0)) || ensure_packages "Debian packages: Python" "${packages[@]}"
-  step "Python environment" make_venv ||
-    die "python3 -m venv failed" "On Debian it needs the package python3-venv." "python3 is $(command -v python3)"
+  on_failure "python3 -m venv failed" "python3 is $(command -v python3); on Debian it needs the package python3-venv."
+  step "Python environment" make_venv
 }
 
 fetch_sdist() { "$VENV/bin/python" "$HERE/lib/fetch_sdist.py" "$1" "$2" "$3"; }
@@ -36,7 +36,7 @@ fetch_checked() {
   mkdir -p "$dir"
   "$1" "$4" "$2" "$dir"
   if ! sha256_is "$dir/$2" "$3"; then
-    echo "The index gave another file than the one that this project was tested with. In $dir:"
+    echo "The index gave another file than the one that this project was tested with:"
     (cd "$dir" && sha256sum -- *)
     echo "Expected: $3  $2"
     return 1
@@ -50,10 +50,10 @@ ensure_download() {
   ! sha256_is "$DOWNLOADS/$file" "$sha256" || return 0
   need_network "$file"
   ensure_venv
-  step "$title" fetch_checked "${@:2}" ||
-    die "$file could not be fetched from the package index of pip" \
-      "Check the network and pip's settings (pip config list), or put the file into" \
-      "$DOWNLOADS and run scripts/setup.sh again. Its sha256: $sha256"
+  on_failure "$file could not be fetched from the package index of pip" \
+    "Check the network and pip's settings (pip config list), or put the file into" \
+    "$DOWNLOADS and run scripts/setup.sh again. Its sha256: $sha256"
+  step "$title" fetch_checked "${@:2}"
 }
 
 REQUIREMENTS=$HERE/requirements-test.txt
@@ -74,8 +74,8 @@ setup_python() {
     have "Python packages for tests"
     return
   fi
-  step "Python packages for tests" install_requirements ||
-    die "the packages of scripts/requirements-test.txt could not be installed in $VENV" \
-      "They are needed by tests only. Check the network and pip's settings (pip config list)." \
-      "They exist for Python 3.10 to 3.14; this one is $("$VENV/bin/python" --version)."
+  on_failure "the packages of scripts/requirements-test.txt could not be installed in $VENV" \
+    "They are needed by tests only, and exist for Python 3.11 to 3.14: this is $("$VENV/bin/python" --version)." \
+    "Check the network and pip's settings (pip config list). With --offline, the wheels must be in $DOWNLOADS/wheels."
+  step "Python packages for tests" install_requirements
 }

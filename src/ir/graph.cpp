@@ -18,8 +18,16 @@ struct Graph::Names {
       }
     }
     void drop(const std::string& n) { taken_.erase(n); }
+    void reserve(const std::string& n) {
+      if (taken_.insert(n).second) reserved_.insert(n);
+    }
+    std::string claim_reserved(std::string_view wanted) {
+      if (std::string n(wanted); reserved_.erase(n)) return n;
+      return claim(wanted);
+    }
 
    private:
+    std::unordered_set<std::string> reserved_;
     std::unordered_set<std::string> taken_;
     std::unordered_map<std::string, int> next_;
   };
@@ -185,10 +193,10 @@ void Graph::replace_all_uses(Value* from, Value* to) {
 void Graph::rename(Value* v, std::string_view wanted) {
   if (v->name_ == wanted) return;
   names_->values.drop(v->name_);
-  v->name_ = names_->values.claim(wanted);
+  v->name_ = names_->values.claim_reserved(wanted);
 }
 
-void Graph::swap_names(Value* a, Value* b) { std::swap(a->name_, b->name_); }
+void Graph::reserve_name(std::string_view wanted) { names_->values.reserve(std::string(wanted)); }
 
 void Graph::set_outputs(Values outputs) {
   for (Value* v : outputs_) --v->output_uses_;

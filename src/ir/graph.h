@@ -134,7 +134,7 @@ class Graph {
   void add_node_input(Node&, Value*);
   void replace_all_uses(Value* from, Value* to);  // also where from is a graph output
   void rename(Value*, std::string_view name);     // takes the name; made unique
-  void swap_names(Value*, Value*);
+  void reserve_name(std::string_view name);       // kept free of other values until rename() asks for it
   void set_outputs(Values);
   void remove_input(Value*);                      // a graph input that nothing reads
   void reorder_inputs(Values);                    // the same inputs in another order

@@ -1,9 +1,9 @@
 #pragma once
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "ir/graph.h"
@@ -27,7 +27,7 @@ class Emitter {
 
   // ---- constants
   Value* constant(TensorPtr, std::string_view hint = "");
-  template <class T> Value* constant(T scalar) { return constant(Tensor::scalar<T>(scalar)); }
+  template <class T> requires std::is_arithmetic_v<T> Value* constant(T scalar) { return constant(Tensor::scalar<T>(scalar)); }
   template <class T> Value* constant(Ints dims, const std::vector<T>& v) { return constant(Tensor::of<T>(std::move(dims), v)); }
   Value* ints(const Ints& v);                           // 1-D i64
   Value* scalar_like(const Value* like, double v);      // a rank-0 constant of like's dtype; saturates
@@ -99,7 +99,6 @@ class Emitter {
 
  private:
   Values emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs);  // no casts for kernels
-  Value* widened(const std::string& op, const Values& in, const Attrs& attrs, std::size_t outputs, Values& results);
 
   ir::Graph* g_;
   const Target* target_;

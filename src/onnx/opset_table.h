@@ -26,4 +26,6 @@ struct Target {
 };
 Target make_target(int opset, std::string runtime = "ort-1.31");
 
+std::string opset_table_markdown();  // of the opsets we map to, for docs and `opsets --markdown`
+
 }  // namespace t2o::onnx

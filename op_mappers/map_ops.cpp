@@ -1,0 +1,135 @@
+#include "op_mappers/map_ops.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace t2o {
+namespace {
+
+class Mapping {
+ public:
+  Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics)
+      : source_(source), registry_(registry), target_(target), diagnostics_(diagnostics), out_(std::make_shared<ir::Graph>()) {
+    out_->share_symbols(source);
+    out_->set_name(source.name());
+    out_->set_dialect("onnx");
+  }
+
+  GraphPtr run() {
+    reserve_names();
+    for (const ir::Node& n : source_.nodes()) map_node(n);
+    set_outputs();
+    out_->erase_dead();
+    return out_;
+  }
+
+ private:
+  // The interface's names are taken first, so that no inner value can have them.
+  void reserve_names() {
+    for (const Value* v : source_.inputs()) mapped_[v] = out_->add_input(v->name(), v->dtype(), v->shape());
+    for (const Value* v : source_.outputs())
+      if (!v->is_graph_input()) out_->reserve_name(v->name());
+  }
+
+  Value* mapped(const Value* v) {
+    const auto [it, fresh] = mapped_.try_emplace(v, nullptr);
+    if (fresh && v->constant()) it->second = out_->add_constant(v->name(), v->constant());
+    return it->second;
+  }
+
+  void map_node(const ir::Node& n) {
+    try {
+      Values in;
+      for (const Value* v : n.inputs()) {
+        in.push_back(v ? mapped(v) : nullptr);
+        if (v && !in.back()) return;  // its producer's error is reported
+      }
+      MapperContext c(n, std::move(in), *out_, target_);
+      const OpRegistry::Entry& row = row_for(n, c);
+      finish(n, row.map(c));
+      note_unread(n, row, c);
+    } catch (const ConversionError& e) {
+      diagnostics_.push_back(e.diagnostic());
+      if (diagnostics_.back().origin.op.empty()) diagnostics_.back().origin = n.origin();
+    } catch (const std::exception& e) {
+      diagnostics_.push_back({Severity::error, Code::internal, e.what(), "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
+    }
+  }
+
+  const OpRegistry::Entry& row_for(const ir::Node& n, const MapperContext& c) const {
+    if (const auto* row = registry_.find(n.op(), target_.opset)) return *row;
+    if (registry_.knows(n.op())) {
+      const std::string lowest = std::to_string(registry_.lowest_opset(n.op()));
+      c.fail(Code::opset_too_low, "needs opset " + lowest + ", the target is " + std::to_string(target_.opset), "--opset " + lowest + " or above");
+    }
+    c.fail(Code::unsupported_op, "this operation is not supported", "cut the graph before it with --outputs, or after it with --inputs");
+  }
+
+  // What TensorFlow says of an output is as true as what ONNX inferred of it.
+  void finish(const ir::Node& n, const Values& results) {
+    for (std::size_t i = 0; i < n.outputs().size(); ++i) {
+      const Value* from = n.outputs()[i];
+      Value* to = i < results.size() ? results[i] : nullptr;
+      if (!to) {
+        if (from->is_used()) unmapped_output(n, i);
+        continue;
+      }
+      if (from->dtype() != DType::undefined && to->dtype() != from->dtype())
+        throw ConversionError({Severity::error, Code::internal, "output " + std::to_string(i) + " came out as " + std::string(name(to->dtype())) + " instead of " + std::string(name(from->dtype())),
+                               "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
+      if (!to->constant() && !to->is_graph_input())
+        if (const auto shape = merge(to->shape(), from->shape())) out_->set_type(to, to->dtype(), *shape);
+      if (to->producer() && to->producer()->shared_origin() == n.shared_origin() && !taken_.contains(to)) {
+        if (!from->is_graph_output()) out_->rename(to, from->name());
+        taken_.emplace(to, true);
+      }
+      mapped_[from] = to;
+    }
+  }
+
+  [[noreturn]] static void unmapped_output(const ir::Node& n, std::size_t i) {
+    throw ConversionError({Severity::error, Code::unsupported_op, "output " + std::to_string(i) + " of this operation cannot be expressed", "cut the graph there with --inputs", n.origin(), SourceLoc::here()});
+  }
+
+  void note_unread(const ir::Node& n, const OpRegistry::Entry& row, const MapperContext& c) {
+    for (const std::string& a : c.unread_attrs())
+      if (std::find(row.ignored.begin(), row.ignored.end(), a) == row.ignored.end())
+        diagnostics_.push_back({Severity::note, Code::attr_ignored, "attribute '" + a + "' was not read", "", n.origin(), SourceLoc::here()});
+  }
+
+  // Each output is a value of its own: not an input, not a constant, not an output twice.
+  void set_outputs() {
+    Values outputs;
+    for (const Value* v : source_.outputs()) {
+      Value* to = mapped(v);
+      if (!to) continue;
+      const bool own = to->producer() && std::find(outputs.begin(), outputs.end(), to) == outputs.end();
+      if (!own) {
+        static const auto kNoOrigin = std::make_shared<const Origin>();
+        Emitter e(*out_, target_, v->producer() ? v->producer()->shared_origin() : kNoOrigin);
+        const DType t = to->dtype();
+        ir::Node& n = out_->add({"Identity", {to}, {}, {{"", t, to->shape()}}, e.shared_origin(), v->name() + "/Identity"});
+        to = n.output();
+      }
+      out_->rename(to, v->name());
+      outputs.push_back(to);
+    }
+    out_->set_outputs(std::move(outputs));
+  }
+
+  const ir::Graph& source_;
+  const OpRegistry& registry_;
+  const Target& target_;
+  Diagnostics& diagnostics_;
+  GraphPtr out_;
+  std::unordered_map<const Value*, Value*> mapped_;
+  std::unordered_map<const Value*, bool> taken_;
+};
+
+}  // namespace
+
+GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics) {
+  return Mapping(source, registry, target, diagnostics).run();
+}
+
+}  // namespace t2o

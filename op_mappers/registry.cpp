@@ -1,0 +1,29 @@
+#include "op_mappers/registry.h"
+
+#include <stdexcept>
+
+namespace t2o {
+
+void OpRegistry::Row::by(Mapper m) {
+  for (const std::string& op : ops_)
+    if (!r_->table_[op].emplace(since_, Entry{since_, m, note_, ignored_, r_->family_}).second)
+      throw std::logic_error("two rows for " + op + " since " + std::to_string(since_));
+}
+
+void OpRegistry::Row::to(std::string onnx_op, std::vector<std::string> copied) {
+  by([op = std::move(onnx_op), copied = std::move(copied)](MapperContext& c) {
+    Attrs attrs;
+    for (const std::string& n : copied)
+      if (const Attr* a = c.raw_attr(n)) attrs.push_back({n, *a});
+    return Values{c.emit(op, c.inputs(), std::move(attrs))};
+  });
+}
+
+const OpRegistry::Entry* OpRegistry::find(const std::string& op, int opset) const {
+  const auto it = table_.find(op);
+  if (it == table_.end()) return nullptr;
+  const auto above = it->second.upper_bound(opset);
+  return above == it->second.begin() ? nullptr : &std::prev(above)->second;
+}
+
+}  // namespace t2o

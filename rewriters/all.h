@@ -1,0 +1,19 @@
+#pragma once
+#include <vector>
+
+#include "rewriters/pattern.h"
+
+// The ordered lists. A rewriter leaves the graph right after each of its changes; none depends on running before another for
+// the result to be right, only for it to be good.
+namespace t2o {
+
+const std::vector<Rewriter>& tf_rewriters();
+const std::vector<Rewriter>& onnx_rewriters();
+
+namespace rewriters {
+
+Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
+Rewriter merge_constants();     // onnx: small constants of the same content become one
+
+}  // namespace rewriters
+}  // namespace t2o

@@ -1,0 +1,184 @@
+#include "rewriters/pattern.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <unordered_set>
+
+namespace t2o {
+
+struct Pat::Term {
+  enum Kind { k_any, k_constant, k_op, k_either } kind = k_any;
+  std::vector<std::string> ops = {};
+  std::vector<Pat> inputs = {};  // of k_op; the alternatives of k_either
+  std::vector<std::function<bool(const Value*)>> predicates = {};
+  std::size_t output = 0;
+};
+
+namespace {
+
+Pat make(Pat::Term t) { return Pat(std::make_shared<const Pat::Term>(std::move(t))); }
+
+bool commutative(std::string_view op) {
+  for (const std::string_view c : {"Add", "AddV2", "Mul", "Maximum", "Minimum", "Max", "Min", "LogicalAnd", "LogicalOr", "And", "Or", "SquaredDifference", "Equal", "NotEqual"})
+    if (c == op) return true;
+  return false;
+}
+
+std::vector<std::string>& traced() {
+  static std::vector<std::string> names;
+  return names;
+}
+
+void trace(const std::string& rewriter, const Value* at, const char* what) {
+  if (std::find(traced().begin(), traced().end(), rewriter) != traced().end())
+    std::fprintf(stderr, "%s: %s '%s': %s\n", rewriter.c_str(), at->producer()->op().c_str(), at->name().c_str(), what);
+}
+
+}  // namespace
+
+Pat any() { return make({}); }
+Pat constant() { return make({Pat::Term::k_constant}); }
+
+Pat make_op(std::string_view ops, std::vector<Pat> inputs) {
+  Pat::Term t{Pat::Term::k_op, {}, std::move(inputs)};
+  for (std::size_t at = 0; at <= ops.size();) {
+    const std::size_t bar = std::min(ops.find('|', at), ops.size());
+    t.ops.emplace_back(ops.substr(at, bar - at));
+    at = bar + 1;
+  }
+  return make(std::move(t));
+}
+
+Pat operator|(const Pat& a, const Pat& b) { return make({Pat::Term::k_either, {}, {a, b}}); }
+
+Pat Pat::where(std::function<bool(const Value*)> predicate) const {
+  Term t = *term_;
+  t.predicates.push_back(std::move(predicate));
+  return make(std::move(t));
+}
+
+Pat Pat::with(std::string attr, Attr value) const {
+  return where([attr = std::move(attr), value = std::move(value)](const Value* v) {
+    const Attr* a = v->producer() ? v->producer()->attr(attr) : nullptr;
+    return a && *a == value;
+  });
+}
+
+Pat Pat::output(std::size_t index) const {
+  Term t = *term_;
+  t.output = index;
+  return make(std::move(t));
+}
+
+Value* Match::operator[](const Pat& p) const {
+  for (const auto& [term, value] : bound_)
+    if (term == p.id()) return value;
+  return nullptr;
+}
+
+// Matches with backtracking: a failed alternative is undone by shortening the list of bindings. Alternatives are local: once
+// an operand order has matched, it is not revised for the sake of a later operand.
+class Matcher {
+ public:
+  bool match(const Pat& p, Value* v) {
+    if (!v) return false;
+    const Pat::Term& t = *p.id();
+    if (const Value* before = m_[p]) return before == v;
+    switch (t.kind) {
+      case Pat::Term::k_any: break;
+      case Pat::Term::k_constant:
+        if (!v->constant()) return false;
+        break;
+      case Pat::Term::k_either: return std::any_of(t.inputs.begin(), t.inputs.end(), [&](const Pat& a) { return match(a, v); }) && accept(p, v);
+      case Pat::Term::k_op:
+        if (!match_op(t, v)) return false;
+        break;
+    }
+    return accept(p, v);
+  }
+  bool match_root(const Pat& p, Value* v) {
+    m_.bound_.clear();
+    m_.root_ = v;
+    return match(p, v);
+  }
+  const Match& result() const { return m_; }
+
+  // Whether a value that the match would remove is read outside of it.
+  bool escapes() const {
+    std::unordered_set<const ir::Node*> inside;
+    for (const auto& [term, v] : m_.bound_)
+      if (term->kind == Pat::Term::k_op) inside.insert(v->producer());
+    const auto read_outside = [&](const Value* v) {
+      return v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) { return !inside.contains(u.node); });
+    };
+    return std::any_of(inside.begin(), inside.end(), [&](const ir::Node* n) {
+      return std::any_of(n->outputs().begin(), n->outputs().end(), [&](const Value* v) { return v != m_.root_ && read_outside(v); });
+    });
+  }
+
+ private:
+  bool accept(const Pat& p, Value* v) {
+    for (const auto& predicate : p.id()->predicates)
+      if (!predicate(v)) return false;
+    m_.bound_.emplace_back(p.id(), v);
+    return true;
+  }
+
+  bool match_op(const Pat::Term& t, const Value* v) {
+    const ir::Node* n = v->producer();
+    if (!n || v->index() != t.output || n->input_count() != t.inputs.size()) return false;
+    if (std::find(t.ops.begin(), t.ops.end(), n->op()) == t.ops.end()) return false;
+    const std::size_t mark = m_.bound_.size();
+    const auto ordered = [&](bool swapped) {
+      for (std::size_t i = 0; i < t.inputs.size(); ++i)
+        if (!match(t.inputs[i], n->input(swapped ? 1 - i : i))) {
+          m_.bound_.resize(mark);
+          return false;
+        }
+      return true;
+    };
+    return ordered(false) || (t.inputs.size() == 2 && commutative(n->op()) && ordered(true));
+  }
+
+  Match m_;
+};
+
+Value* Rewrite::make(std::string op, Values inputs, Attrs attrs) {
+  return make(std::move(op), std::move(inputs), std::move(attrs), root_.output()->dtype(), root_.output()->shape());
+}
+
+Value* Rewrite::make(std::string op, Values inputs, Attrs attrs, DType dtype, Shape shape) {
+  const std::string name = root_.origin().node + "/" + op.substr(op.rfind('.') + 1);
+  return g_.add({std::move(op), std::move(inputs), std::move(attrs), {{"", dtype, std::move(shape)}}, root_.shared_origin(), name}, &root_).output();
+}
+
+Value* Rewrite::constant(TensorPtr t) { return g_.add_constant(root_.origin().node + "/const", std::move(t)); }
+
+Rewriter rewriter(std::string name, Pat root, Replace replace) {
+  auto run = [name, root = std::move(root), replace = std::move(replace)](ir::Graph& g) {
+    int changes = 0;
+    Matcher matcher;
+    for (ir::Node& n : g.nodes()) {
+      if (n.outputs().empty()) continue;
+      Value* out = n.output();
+      if (!matcher.match_root(root, out)) continue;
+      if (matcher.escapes()) {
+        trace(name, out, "refused: a value inside is read elsewhere");
+        continue;
+      }
+      Rewrite rewrite(g, n);
+      Value* replacement = replace(matcher.result(), rewrite);
+      trace(name, out, replacement ? "replaced" : "declined");
+      if (!replacement) continue;
+      g.replace_all_uses(out, replacement);
+      ++changes;
+    }
+    if (changes != 0) g.erase_dead();
+    return changes;
+  };
+  return {std::move(name), std::move(run)};
+}
+
+void trace_matches(std::vector<std::string> names) { traced() = std::move(names); }
+
+}  // namespace t2o

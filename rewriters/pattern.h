@@ -1,0 +1,79 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace t2o {
+
+// A pattern is an expression that reads like its formula:
+//   const Pat x = any(), gamma = constant();
+//   const Pat mean = op("Mean", x, axes).with("keep_dims", 1);
+//   const Pat y = op("Add|AddV2", op("Mul", x, inv), op("Sub", beta, op("Mul", mean, inv)));
+// A Pat that stands in several places must match the same value in all of them. Operands of commutative operators match in
+// either order.
+class Pat {
+ public:
+  struct Term;
+  explicit Pat(std::shared_ptr<const Term> t) : term_(std::move(t)) {}
+
+  Pat where(std::function<bool(const Value*)> predicate) const;
+  Pat with(std::string attr, Attr value) const;
+  Pat with(std::string attr, int value) const { return with(std::move(attr), Attr(std::int64_t{value})); }
+  Pat output(std::size_t index) const;  // this output of the operator instead of the first
+  friend Pat operator|(const Pat&, const Pat&);  // either
+  const Term* id() const { return term_.get(); }
+
+ private:
+  std::shared_ptr<const Term> term_;
+};
+
+Pat any();
+Pat constant();
+Pat make_op(std::string_view ops, std::vector<Pat> inputs);  // "Add|AddV2"
+template <class... P> Pat op(std::string_view ops, const P&... inputs) { return make_op(ops, {inputs...}); }
+
+class Match {
+ public:
+  Value* operator[](const Pat& p) const;                   // null when the alternative with p did not match
+  const TensorPtr& constant(const Pat& p) const { return (*this)[p]->constant(); }
+  Value* root() const { return root_; }
+
+ private:
+  friend class Matcher;
+  std::vector<std::pair<const Pat::Term*, Value*>> bound_;
+  Value* root_ = nullptr;
+};
+
+// Makes the nodes of a replacement, in front of the match's root and with its origin.
+class Rewrite {
+ public:
+  Rewrite(ir::Graph& g, ir::Node& root) : g_(g), root_(root) {}
+  Value* make(std::string op, Values inputs, Attrs attrs = {});  // with the root's dtype and shape
+  Value* make(std::string op, Values inputs, Attrs attrs, DType, Shape);
+  Value* constant(TensorPtr);
+  ir::Graph& graph() { return g_; }
+
+ private:
+  ir::Graph& g_;
+  ir::Node& root_;
+};
+
+struct Rewriter {
+  std::string name;
+  std::function<int(ir::Graph&)> run;  // how many times it changed the graph
+};
+
+// Replaces each match of root by what `replace` returns; null: it declines, and must have changed nothing. A match of which
+// another value than the root is read outside is refused here, so that no replacement can remove what somebody reads.
+using Replace = std::function<Value*(const Match&, Rewrite&)>;
+Rewriter rewriter(std::string name, Pat root, Replace replace);
+
+// Names of rewriters whose attempts are told on stderr (--trace-match).
+void trace_matches(std::vector<std::string> names);
+
+}  // namespace t2o

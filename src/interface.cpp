@@ -1,0 +1,82 @@
+#include "interface.h"
+
+#include <algorithm>
+
+#include "onnx/emitter.h"
+
+namespace t2o {
+namespace {
+
+const Ints kToNchw = {0, 3, 1, 2}, kToNhwc = {0, 2, 3, 1};
+
+std::string_view bare(std::string_view name) { return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name; }
+
+Value* find_by_name(const Values& values, const std::string& name) {
+  const auto it = std::find_if(values.begin(), values.end(), [&](const Value* v) { return bare(v->name()) == bare(name); });
+  return it == values.end() ? nullptr : *it;
+}
+
+Shape permuted(const Shape& s, const Ints& perm) {
+  Ints dims;
+  for (const std::int64_t p : perm) dims.push_back(s[static_cast<int>(p)]);
+  return Shape(std::move(dims));
+}
+
+bool check_rank(const Value* v, const std::string& name, const char* option, Diagnostics& diagnostics) {
+  if (v && v->shape().ranked() && v->shape().rank() == 4) return true;
+  diagnostics.push_back({Severity::error, Code::bad_option, !v ? std::string(option) + ": there is no '" + name + "'" : std::string(option) + ": '" + name + "' is not known to have rank 4",
+                         v ? "give its shape: --inputs " + name + "[...]" : "`tf2onnx-cpp info MODEL` lists the names", {}, SourceLoc::here()});
+  return false;
+}
+
+void input_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
+  const std::string name = v->name();
+  Emitter e(g, target, std::make_shared<const Origin>(), g.first());
+  Value* fresh = g.add_input(name + "/nchw", v->dtype(), permuted(v->shape(), kToNchw));
+  Value* nhwc = e.transpose(fresh, kToNhwc);
+  g.replace_all_uses(v, nhwc);
+  Values order = g.inputs();
+  order.pop_back();
+  std::replace(order.begin(), order.end(), v, fresh);
+  g.reorder_inputs(std::move(order));
+  g.remove_input(v);
+  g.rename(fresh, name);
+}
+
+void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
+  const std::string name = v->name();
+  g.rename(v, name + "/nhwc");
+  Emitter e(g, target, std::make_shared<const Origin>());
+  Value* nchw = e.transpose(v, kToNchw);
+  Values outputs = g.outputs();
+  std::replace(outputs.begin(), outputs.end(), v, nchw);
+  g.set_outputs(std::move(outputs));
+  g.rename(nchw, name);
+}
+
+}  // namespace
+
+void name_dims(ir::Graph& g) {
+  bool batch_taken = false;
+  for (Value* v : g.inputs()) {
+    if (!v->shape().ranked()) continue;
+    Ints dims = v->shape().dims();
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != kUnknownDim) continue;
+      const std::string base(bare(v->name()));
+      const std::string name = i != 0 ? base + "_dim" + std::to_string(i) : batch_taken ? base + "_batch" : "batch";
+      batch_taken = batch_taken || i == 0;
+      dims[i] = g.symbols().intern(name);
+    }
+    g.set_type(v, v->dtype(), Shape(std::move(dims)));
+  }
+}
+
+void apply_layout_options(ir::Graph& g, const onnx::Target& target, const tf2onnx::Options& options, Diagnostics& diagnostics) {
+  for (const std::string& name : options.inputs_as_nchw)
+    if (Value* v = find_by_name(g.inputs(), name); check_rank(v, name, "--inputs-as-nchw", diagnostics)) input_as_nchw(g, target, v);
+  for (const std::string& name : options.outputs_as_nchw)
+    if (Value* v = find_by_name(g.outputs(), name); check_rank(v, name, "--outputs-as-nchw", diagnostics)) output_as_nchw(g, target, v);
+}
+
+}  // namespace t2o

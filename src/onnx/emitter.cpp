@@ -1,0 +1,350 @@
+#include "onnx/emitter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "onnx/fold.h"
+#include "onnx/infer.h"
+#include "onnx/legalize.h"
+
+namespace t2o {
+namespace {
+
+// The value as a tensor when inference knows every element of it.
+TensorPtr as_tensor(const onnx::Inferred& r) {
+  if (!r.elements || !std::all_of(r.elements->begin(), r.elements->end(), is_known)) return nullptr;
+  if (r.dtype != DType::i64 && r.dtype != DType::i32) return nullptr;
+  return onnx::converted(Tensor::of<std::int64_t>(r.shape.dims(), *r.elements), r.dtype);
+}
+
+std::string spell(const DTypes& ts) {
+  std::string s;
+  for (const DType t : ts) s += (s.empty() ? "" : ", ") + std::string(name(t));
+  return s;
+}
+
+}  // namespace
+
+void Emitter::fail(Code code, std::string why, std::string remedy, SourceLoc at) const {
+  throw ConversionError({Severity::error, code, std::move(why), std::move(remedy), *origin_, at});
+}
+
+Value* Emitter::emit(const std::string& op, Values in, Attrs attrs) { return emit_n(op, std::move(in), std::move(attrs), 1)[0]; }
+
+Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
+  const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
+  if (!info) fail(Code::internal, "ONNX has no operator " + op + " at opset " + std::to_string(target_->opset));
+  const auto wide = onnx::widening(*info, in);
+  if (!wide || !info->has_kernel) {
+    DTypes types;
+    for (const Value* v : in)
+      if (v) types.push_back(v->dtype());
+    fail(Code::unsupported_type,
+         "ONNX " + op + (target_->for_ort() ? " has no kernel in ONNX Runtime" : " is not defined") + " for (" + spell(types) + ") at opset " + std::to_string(target_->opset),
+         target_->for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
+  }
+  DTypes back(outputs, DType::undefined);
+  for (std::size_t i = 0; i < outputs; ++i) {
+    const int p = info->param_of_output(i);
+    if (p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined) back[i] = onnx::bound_type(*info, in, p);
+  }
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const int p = info->param_of_input(i);
+    if (in[i] && p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined) in[i] = cast(in[i], (*wide)[static_cast<std::size_t>(p)]);
+  }
+  Values out = emit_raw(op, std::move(in), std::move(attrs), outputs);
+  for (std::size_t i = 0; i < outputs; ++i)
+    if (back[i] != DType::undefined) out[i] = cast(out[i], back[i]);
+  return out;
+}
+
+Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
+  const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
+  if (!in.empty() && std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || v->constant(); })) {
+    std::vector<TensorPtr> tensors;
+    for (const Value* v : in) tensors.push_back(v ? v->constant() : nullptr);
+    if (auto folded = onnx::fold(op, tensors, attrs, target_->opset)) {
+      Values out;
+      for (TensorPtr& t : *folded) out.push_back(constant(std::move(t), op));
+      return out;
+    }
+  }
+  std::vector<onnx::Inferred> types;
+  try {
+    types = onnx::infer(*info, in, attrs, outputs, g_->symbols());
+  } catch (const ConversionError& e) {
+    fail(e.diagnostic().code, e.diagnostic().message);
+  }
+  if (outputs == 1)
+    if (TensorPtr t = as_tensor(types[0])) return {constant(std::move(t), op)};
+  ir::NodeSpec spec{op, std::move(in), std::move(attrs), {}, origin_, origin_->node.empty() ? op : origin_->node + "/" + op};
+  for (onnx::Inferred& t : types) spec.outputs.push_back({"", t.dtype, std::move(t.shape)});
+  const Values out = g_->add(std::move(spec), before_).outputs();
+  for (std::size_t i = 0; i < outputs; ++i)
+    if (types[i].elements) g_->set_known_elements(out[i], *types[i].elements);
+  return out;
+}
+
+// ---- constants
+
+Value* Emitter::constant(TensorPtr t, std::string_view hint) {
+  const std::string label = hint.empty() ? "const" : std::string(hint);
+  return g_->add_constant(origin_->node.empty() ? label : origin_->node + "/" + label, std::move(t));
+}
+
+Value* Emitter::ints(const Ints& v) { return constant(Tensor::of<std::int64_t>({static_cast<std::int64_t>(v.size())}, v)); }
+
+Value* Emitter::scalar(DType t, double v) {
+  if (t == DType::string) fail(Code::internal, "a number as a string constant");
+  if (is_int(t) && bit_width(t) < 64) {
+    const double bits = static_cast<double>(bit_width(t) - (is_signed_int(t) ? 1 : 0));
+    v = std::clamp(v, is_signed_int(t) ? -std::exp2(bits) : 0.0, std::exp2(bits) - 1);
+  }
+  return constant(onnx::converted(Tensor::scalar<double>(v), t));
+}
+
+Value* Emitter::scalar_like(const Value* like, double v) { return scalar(like->dtype(), v); }
+
+// ---- types and shapes
+
+Value* Emitter::cast(Value* x, DType t) {
+  if (x->dtype() == t) return x;
+  const bool ok = t != DType::undefined && !is_complex(t) && !is_complex(x->dtype());
+  const onnx::OpInfo* info = onnx::op_info("Cast", target_->opset, target_->ml_opset, target_->for_ort());
+  if (!ok || !info->params[0].standard.has(x->dtype()) || !info->params[1].standard.has(t) || !info->params[0].kernels.has(x->dtype()) || !info->params[1].kernels.has(t))
+    fail(Code::unsupported_type, "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset));
+  return emit_raw("Cast", {x}, {{"to", t}}, 1)[0];
+}
+
+Value* Emitter::identity(Value* x) { return emit_raw("Identity", {x}, {}, 1)[0]; }
+
+Value* Emitter::transpose(Value* x, Ints perm) {
+  if (std::is_sorted(perm.begin(), perm.end())) return x;
+  return emit("Transpose", {x}, {{"perm", std::move(perm)}});
+}
+
+Value* Emitter::reshape(Value* x, Ints dims) {
+  const bool static_dims = std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d > 0; });
+  if (static_dims && x->shape() == Shape(dims)) return x;
+  return emit("Reshape", {x, ints(dims)});
+}
+
+Value* Emitter::reshape_to(Value* x, Value* dims) {
+  dims = cast(dims, DType::i64);
+  const auto may_be_zero = [&] {
+    const Ints* known = dims->constant() ? nullptr : dims->known_elements().get();
+    if (const auto c = constant_ints(dims)) return std::find(c->begin(), c->end(), 0) != c->end();
+    return !known || std::any_of(known->begin(), known->end(), [](Dim d) { return d <= 0; });
+  };
+  if (!may_be_zero()) {
+    if (const auto c = constant_ints(dims)) return reshape(x, *c);
+    return emit("Reshape", {x, dims});
+  }
+  if (target_->opset >= 14) return emit("Reshape", {x, dims}, {{"allowzero", std::int64_t{1}}});
+  if (const auto c = constant_ints(dims)) {  // an empty result: its elements do not matter, only its shape does
+    Ints sizes = *c;
+    if (std::find(sizes.begin(), sizes.end(), -1) != sizes.end()) fail(Code::opset_too_low, "a reshape to a size of 0 and an inferred size needs opset 14", "--opset 14 or above");
+    return constant(std::make_shared<Tensor>(x->dtype(), sizes, heap_storage({})));
+  }
+  return emit("Reshape", {x, dims});
+}
+
+Value* Emitter::squeeze(Value* x, Ints axes) {
+  if (axes.empty()) return x;
+  if (target_->opset >= 13) {
+    Value* a = ints(axes);
+    return emit("Squeeze", {x, a});
+  }
+  return emit("Squeeze", {x}, {{"axes", std::move(axes)}});
+}
+
+Value* Emitter::unsqueeze(Value* x, Ints axes) {
+  if (axes.empty()) return x;
+  if (target_->opset >= 13) {
+    Value* a = ints(axes);
+    return emit("Unsqueeze", {x, a});
+  }
+  return emit("Unsqueeze", {x}, {{"axes", std::move(axes)}});
+}
+
+Value* Emitter::concat(Values v, std::int64_t axis) {
+  if (v.size() == 1) return v[0];
+  return emit("Concat", std::move(v), {{"axis", axis}});
+}
+
+Values Emitter::split(Value* x, const Ints& sizes, std::int64_t axis) {
+  if (sizes.size() == 1) return {x};
+  if (target_->opset >= 13) {
+    Value* s = ints(sizes);
+    return emit_n("Split", {x, s}, {{"axis", axis}}, sizes.size());
+  }
+  return emit_n("Split", {x}, {{"axis", axis}, {"split", sizes}}, sizes.size());
+}
+
+Value* Emitter::slice(Value* x, Ints starts, Ints ends, Ints axes, Ints steps) {
+  Value* s = ints(starts);
+  Value* e = ints(ends);
+  Value* a = ints(axes);
+  Value* st = steps.empty() ? nullptr : ints(steps);
+  return slice(x, s, e, a, st);
+}
+
+Value* Emitter::slice(Value* x, Value* starts, Value* ends, Value* axes, Value* steps) {
+  Values in{x, starts, ends, axes};
+  if (steps) in.push_back(steps);
+  return emit("Slice", std::move(in));
+}
+
+Value* Emitter::gather(Value* x, Value* indices, std::int64_t axis) {
+  if (indices->dtype() != DType::i32 && indices->dtype() != DType::i64) indices = cast(indices, DType::i64);
+  return emit("Gather", {x, indices}, {{"axis", axis}});
+}
+
+// ---- reductions: axes are an input since 13 (ReduceSum) and 18 (the others)
+
+Value* Emitter::reduce(const std::string& op, Value* x, const Ints& axes, bool keep_dims) {
+  if (axes.empty()) return x;
+  const std::int64_t keep = keep_dims;
+  if (target_->opset >= (op == "ReduceSum" ? 13 : 18)) {
+    Value* a = ints(axes);
+    return emit(op, {x, a}, {{"keepdims", keep}});
+  }
+  return emit(op, {x}, {{"axes", axes}, {"keepdims", keep}});
+}
+
+Value* Emitter::reduce(const std::string& op, Value* x, Value* axes, bool keep_dims) {
+  if (const auto a = constant_ints(axes)) return reduce(op, x, *a, keep_dims);
+  if (target_->opset < (op == "ReduceSum" ? 13 : 18))
+    fail(Code::opset_too_low, "axes that are only known at run time need opset 18 for " + op, "--opset 18 or above");
+  axes = cast(axes, DType::i64);
+  if (!axes->shape().ranked() || axes->shape().rank() != 1) axes = reshape(axes, {-1});
+  return emit(op, {x, axes}, {{"keepdims", std::int64_t{keep_dims}}, {"noop_with_empty_axes", std::int64_t{1}}});
+}
+
+Value* Emitter::reduce_all(const std::string& op, Value* x, bool keep_dims) {
+  return emit(op, {x}, {{"keepdims", std::int64_t{keep_dims}}});
+}
+
+// ---- shapes
+
+Value* Emitter::shape_of(Value* x) {
+  if (x->shape().is_static()) return ints(x->shape().dims());
+  return emit("Shape", {x});
+}
+
+Value* Emitter::dims(Value* x, int first, int last) {
+  if (x->shape().ranked()) {
+    const int rank = x->shape().rank();
+    first = std::clamp(first < 0 ? first + rank : first, 0, rank);
+    last = std::clamp(last < 0 ? last + rank : last, first, rank);
+    const Ints part(x->shape().dims().begin() + first, x->shape().dims().begin() + last);
+    if (std::all_of(part.begin(), part.end(), is_known)) return ints(part);
+    if (first == 0 && last == rank) return shape_of(x);
+  }
+  if (target_->opset >= 15) return emit("Shape", {x}, {{"start", std::int64_t{first}}, {"end", std::int64_t{last}}});
+  Value* s = shape_of(x);
+  return slice(s, {first}, {last}, {0});
+}
+
+Value* Emitter::dim(Value* x, int axis) {
+  if (x->shape().ranked() && is_known(x->shape()[axis])) return constant<std::int64_t>(x->shape()[axis]);
+  Value* s = shape_of(x);
+  Value* i = constant<std::int64_t>(axis);
+  return gather(s, i, 0);
+}
+
+Value* Emitter::rank_of(Value* x) {
+  if (x->shape().ranked()) return constant<std::int64_t>(x->shape().rank());
+  Value* s = shape_of(x);
+  Value* r = emit("Shape", {s});
+  return squeeze(r, {0});
+}
+
+Value* Emitter::size_of(Value* x) {
+  if (const auto n = x->shape().elements()) return constant<std::int64_t>(*n);
+  return emit("Size", {x});
+}
+
+Value* Emitter::expand(Value* x, Value* dims) {
+  const auto c = constant_ints(dims);
+  if (c && x->shape().is_static() && x->shape().dims() == *c) return x;
+  return emit("Expand", {x, cast(dims, DType::i64)});
+}
+
+Value* Emitter::tile(Value* x, Value* repeats) {
+  const auto c = constant_ints(repeats);
+  if (c && std::all_of(c->begin(), c->end(), [](std::int64_t r) { return r == 1; })) return x;
+  return emit("Tile", {x, cast(repeats, DType::i64)});
+}
+
+Value* Emitter::pad(Value* x, Value* pads, Value* value, const std::string& mode) {
+  if (const auto c = constant_ints(pads))
+    if (std::all_of(c->begin(), c->end(), [](std::int64_t p) { return p == 0; })) return x;
+  Values in{x, cast(pads, DType::i64)};
+  if (value) in.push_back(value);
+  Attrs attrs;
+  if (mode != "constant") attrs.push_back({"mode", mode});
+  return emit("Pad", std::move(in), std::move(attrs));
+}
+
+Value* Emitter::clip(Value* x, std::optional<double> low, std::optional<double> high) {
+  Value* lo = low ? scalar_like(x, *low) : nullptr;
+  Value* hi = high ? scalar_like(x, *high) : nullptr;
+  Values in{x, lo};
+  if (hi) in.push_back(hi);
+  return emit("Clip", std::move(in));
+}
+
+Value* Emitter::where(Value* condition, Value* x, Value* y) { return emit("Where", {condition, x, y}); }
+
+Value* Emitter::range(Value* start, Value* limit, Value* delta) { return emit("Range", {start, limit, delta}); }
+
+// Before opset 13, the axes from `axis` on are one: the same thing only for the last axis.
+Value* Emitter::softmax(Value* x, std::int64_t axis, bool log) {
+  const std::string op = log ? "LogSoftmax" : "Softmax";
+  const bool last = axis == -1 || (x->shape().ranked() && axis == x->shape().rank() - 1);
+  if (target_->opset >= 13 || last) return emit(op, {x}, {{"axis", last ? std::int64_t{-1} : axis}});
+  if (!x->shape().ranked()) fail(Code::opset_too_low, op + " over another axis than the last needs opset 13 when the rank is unknown", "--opset 13 or above");
+  const int rank = x->shape().rank();
+  Ints perm;
+  for (int i = 0; i < rank; ++i) perm.push_back(i);
+  std::swap(perm[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)], perm.back());
+  Value* t = transpose(x, perm);
+  Value* s = emit(op, {t}, {{"axis", std::int64_t{-1}}});
+  return transpose(s, perm);
+}
+
+Values Emitter::topk(Value* x, Value* k, std::int64_t axis, bool largest, bool sorted) {
+  k = cast(k, DType::i64);
+  if (!k->shape().ranked() || k->shape().rank() != 1) k = reshape(k, {1});
+  return emit_n("TopK", {x, k}, {{"axis", axis}, {"largest", std::int64_t{largest}}, {"sorted", std::int64_t{sorted}}}, 2);
+}
+
+Value* Emitter::cumsum(Value* x, Value* axis, bool exclusive, bool reverse) {
+  return emit("CumSum", {x, axis}, {{"exclusive", std::int64_t{exclusive}}, {"reverse", std::int64_t{reverse}}});
+}
+
+// GreaterOrEqual and LessOrEqual exist since opset 12; before, NaN makes "not less" another thing than "greater or equal".
+Value* Emitter::greater_equal(Value* a, Value* b) {
+  if (target_->opset >= 12) return emit("GreaterOrEqual", {a, b});
+  Value* g = greater(a, b);
+  Value* e = equal(a, b);
+  return logical_or(g, e);
+}
+
+Value* Emitter::less_equal(Value* a, Value* b) {
+  if (target_->opset >= 12) return emit("LessOrEqual", {a, b});
+  Value* l = less(a, b);
+  Value* e = equal(a, b);
+  return logical_or(l, e);
+}
+
+std::optional<Ints> constant_ints(const Value* v) {
+  if (!v) return std::nullopt;
+  if (v->constant() && (is_int(v->dtype()) || v->dtype() == DType::boolean)) return v->constant()->to_ints();
+  const auto& known = v->known_elements();
+  if (known && std::all_of(known->begin(), known->end(), is_known)) return *known;
+  return std::nullopt;
+}
+
+}  // namespace t2o

@@ -1,0 +1,255 @@
+// Folding of arithmetic on small constants. Integers are computed in int64 and wrap when stored; floats in double, rounded once.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ir/graph.h"
+#include "onnx/fold_parts.h"
+
+namespace t2o::onnx::folding {
+namespace {
+
+bool integral(DType t) { return is_int(t) && bit_width(t) >= 8; }
+bool real(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16; }
+
+TensorPtr from_ints(DType t, Ints dims, const Ints& v) {  // wraps
+  return converted(Tensor::of<std::int64_t>(std::move(dims), v), t);
+}
+TensorPtr from_floats(DType t, Ints dims, const std::vector<double>& v) { return converted(Tensor::of<double>(std::move(dims), v), t); }
+TensorPtr from_bools(Ints dims, const Ints& v) { return from_ints(DType::boolean, std::move(dims), v); }
+
+struct Broadcast {
+  Ints dims;
+  std::vector<Ints> strides;  // for each operand
+  std::int64_t index(std::size_t operand, std::int64_t i) const {
+    std::int64_t at = 0;
+    for (std::size_t d = dims.size(); d-- > 0;) {
+      at += i % dims[d] * strides[operand][d];
+      i /= dims[d];
+    }
+    return at;
+  }
+};
+
+std::optional<Broadcast> broadcast(const std::vector<const Tensor*>& in) {
+  Broadcast b;
+  for (const Tensor* t : in) b.dims.resize(std::max(b.dims.size(), t->dims().size()), 1);
+  for (const Tensor* t : in)
+    for (std::size_t i = 0; i < t->dims().size(); ++i) {
+      std::int64_t& d = b.dims[b.dims.size() - t->dims().size() + i];
+      const std::int64_t have = t->dims()[i];
+      if (d == 1) d = have;
+      else if (have != 1 && have != d) return std::nullopt;
+    }
+  for (const Tensor* t : in) {
+    Ints s(b.dims.size(), 0);
+    std::int64_t step = 1;
+    for (std::size_t i = t->dims().size(); i-- > 0;) {
+      if (t->dims()[i] != 1) s[b.dims.size() - t->dims().size() + i] = step;
+      step *= t->dims()[i];
+    }
+    b.strides.push_back(std::move(s));
+  }
+  if (element_count(b.dims) > kMaxElements) return std::nullopt;
+  return b;
+}
+
+template <class F>
+Ints map_ints(const Broadcast& b, const Tensor& x, const Tensor& y, F f) {
+  Ints out(static_cast<std::size_t>(element_count(b.dims)));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto n = static_cast<std::int64_t>(i);
+    out[i] = f(x.int_at(b.index(0, n)), y.int_at(b.index(1, n)));
+  }
+  return out;
+}
+template <class R, class F>
+std::vector<R> map_floats(const Broadcast& b, const Tensor& x, const Tensor& y, F f) {
+  std::vector<R> out(static_cast<std::size_t>(element_count(b.dims)));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto n = static_cast<std::int64_t>(i);
+    out[i] = f(x.float_at(b.index(0, n)), y.float_at(b.index(1, n)));
+  }
+  return out;
+}
+
+using U = std::uint64_t;
+std::int64_t wrap(U u) { return static_cast<std::int64_t>(u); }
+
+std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x, const Tensor& y) {
+  const auto go = [&](auto f) { return map_ints(b, x, y, f); };
+  if (op == "Add") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) + static_cast<U>(q)); });
+  if (op == "Sub") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) - static_cast<U>(q)); });
+  if (op == "Mul") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) * static_cast<U>(q)); });
+  if (op == "Div") {
+    for (std::int64_t i = 0; i < y.elements(); ++i)
+      if (y.int_at(i) == 0) return std::nullopt;  // the runtime's to report
+    return go([](std::int64_t p, std::int64_t q) { return q == -1 ? wrap(U{0} - static_cast<U>(p)) : p / q; });
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<double>> float_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x, const Tensor& y) {
+  const auto go = [&](auto f) { return map_floats<double>(b, x, y, f); };
+  if (op == "Add") return go([](double p, double q) { return p + q; });
+  if (op == "Sub") return go([](double p, double q) { return p - q; });
+  if (op == "Mul") return go([](double p, double q) { return p * q; });
+  if (op == "Div") return go([](double p, double q) { return p / q; });
+  return std::nullopt;
+}
+
+std::optional<Ints> compare(const std::string& op, const Broadcast& b, const Tensor& x, const Tensor& y) {
+  const auto go = [&](auto f) {
+    return real(x.dtype()) ? map_floats<std::int64_t>(b, x, y, f) : map_ints(b, x, y, f);
+  };
+  if (op == "Equal") return go([](auto p, auto q) { return std::int64_t{p == q}; });
+  if (op == "Less") return go([](auto p, auto q) { return std::int64_t{p < q}; });
+  if (op == "LessOrEqual") return go([](auto p, auto q) { return std::int64_t{p <= q}; });
+  if (op == "Greater") return go([](auto p, auto q) { return std::int64_t{p > q}; });
+  if (op == "GreaterOrEqual") return go([](auto p, auto q) { return std::int64_t{p >= q}; });
+  return std::nullopt;
+}
+
+double reduce_float(const std::string& op, double acc, double v) {
+  if (op == "ReduceProd") return acc * v;
+  if (op == "ReduceMax") return std::isnan(acc) || std::isnan(v) ? NAN : std::max(acc, v);
+  if (op == "ReduceMin") return std::isnan(acc) || std::isnan(v) ? NAN : std::min(acc, v);
+  return acc + v;
+}
+std::int64_t reduce_int(const std::string& op, std::int64_t acc, std::int64_t v) {
+  if (op == "ReduceProd") return wrap(static_cast<U>(acc) * static_cast<U>(v));
+  if (op == "ReduceMax") return std::max(acc, v);
+  if (op == "ReduceMin") return std::min(acc, v);
+  return wrap(static_cast<U>(acc) + static_cast<U>(v));
+}
+
+}  // namespace
+
+TensorPtr unary(const std::string& op, const Tensor& x) {
+  if (x.elements() > kMaxElements) return nullptr;
+  if (op == "Not" && x.dtype() == DType::boolean) {
+    Ints v = x.to_ints();
+    for (std::int64_t& b : v) b = b == 0;
+    return from_bools(x.dims(), v);
+  }
+  if (integral(x.dtype()) && (op == "Neg" || op == "Abs") && x.dtype() != DType::u64) {
+    Ints v = x.to_ints();
+    for (std::int64_t& i : v) i = op == "Neg" || i < 0 ? wrap(U{0} - static_cast<U>(i)) : i;
+    return from_ints(x.dtype(), x.dims(), v);
+  }
+  if (!real(x.dtype())) return nullptr;
+  static const std::vector<std::pair<std::string_view, double (*)(double)>> kFunctions = {
+      {"Neg", [](double v) { return -v; }},  {"Abs", [](double v) { return std::fabs(v); }},  {"Sqrt", [](double v) { return std::sqrt(v); }},
+      {"Exp", [](double v) { return std::exp(v); }}, {"Log", [](double v) { return std::log(v); }}, {"Floor", [](double v) { return std::floor(v); }},
+      {"Ceil", [](double v) { return std::ceil(v); }}, {"Reciprocal", [](double v) { return 1.0 / v; }}, {"Round", [](double v) { return std::nearbyint(v); }}};
+  for (const auto& [name, f] : kFunctions)
+    if (name == op) {
+      std::vector<double> v = x.to_floats();
+      std::transform(v.begin(), v.end(), v.begin(), f);
+      return from_floats(x.dtype(), x.dims(), v);
+    }
+  return nullptr;
+}
+
+TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const Attrs&) {
+  if (x.dtype() != y.dtype()) return nullptr;
+  const auto b = broadcast({&x, &y});
+  if (!b) return nullptr;
+  if (x.dtype() == DType::boolean && (op == "And" || op == "Or"))
+    return from_bools(b->dims, map_ints(*b, x, y, [&](std::int64_t p, std::int64_t q) { return std::int64_t{op == "And" ? p && q : p || q}; }));
+  const bool comparable = integral(x.dtype()) ? x.dtype() != DType::u64 : real(x.dtype()) || x.dtype() == DType::boolean;
+  if (comparable)
+    if (auto r = compare(op, *b, x, y)) return from_bools(b->dims, *r);
+  if (integral(x.dtype()) && x.dtype() != DType::u64)
+    if (auto r = int_arithmetic(op, *b, x, y)) return from_ints(x.dtype(), b->dims, *r);
+  if (real(x.dtype()))
+    if (auto r = float_arithmetic(op, *b, x, y)) return from_floats(x.dtype(), b->dims, *r);
+  return nullptr;
+}
+
+TensorPtr variadic(const std::string& op, const std::vector<TensorPtr>& in) {
+  TensorPtr acc = in[0];
+  for (std::size_t k = 1; k < in.size(); ++k) {
+    if (!in[k] || in[k]->dtype() != acc->dtype()) return nullptr;
+    const auto b = broadcast({acc.get(), in[k].get()});
+    if (!b) return nullptr;
+    if (op == "Sum") {
+      acc = binary("Add", *acc, *in[k], {});
+    } else if (integral(acc->dtype()) && acc->dtype() != DType::u64) {
+      acc = from_ints(acc->dtype(), b->dims, map_ints(*b, *acc, *in[k], [&](std::int64_t p, std::int64_t q) { return op == "Max" ? std::max(p, q) : std::min(p, q); }));
+    } else if (real(acc->dtype())) {
+      acc = from_floats(acc->dtype(), b->dims, map_floats<double>(*b, *acc, *in[k], [&](double p, double q) { return reduce_float("Reduce" + op, p, q); }));
+    } else {
+      return nullptr;
+    }
+    if (!acc) return nullptr;
+  }
+  return acc;
+}
+
+TensorPtr where(const std::vector<TensorPtr>& in) {
+  if (in.size() != 3 || !in[1] || !in[2] || in[1]->dtype() != in[2]->dtype()) return nullptr;
+  const auto b = broadcast({in[0].get(), in[1].get(), in[2].get()});
+  const std::size_t width = bit_width(in[1]->dtype()) / 8;
+  if (!b || width == 0) return nullptr;
+  std::vector<std::byte> out(static_cast<std::size_t>(element_count(b->dims)) * width);
+  for (std::size_t i = 0; i * width < out.size(); ++i) {
+    const auto n = static_cast<std::int64_t>(i);
+    const std::size_t from = in[0]->int_at(b->index(0, n)) != 0 ? 1 : 2;
+    std::memcpy(out.data() + i * width, in[from]->bytes().data() + static_cast<std::size_t>(b->index(from, n)) * width, width);
+  }
+  return std::make_shared<Tensor>(in[1]->dtype(), b->dims, heap_storage(std::move(out)));
+}
+
+TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const Attrs& attrs) {
+  const Tensor& x = *in[0];
+  if (op != "ReduceSum" && op != "ReduceProd" && op != "ReduceMax" && op != "ReduceMin") return nullptr;
+  if ((!integral(x.dtype()) && !real(x.dtype())) || x.dtype() == DType::u64 || x.elements() > kMaxElements) return nullptr;
+  Ints given;
+  if (in.size() > 1 && in[1]) given = in[1]->to_ints();
+  else if (const Ints* a = ints_attr(attrs, "axes")) given = *a;
+  if (given.empty() && int_attr(attrs, "noop_with_empty_axes", 0) != 0) return nullptr;
+  if (given.empty()) {  // all of them
+    given.resize(static_cast<std::size_t>(x.rank()));
+    std::iota(given.begin(), given.end(), 0);
+  }
+  const auto axes = normal_axes(given, x.rank());
+  if (!axes) return nullptr;
+  Ints kept = x.dims(), squeezed, step(kept.size(), 0);
+  for (const std::int64_t a : *axes) kept[static_cast<std::size_t>(a)] = 1;
+  std::int64_t s = 1;
+  for (std::size_t i = kept.size(); i-- > 0;) {
+    if (kept[i] == x.dims()[i]) step[i] = kept[i] == 1 ? 0 : s;
+    s *= kept[i];
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (std::find(axes->begin(), axes->end(), static_cast<std::int64_t>(i)) == axes->end()) squeezed.push_back(kept[i]);
+  if (x.elements() == 0 && op != "ReduceSum" && op != "ReduceProd") return nullptr;
+  const auto n = static_cast<std::size_t>(element_count(kept));
+  const Broadcast b{x.dims(), {step}};
+  const Ints& dims = int_attr(attrs, "keepdims", 1) != 0 ? kept : squeezed;
+  std::vector<bool> started(n, false);
+  const double neutral = op == "ReduceProd" ? 1 : 0;
+  std::vector<double> f(n, neutral);
+  Ints v(n, static_cast<std::int64_t>(neutral));
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const auto at = static_cast<std::size_t>(b.index(0, i));
+    if (real(x.dtype())) f[at] = started[at] ? reduce_float(op, f[at], x.float_at(i)) : x.float_at(i);
+    else v[at] = started[at] ? reduce_int(op, v[at], x.int_at(i)) : x.int_at(i);
+    started[at] = true;
+  }
+  return real(x.dtype()) ? from_floats(x.dtype(), dims, f) : from_ints(x.dtype(), dims, v);
+}
+
+TensorPtr range(const std::vector<TensorPtr>& in) {
+  if (in.size() != 3 || !in[1] || !in[2] || !integral(in[0]->dtype())) return nullptr;
+  const std::int64_t start = in[0]->int_at(0), limit = in[1]->int_at(0), delta = in[2]->int_at(0);
+  if (delta == 0) return nullptr;
+  const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  if (count > static_cast<double>(kMaxElements)) return nullptr;
+  Ints v(static_cast<std::size_t>(std::max(0.0, count)));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = start + static_cast<std::int64_t>(i) * delta;
+  return from_ints(in[0]->dtype(), {static_cast<std::int64_t>(v.size())}, v);
+}
+
+}  // namespace t2o::onnx::folding

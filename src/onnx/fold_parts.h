@@ -1,0 +1,30 @@
+#pragma once
+#include "onnx/fold.h"
+
+// The parts of fold(), by kind of operator. Each returns null when it cannot, or would rather not, fold.
+namespace t2o::onnx::folding {
+
+constexpr std::int64_t kMaxElements = 1 << 16;  // of a result that is computed and kept
+
+const Ints* ints_attr(const Attrs&, std::string_view name);
+std::int64_t int_attr(const Attrs&, std::string_view name, std::int64_t fallback);
+const std::string* string_attr(const Attrs&, std::string_view name);
+std::optional<Ints> normal_axes(Ints axes, int rank);  // negative ones counted from the end; nullopt when out of range
+
+TensorPtr reshape(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr squeeze(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr unsqueeze(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr concat(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr slice(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr gather(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr expand(const std::vector<TensorPtr>& in);
+TensorPtr tile(const std::vector<TensorPtr>& in);
+
+TensorPtr unary(const std::string& op, const Tensor&);
+TensorPtr binary(const std::string& op, const Tensor& a, const Tensor& b, const Attrs&);
+TensorPtr variadic(const std::string& op, const std::vector<TensorPtr>& in);
+TensorPtr where(const std::vector<TensorPtr>& in);
+TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr range(const std::vector<TensorPtr>& in);
+
+}  // namespace t2o::onnx::folding

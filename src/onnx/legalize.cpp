@@ -1,0 +1,78 @@
+#include "onnx/legalize.h"
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace t2o::onnx {
+namespace {
+
+// Types that hold every value of a type, in the order of preference; a result that comes back by a cast wraps as the
+// narrow type would. f64 -> f32 is the exception: it loses digits, but not more than 1e-6 of the value, and is the last resort.
+std::span<const DType> wider(DType t) {
+  using D = DType;
+  static constexpr D f16[] = {D::f32, D::f64}, f64[] = {D::f32}, f32[] = {D::f64};
+  static constexpr D i8[] = {D::i32, D::i64, D::f32, D::f64}, i16[] = {D::i32, D::i64, D::f32, D::f64}, i32[] = {D::i64, D::f64};
+  static constexpr D u8[] = {D::i32, D::i64, D::f32, D::f64}, u32[] = {D::i64, D::u64, D::f64};
+  static constexpr D boolean[] = {D::u8, D::i32, D::i64, D::f32};
+  switch (t) {
+    case D::f16: case D::bf16: return f16;
+    case D::f64: return f64;
+    case D::f32: return f32;
+    case D::i8: return i8;
+    case D::i16: return i16;
+    case D::i32: return i32;
+    case D::u8: case D::u16: return u8;
+    case D::u32: return u32;
+    case D::boolean: return boolean;
+    default: return {};
+  }
+}
+
+// Operators that only move elements: any type of the same values will do, 64-bit unsigned as signed too.
+bool moves_only(std::string_view op) {
+  for (const std::string_view m : {"Where", "Pad", "Tile", "Expand", "Gather", "GatherND", "GatherElements", "ScatterND", "ScatterElements", "Concat",
+                                   "Slice", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Trilu", "ReverseSequence", "DepthToSpace",
+                                   "SpaceToDepth", "Split", "Compress", "Flatten"})
+    if (m == op) return true;
+  return false;
+}
+
+// Addition and multiplication modulo 2^64 do not care for the sign.
+bool is_modular(std::string_view op) {
+  for (const std::string_view m : {"Add", "Sub", "Mul", "MatMul", "CumSum", "ReduceSum", "ReduceProd", "Equal", "Sum"})
+    if (m == op) return true;
+  return false;
+}
+
+DType widened(const OpInfo& info, const OpInfo::TypeParam& p, DType t) {
+  for (const DType w : wider(t))
+    if (p.standard.has(w) && p.kernels.has(w)) return w;
+  const bool modular = moves_only(info.op) || is_modular(info.op);
+  if (t == DType::u64 && modular && p.kernels.has(DType::i64)) return DType::i64;
+  if (t == DType::i64 && moves_only(info.op) && p.kernels.has(DType::u64)) return DType::u64;
+  return DType::undefined;
+}
+
+}  // namespace
+
+DType bound_type(const OpInfo& info, const Values& inputs, int param) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] && info.param_of_input(i) == param) return inputs[i]->dtype();
+  return DType::undefined;
+}
+
+std::optional<std::vector<DType>> widening(const OpInfo& info, const Values& inputs) {
+  std::vector<DType> result(info.params.size(), DType::undefined);
+  for (std::size_t p = 0; p < info.params.size(); ++p) {
+    const DType t = bound_type(info, inputs, static_cast<int>(p));
+    if (t == DType::undefined || (info.params[p].standard.has(t) && info.params[p].kernels.has(t))) continue;
+    result[p] = widened(info, info.params[p], t);
+    if (result[p] == DType::undefined) return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace t2o::onnx

@@ -1,0 +1,17 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "ir/attr.h"
+#include "onnx/schema.h"
+
+namespace t2o::onnx {
+
+// For each type parameter of the operator: the type to compute in, undefined where the value's own type serves. nullopt when
+// no type would do without changing the result.
+std::optional<std::vector<DType>> widening(const OpInfo&, const Values& inputs);
+
+// The type parameter's element type in this node: that of the first input that has it; undefined when no input has.
+DType bound_type(const OpInfo&, const Values& inputs, int param);
+
+}  // namespace t2o::onnx

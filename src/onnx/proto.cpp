@@ -1,0 +1,329 @@
+#include "onnx/proto.h"
+
+#include <algorithm>
+#include <set>
+
+namespace t2o::onnx {
+namespace {
+
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
+constexpr int kMetadataIrVersion = 10;
+
+void set_header(pb::TensorProto& p, const Tensor& t) {
+  p.mutable_dims()->Add(t.dims().begin(), t.dims().end());
+  p.set_data_type(tensor_proto_type(t.dtype()));
+  for (const std::string& s : t.strings()) p.add_string_data(s);
+}
+
+void set_data(pb::TensorProto& p, const Tensor& t) {
+  if (t.byte_size() == 0) return;
+  std::string& raw = *p.mutable_raw_data();
+  raw.reserve(t.byte_size());
+  t.storage()->stream([&](Bytes b) { raw.append(reinterpret_cast<const char*>(b.data()), b.size()); });
+}
+
+void set_tensor(pb::TensorProto& p, const Value& v) {
+  set_tensor_header(p, v);
+  set_data(p, *v.constant());
+}
+
+class ProtoBuilder {
+ public:
+  ProtoBuilder(const ModelInfo& info, int ir_version) : info_(info), ir_version_(ir_version) {}
+
+  Skeleton build(const ir::Graph& g) {
+    Skeleton s;
+    pb::ModelProto& m = s.model;
+    m.set_ir_version(ir_version_);
+    m.set_producer_name(info_.producer_name);
+    m.set_producer_version(info_.producer_version);
+    if (!info_.doc_string.empty()) m.set_doc_string(info_.doc_string);
+    for (Value* v : g.constants())
+      if (v->is_used()) initializers_.push_back(v);
+    fill_graph(g, s.graph, 0);
+    set_opsets(m);
+    auto props = info_.metadata_props;
+    std::sort(props.begin(), props.end());
+    for (const auto& [key, value] : props) add_entry(*m.add_metadata_props(), key, value);
+    s.initializers = std::move(initializers_);
+    return s;
+  }
+
+ private:
+  static void add_entry(pb::StringStringEntryProto& e, const std::string& key, const std::string& value) {
+    e.set_key(key);
+    e.set_value(value);
+  }
+
+  void set_opsets(pb::ModelProto& m) const {
+    auto import = [&](std::string_view domain, int version) {
+      pb::OperatorSetIdProto& o = *m.add_opset_import();
+      o.set_domain(std::string(domain));
+      o.set_version(version);
+    };
+    import("", info_.target.opset);
+    for (const std::string& d : domains_)
+      if (!d.empty()) import(d, d == kMlDomain ? info_.target.ml_opset : 1);
+  }
+
+  static void set_value_info(pb::ValueInfoProto& p, const Value& v) {
+    p.set_name(v.name());
+    if (v.dtype() == DType::undefined) return;
+    pb::TypeProto_Tensor& t = *p.mutable_type()->mutable_tensor_type();
+    t.set_elem_type(tensor_proto_type(v.dtype()));
+    if (!v.shape().ranked()) return;
+    pb::TensorShapeProto& shape = *t.mutable_shape();
+    for (const Dim d : v.shape().dims()) {
+      pb::TensorShapeProto_Dimension& dim = *shape.add_dim();
+      if (is_known(d)) dim.set_dim_value(d);
+      if (is_symbol(d)) dim.set_dim_param(v.graph()->symbols().name(d));
+    }
+  }
+
+  void fill_graph(const ir::Graph& g, pb::GraphProto& p, int depth) {
+    if (depth > kDeepestNesting)
+      fail(Code::bad_model,
+           "subgraphs are nested more than " + std::to_string(kDeepestNesting) + " deep in graph '" +
+               g.name() + "'",
+           "take conditionals and loops out of each other; no runtime can read such a model");
+    p.set_name(g.name());
+    for (const Value* v : g.inputs()) set_value_info(*p.add_input(), *v);
+    for (const Value* v : g.outputs()) set_value_info(*p.add_output(), *v);
+    if (depth > 0) fill_constants(g, p);
+    for (const ir::Node& n : g.nodes()) {
+      fill_node(n, *p.add_node(), depth);
+      if (!info_.value_info) continue;
+      for (const Value* v : n.outputs())
+        if (!v->is_graph_output() && v->dtype() != DType::undefined) set_value_info(*p.add_value_info(), *v);
+    }
+  }
+
+  void fill_constants(const ir::Graph& subgraph, pb::GraphProto& p) {
+    for (Value* v : subgraph.constants()) {
+      if (!v->is_used()) continue;
+      const Tensor& t = *v->constant();
+      const bool stays = v->is_graph_output() || t.dtype() == DType::string || t.byte_size() < kSmallTensor;
+      if (stays) {
+        set_tensor(*p.add_initializer(), *v);
+      } else {
+        initializers_.push_back(v);
+      }
+    }
+  }
+
+  void fill_node(const ir::Node& n, pb::NodeProto& p, int depth) {
+    const OpName op = split_op(n.op());
+    p.set_name(n.name());
+    p.set_op_type(std::string(op.type));
+    if (!op.domain.empty()) p.set_domain(std::string(op.domain));
+    domains_.emplace(op.domain);
+    for (const Value* v : n.inputs()) p.add_input(v ? v->name() : "");
+    for (const Value* v : n.outputs()) p.add_output(v->name());
+    for (const ir::NamedAttr& a : n.attrs()) fill_attr(a, n, *p.add_attribute(), depth);
+    if (info_.node_metadata) set_origin(n.origin(), p);
+  }
+
+  void set_origin(const Origin& o, pb::NodeProto& p) const {
+    if (o.node.empty() && o.op.empty()) return;
+    if (ir_version_ < kMetadataIrVersion) {
+      p.set_doc_string(o.op + " '" + o.node + "'" +
+                       (o.function.empty() ? "" : " in function '" + o.function + "'"));
+      return;
+    }
+    add_entry(*p.add_metadata_props(), "source.node", o.node);
+    add_entry(*p.add_metadata_props(), "source.op", o.op);
+    if (!o.function.empty()) add_entry(*p.add_metadata_props(), "source.function", o.function);
+  }
+
+  void fill_attr(const ir::NamedAttr& a, const ir::Node& n, pb::AttributeProto& p, int depth) {
+    p.set_name(a.name);
+    if (const auto* i = std::get_if<std::int64_t>(&a.value)) {
+      p.set_type(pb::AttributeProto::INT);
+      p.set_i(*i);
+    } else if (const auto* f = std::get_if<float>(&a.value)) {
+      p.set_type(pb::AttributeProto::FLOAT);
+      p.set_f(*f);
+    } else if (const auto* s = std::get_if<std::string>(&a.value)) {
+      p.set_type(pb::AttributeProto::STRING);
+      p.set_s(*s);
+    } else if (const auto* d = std::get_if<DType>(&a.value)) {
+      p.set_type(pb::AttributeProto::INT);
+      p.set_i(tensor_proto_type(*d));
+    } else if (const auto* t = std::get_if<TensorPtr>(&a.value)) {
+      p.set_type(pb::AttributeProto::TENSOR);
+      set_header(*p.mutable_t(), **t);
+      set_data(*p.mutable_t(), **t);
+    } else if (const auto* g = std::get_if<GraphPtr>(&a.value)) {
+      p.set_type(pb::AttributeProto::GRAPH);
+      fill_graph(**g, *p.mutable_g(), depth + 1);
+    } else {
+      fill_list(a, n, p, depth);
+    }
+  }
+
+  void fill_list(const ir::NamedAttr& a, const ir::Node& n, pb::AttributeProto& p, int depth) {
+    if (const auto* is = std::get_if<Ints>(&a.value)) {
+      p.set_type(pb::AttributeProto::INTS);
+      p.mutable_ints()->Add(is->begin(), is->end());
+    } else if (const auto* fs = std::get_if<Floats>(&a.value)) {
+      p.set_type(pb::AttributeProto::FLOATS);
+      p.mutable_floats()->Add(fs->begin(), fs->end());
+    } else if (const auto* ss = std::get_if<Strings>(&a.value)) {
+      p.set_type(pb::AttributeProto::STRINGS);
+      for (const std::string& s : *ss) p.add_strings(s);
+    } else if (const auto* ds = std::get_if<DTypes>(&a.value)) {
+      p.set_type(pb::AttributeProto::INTS);
+      for (const DType d : *ds) p.add_ints(tensor_proto_type(d));
+    } else if (const auto* gs = std::get_if<Graphs>(&a.value)) {
+      p.set_type(pb::AttributeProto::GRAPHS);
+      for (const GraphPtr& g : *gs) fill_graph(*g, *p.add_graphs(), depth + 1);
+    } else {
+      fail(Code::internal, "attribute '" + a.name + "' of " + n.op() + " '" + n.name() +
+                               "' has a type that ONNX does not have");
+    }
+  }
+
+  const ModelInfo& info_;
+  int ir_version_;
+  Values initializers_;
+  std::set<std::string> domains_;
+};
+
+int ir_version_of(DType t) {
+  switch (t) {
+    case DType::i2:
+    case DType::u2:
+      return 13;
+    case DType::i4:
+    case DType::u4:
+      return 10;
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+      return 9;
+    default:
+      return 4;  // since then initializers need not be inputs
+  }
+}
+
+int ir_version_of(const Attr& a) {
+  if (const auto* d = std::get_if<DType>(&a)) return ir_version_of(*d);
+  if (const auto* t = std::get_if<TensorPtr>(&a)) return ir_version_of((*t)->dtype());
+  return 0;
+}
+
+}  // namespace
+
+OpName split_op(std::string_view op) {
+  const std::size_t at = op.rfind("::");
+  if (at == std::string_view::npos) return {"", op};
+  const std::string_view domain = op.substr(0, at);
+  return {domain == "ai.onnx" ? "" : domain, op.substr(at + 2)};
+}
+
+int tensor_proto_type(DType t) {
+  switch (t) {
+    case DType::f32:
+      return pb::TensorProto::FLOAT;
+    case DType::f64:
+      return pb::TensorProto::DOUBLE;
+    case DType::f16:
+      return pb::TensorProto::FLOAT16;
+    case DType::bf16:
+      return pb::TensorProto::BFLOAT16;
+    case DType::f8e4m3fn:
+      return pb::TensorProto::FLOAT8E4M3FN;
+    case DType::f8e4m3fnuz:
+      return pb::TensorProto::FLOAT8E4M3FNUZ;
+    case DType::f8e5m2:
+      return pb::TensorProto::FLOAT8E5M2;
+    case DType::f8e5m2fnuz:
+      return pb::TensorProto::FLOAT8E5M2FNUZ;
+    case DType::i2:
+      return pb::TensorProto::INT2;
+    case DType::u2:
+      return pb::TensorProto::UINT2;
+    case DType::i4:
+      return pb::TensorProto::INT4;
+    case DType::u4:
+      return pb::TensorProto::UINT4;
+    case DType::i8:
+      return pb::TensorProto::INT8;
+    case DType::u8:
+      return pb::TensorProto::UINT8;
+    case DType::i16:
+      return pb::TensorProto::INT16;
+    case DType::u16:
+      return pb::TensorProto::UINT16;
+    case DType::i32:
+      return pb::TensorProto::INT32;
+    case DType::u32:
+      return pb::TensorProto::UINT32;
+    case DType::i64:
+      return pb::TensorProto::INT64;
+    case DType::u64:
+      return pb::TensorProto::UINT64;
+    case DType::boolean:
+      return pb::TensorProto::BOOL;
+    case DType::string:
+      return pb::TensorProto::STRING;
+    case DType::c64:
+      return pb::TensorProto::COMPLEX64;
+    case DType::c128:
+      return pb::TensorProto::COMPLEX128;
+    default:
+      fail(Code::unsupported_type, "ONNX has no element type '" + std::string(name(t)) + "'");
+  }
+}
+
+void set_tensor_header(pb::TensorProto& p, const Value& constant) {
+  set_header(p, *constant.constant());
+  p.set_name(constant.name());
+}
+
+Skeleton to_skeleton(const ir::Graph& g, const ModelInfo& info) {
+  return ProtoBuilder(info, checked_ir_version(g, info)).build(g);
+}
+
+pb::ModelProto to_proto(const ir::Graph& g, const ModelInfo& info) {
+  Skeleton s = to_skeleton(g, info);
+  for (const Value* v : s.initializers) set_tensor(*s.graph.add_initializer(), *v);
+  s.model.mutable_graph()->Swap(&s.graph);
+  return std::move(s.model);
+}
+
+int lowest_ir_version(const ir::Graph& graph) {
+  int lowest = 4;
+  auto need = [&](int version) { lowest = std::max(lowest, version); };
+  std::vector<const ir::Graph*> todo = {&graph};
+  while (!todo.empty()) {
+    const ir::Graph& g = *todo.back();
+    todo.pop_back();
+    for (const Value* v : g.inputs()) need(ir_version_of(v->dtype()));
+    for (const Value* v : g.constants())
+      if (v->is_used()) need(ir_version_of(v->dtype()));
+    for (const ir::Node& n : g.nodes()) {
+      for (const Value* v : n.outputs()) need(ir_version_of(v->dtype()));
+      for (const ir::NamedAttr& a : n.attrs()) need(ir_version_of(a.value));
+      ir::for_each_subgraph(n, [&](const ir::Graph& sub) { todo.push_back(&sub); });
+    }
+  }
+  return lowest;
+}
+
+int checked_ir_version(const ir::Graph& g, const ModelInfo& info) {
+  if (info.ir_version == 0) return info.target.ir_version;
+  const int lowest = lowest_ir_version(g), highest = opset_table().back().ir_version;
+  const std::string wished = "IR version " + std::to_string(info.ir_version);
+  if (info.ir_version > highest)
+    fail(Code::bad_option, "there is no " + wished,
+         "choose one from " + std::to_string(lowest) + " to " + std::to_string(highest));
+  if (info.ir_version < lowest)
+    fail(Code::bad_option,
+         wished + " has no word for an element type of this model, which needs " + std::to_string(lowest),
+         "ask for IR version " + std::to_string(lowest) + " or higher");
+  return info.ir_version;
+}
+
+}  // namespace t2o::onnx

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "onnx/onnx_pb.h"
+#include "onnx/opset_table.h"
+
+namespace t2o::onnx {
+
+namespace pb = ::onnx;
+
+// What a model says besides its graph.
+struct ModelInfo {
+  Target target;
+  std::string producer_name = "tf2onnx-cpp";
+  std::string producer_version;
+  std::string doc_string;
+  std::vector<std::pair<std::string, std::string>> metadata_props;  // written sorted by key
+  bool node_metadata = false;  // origin of each node in its metadata_props (IR 10), below that in its doc_string
+  bool value_info = false;     // types of the intermediate values too
+  int ir_version = 0;          // 0: the target's
+};
+
+constexpr int kDeepestNesting = 30;             // of subgraphs: protobuf's readers stop at 100 nested messages
+constexpr std::size_t kSmallTensor = 1024;      // bytes; smaller ones stay where they are: in their subgraph, in the file
+
+struct OpName {
+  std::string_view domain, type;                // domain "" is ai.onnx
+};
+OpName split_op(std::string_view op);           // "com.microsoft::Gelu"
+
+int tensor_proto_type(DType);                   // refuses what ONNX does not have
+void set_tensor_header(pb::TensorProto&, const Value& constant);  // all but raw_data
+
+// The model in parts: without its graph, the main graph without its initializers, and these. They are the graph's used constants and the big ones of its
+// subgraphs, which are visible there too; the small ones stay in the subgraph.
+struct Skeleton {
+  pb::ModelProto model;
+  pb::GraphProto graph;
+  Values initializers;
+};
+Skeleton to_skeleton(const ir::Graph&, const ModelInfo&);
+pb::ModelProto to_proto(const ir::Graph&, const ModelInfo&);  // with all weights in memory: for small models and tests
+
+// What the types of the graph need. The model may state any version from here to that of the newest opset.
+int lowest_ir_version(const ir::Graph&);
+int checked_ir_version(const ir::Graph&, const ModelInfo&);   // the wished one; refuses one that is too low or unknown
+
+}  // namespace t2o::onnx

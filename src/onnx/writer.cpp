@@ -1,0 +1,169 @@
+#include "onnx/writer.h"
+
+#include <limits>
+#include <optional>
+
+#include "support/atomic_file.h"
+
+namespace t2o::onnx {
+namespace {
+
+constexpr std::uint64_t kProtobufLimit = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kPage = 4096, kCacheLine = 64, kPagedTensor = 64 * 1024;
+
+// Fields that are written by hand; all are of wire type 2, length-delimited.
+constexpr char tag(int field) { return static_cast<char>(field << 3 | 2); }
+constexpr char kModelGraph = tag(pb::ModelProto::kGraphFieldNumber);
+constexpr char kGraphInitializer = tag(pb::GraphProto::kInitializerFieldNumber);
+constexpr char kTensorRawData = tag(pb::TensorProto::kRawDataFieldNumber);
+
+void append_field_start(std::string& out, char field_tag, std::uint64_t length) {
+  out += field_tag;
+  for (; length >= 0x80; length >>= 7) out += static_cast<char>(length | 0x80);
+  out += static_cast<char>(length);
+}
+
+struct Piece {
+  std::string header;
+  const Value* value = nullptr;              // whose bytes follow the header; null: none
+  std::optional<std::uint64_t> data_offset;  // or stand here in the .data file
+};
+
+// The layout of the file, known before its first byte is written.
+struct Plan {
+  std::string model, graph;  // serialized without the graph, without the initializers
+  std::vector<Piece> pieces;
+  std::uint64_t size = 0;
+};
+
+void point_to_data(pb::TensorProto& t, const std::string& location, std::uint64_t offset,
+                   std::uint64_t length) {
+  t.set_data_location(pb::TensorProto::EXTERNAL);
+  auto add = [&](const char* key, const std::string& value) {
+    pb::StringStringEntryProto& e = *t.add_external_data();
+    e.set_key(key);
+    e.set_value(value);
+  };
+  add("location", location);
+  add("offset", std::to_string(offset));
+  add("length", std::to_string(length));
+}
+
+// An empty location keeps all tensors in the model.
+Plan make_plan(const Skeleton& s, const std::string& location) {
+  Plan plan;
+  s.model.SerializeToString(&plan.model);
+  s.graph.SerializeToString(&plan.graph);
+  std::uint64_t graph_size = plan.graph.size(), data_end = 0;
+  for (const Value* v : s.initializers) {
+    const std::uint64_t bytes = v->constant()->byte_size();
+    pb::TensorProto header;
+    set_tensor_header(header, *v);
+    Piece piece;
+    piece.value = bytes == 0 ? nullptr : v;
+    if (!location.empty() && bytes >= kSmallTensor) {
+      const std::uint64_t alignment = bytes >= kPagedTensor ? kPage : kCacheLine;
+      piece.data_offset = (data_end + alignment - 1) / alignment * alignment;
+      data_end = *piece.data_offset + bytes;
+      point_to_data(header, location, *piece.data_offset, bytes);
+    }
+    std::string tensor = header.SerializeAsString();
+    const bool is_inline = piece.value && !piece.data_offset;
+    if (is_inline) append_field_start(tensor, kTensorRawData, bytes);
+    append_field_start(piece.header, kGraphInitializer, tensor.size() + (is_inline ? bytes : 0));
+    piece.header += tensor;
+    graph_size += piece.header.size() + (is_inline ? bytes : 0);
+    plan.pieces.push_back(std::move(piece));
+  }
+  append_field_start(plan.model, kModelGraph, graph_size);
+  plan.size = plan.model.size() + graph_size;
+  return plan;
+}
+
+Bytes as_bytes(const std::string& s) { return std::as_bytes(std::span(s)); }
+
+void stream_data(const Value& v, const Sink& sink) {
+  const Tensor& t = *v.constant();
+  std::size_t seen = 0;
+  t.storage()->stream([&](Bytes b) {
+    seen += b.size();
+    if (seen <= t.byte_size()) sink(b);
+  });
+  t.storage()->release();
+  if (seen != t.byte_size())
+    fail(Code::internal, "constant '" + v.name() + "' gave " + std::to_string(seen) + " bytes instead of " +
+                             std::to_string(t.byte_size()));
+}
+
+void write_model(const Plan& plan, const Sink& sink) {
+  sink(as_bytes(plan.model));
+  sink(as_bytes(plan.graph));
+  for (const Piece& p : plan.pieces) {
+    sink(as_bytes(p.header));
+    if (p.value && !p.data_offset) stream_data(*p.value, sink);
+  }
+}
+
+void write_data(const Plan& plan, AtomicFile& file) {
+  for (const Piece& p : plan.pieces) {
+    if (!p.data_offset) continue;
+    file.pad_to(*p.data_offset);
+    stream_data(*p.value, [&](Bytes b) { file.write(b); });
+  }
+}
+
+[[noreturn]] void fail_too_big(std::uint64_t size, std::string remedy) {
+  fail(Code::output,
+       "the model has " + std::to_string(size) + " bytes; one protobuf message holds at most " +
+           std::to_string(kProtobufLimit),
+       std::move(remedy));
+}
+
+bool has_external(const Plan& plan) {
+  for (const Piece& p : plan.pieces)
+    if (p.data_offset) return true;
+  return false;
+}
+
+}  // namespace
+
+Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::string& path,
+                   ExternalData mode) {
+  const Skeleton skeleton = to_skeleton(graph, info);
+  const std::string location = path.substr(path.rfind('/') + 1) + ".data";
+  Plan plan = make_plan(skeleton, mode == ExternalData::always ? location : "");
+  if (plan.size > kProtobufLimit && mode == ExternalData::never)
+    fail_too_big(plan.size,
+                 "allow external data: the weights then go to '" + location + "' beside the model");
+  if (plan.size > kProtobufLimit && mode == ExternalData::automatic) plan = make_plan(skeleton, location);
+  if (plan.size > kProtobufLimit) fail_too_big(plan.size, "make its string constants smaller");
+
+  AtomicFile model(path);
+  Written written;
+  if (has_external(plan)) {
+    if (!model.is_regular())
+      fail(Code::output, "'" + path + "' is no regular file, so the weights have no place beside it",
+           "write the model to a file");
+    AtomicFile data(path + ".data");
+    write_data(plan, data);
+    write_model(plan, [&](Bytes b) { model.write(b); });
+    written.data_bytes = data.size();
+    data.commit();
+  } else {
+    write_model(plan, [&](Bytes b) { model.write(b); });
+  }
+  written.model_bytes = model.size();
+  model.commit();
+  return written;
+}
+
+void write_bytes(const ir::Graph& graph, const ModelInfo& info, std::string& bytes) {
+  const Plan plan = make_plan(to_skeleton(graph, info), "");
+  if (plan.size > kProtobufLimit)
+    fail_too_big(plan.size, "write it to a file: its weights then go to a second file beside it");
+  bytes.clear();
+  bytes.reserve(plan.size);
+  write_model(plan, [&](Bytes b) { bytes.append(reinterpret_cast<const char*>(b.data()), b.size()); });
+}
+
+}  // namespace t2o::onnx

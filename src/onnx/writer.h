@@ -1,0 +1,21 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "onnx/proto.h"
+#include "tf2onnx/options.h"
+
+namespace t2o::onnx {
+
+using tf2onnx::ExternalData;
+
+struct Written {
+  std::uint64_t model_bytes = 0, data_bytes = 0;  // of <path> and of <path>.data; 0: there is none
+};
+
+// Streams the model: the weights go from their storages to the file without a copy. The file appears as a whole or not at
+// all. `automatic` writes <path>.data beside the model when it would exceed protobuf's 2 GB.
+Written write_file(const ir::Graph&, const ModelInfo&, const std::string& path, ExternalData = ExternalData::automatic);
+void write_bytes(const ir::Graph&, const ModelInfo&, std::string& bytes);  // refuses what exceeds 2 GB
+
+}  // namespace t2o::onnx

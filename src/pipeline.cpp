@@ -1,0 +1,122 @@
+#include "pipeline.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "interface.h"
+#include "ir/text.h"
+#include "onnx/checker.h"
+#include "onnx/writer.h"
+#include "op_mappers/map_ops.h"
+#include "rewriters/all.h"
+#include "tf/source.h"
+#include "version.h"
+
+namespace t2o {
+namespace {
+
+void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
+  if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
+  std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(), ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
+}
+
+void run(const std::vector<Rewriter>& rewriters, ir::Graph& g, const Options& o) {
+  for (const Rewriter& r : rewriters) {
+    r.run(g);
+    dump(r.name, g, o);
+  }
+}
+
+onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
+  onnx::ModelInfo info;
+  info.target = c.target;
+  info.producer_version = kVersion;
+  info.doc_string = o.doc_string;
+  info.node_metadata = o.node_metadata;
+  info.ir_version = o.ir_version;
+  info.metadata_props = {{"source", c.source}, {"target_runtime", c.target.runtime}};
+  return info;
+}
+
+// read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
+Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
+  c.target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
+  c.source = source.description();
+  const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
+  if (has_errors(c.diagnostics)) return c;
+  const GraphPtr model = tf::import_graph(source.graph, request, c.diagnostics);
+  if (!model) return c;
+  name_dims(*model);
+  dump("read", *model, o);
+  run(tf_rewriters(), *model, o);
+  dump("tf", *model, o);
+  const GraphPtr mapped = map_ops(*model, tf_registry(), c.target, c.diagnostics);
+  if (has_errors(c.diagnostics)) return c;
+  dump("map", *mapped, o);
+  apply_layout_options(*mapped, c.target, o, c.diagnostics);
+  run(onnx_rewriters(), *mapped, o);
+  dump("onnx", *mapped, o);
+  for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
+  if (!has_errors(c.diagnostics)) c.graph = mapped;
+  return c;
+}
+
+// The one place where the exceptions of the stages end.
+template <class Work>
+void guarded(Diagnostics& diagnostics, Work&& work) {
+  try {
+    work();
+  } catch (const ConversionError& e) {
+    diagnostics.push_back(e.diagnostic());
+  } catch (const std::bad_alloc&) {
+    diagnostics.push_back({Severity::error, Code::bad_file, "the model asks for more memory than there is", "", {}, SourceLoc::here()});
+  } catch (const std::exception& e) {
+    diagnostics.push_back({Severity::error, Code::internal, e.what(), "this is a bug: please report it with the model", {}, SourceLoc::here()});
+  }
+}
+
+template <class Open>
+Conversion convert_from(const Options& o, Open&& open) {
+  Conversion c;
+  trace_matches(o.trace_match);
+  guarded(c.diagnostics, [&] {
+    tf::Source source = open(c.diagnostics);
+    if (!has_errors(c.diagnostics)) c = convert_source(o, c, std::move(source));
+  });
+  return c;
+}
+
+}  // namespace
+
+Conversion convert(const Options& o) {
+  return convert_from(o, [&](Diagnostics& d) { return tf::open_source(o, d); });
+}
+
+Conversion convert(const Options& o, Bytes model) {
+  return convert_from(o, [&](Diagnostics& d) { return tf::open_source(o, model, d); });
+}
+
+GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
+  GraphPtr graph;
+  guarded(diagnostics, [&] {
+    const tf::Source source = tf::open_source(o, diagnostics);
+    const tf::ImportRequest request = tf::make_request(source, o, diagnostics);
+    if (!has_errors(diagnostics)) graph = tf::import_graph(source.graph, request, diagnostics);
+    if (graph) name_dims(*graph);
+  });
+  return graph;
+}
+
+Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path) {
+  Diagnostics diagnostics;
+  guarded(diagnostics, [&] { onnx::write_file(*c.graph, model_info(c, o), path, o.external_data); });
+  return diagnostics;
+}
+
+Diagnostics write_model(const Conversion& c, const Options& o, std::string& bytes) {
+  Diagnostics diagnostics;
+  guarded(diagnostics, [&] { onnx::write_bytes(*c.graph, model_info(c, o), bytes); });
+  return diagnostics;
+}
+
+}  // namespace t2o

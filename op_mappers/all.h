@@ -10,7 +10,9 @@ void register_compare(OpRegistry&);       // comparison, logic, bits
 void register_reduction(OpRegistry&);
 void register_scan(OpRegistry&);          // Cumsum, Cumprod ...
 void register_matmul(OpRegistry&);
+void register_einsum(OpRegistry&);
 void register_conv(OpRegistry&);
+void register_conv_transpose(OpRegistry&);
 void register_pool(OpRegistry&);
 void register_norm(OpRegistry&);
 void register_softmax(OpRegistry&);
@@ -21,8 +23,12 @@ void register_gather(OpRegistry&);        // Gather*, OneHot, Where
 void register_scatter(OpRegistry&);       // Scatter*, DynamicStitch, DynamicPartition
 void register_matrix_diag(OpRegistry&);   // MatrixDiag*, MatrixBandPart, Diag
 void register_reverse(OpRegistry&);       // Reverse*, Roll
-void register_join(OpRegistry&);           // Concat, Pack, Pad, Tile, space/depth, batch/space
+void register_join(OpRegistry&);          // Concat, Pack, Tile
+void register_pad(OpRegistry&);
+void register_space(OpRegistry&);        // space/depth, batch/space, data formats
+void register_patches(OpRegistry&);      // ExtractImagePatches ...
 void register_resize(OpRegistry&);
+void register_resample(OpRegistry&);     // ResizeArea, ResizeBicubic, CropAndResize
 void register_select(OpRegistry&);        // Select, SelectV2, TopK, ArgMax ...
 void register_generate(OpRegistry&);      // Range, Fill, ZerosLike, LinSpace
 void register_random(OpRegistry&);

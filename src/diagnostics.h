@@ -37,9 +37,9 @@ std::string_view name(Code);
 struct Diagnostic {
   Severity severity = Severity::error;
   Code code = Code::internal;
-  std::string message;  // the cause
-  std::string remedy;   // what the user can do; may be empty
-  Origin origin;        // empty where no node is to blame
+  std::string message = {};  // the cause
+  std::string remedy = {};   // what the user can do; may be empty
+  Origin origin = {};        // empty where no node is to blame
   SourceLoc raised_at = SourceLoc::here();
 };
 using Diagnostics = std::vector<Diagnostic>;

@@ -27,6 +27,13 @@ void run(const std::vector<Rewriter>& rewriters, ir::Graph& g, const Options& o)
   }
 }
 
+std::string describe(const tf::Source& s) {
+  std::string text = s.kind;
+  if (s.signature) text += ", signature " + s.signature->name;
+  if (!s.tensorflow_version.empty()) text += ", TensorFlow " + s.tensorflow_version;
+  return text;
+}
+
 onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
   onnx::ModelInfo info;
   info.target = c.target;
@@ -41,11 +48,12 @@ onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
 Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   c.target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
-  c.source = source.description();
+  c.source = describe(source);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return c;
   const GraphPtr model = tf::import_graph(source.graph, request, c.diagnostics);
   if (!model) return c;
+  if (request.find_interface) rename_interface(*model, o, c.diagnostics);
   name_dims(*model);
   dump("read", *model, o);
   run(tf_rewriters(), *model, o);
@@ -93,7 +101,7 @@ Conversion convert(const Options& o) {
 }
 
 Conversion convert(const Options& o, Bytes model) {
-  return convert_from(o, [&](Diagnostics& d) { return tf::open_source(o, model, d); });
+  return convert_from(o, [&](Diagnostics& d) { return tf::open_source(o, model, nullptr, d); });
 }
 
 GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {

@@ -21,7 +21,8 @@ struct Conversion {
 
 // Reads, rewrites, maps, checks. Never throws: what goes wrong is in the diagnostics.
 Conversion convert(const Options&);
-Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory, instead of options.model
+Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory instead of options.model; it stays the caller's,
+                                                         // and must live as long as the conversion
 
 // Reads and prepares alone: the TensorFlow graph as the mappers would see it (for `info`).
 GraphPtr read_source(const Options&, Diagnostics&);

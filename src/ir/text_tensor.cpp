@@ -5,6 +5,7 @@
 namespace t2o::ir {
 namespace {
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
 constexpr std::size_t kLargestSplat = std::size_t{1} << 32;  // bytes that a few characters may claim
 
 // Collects elements of one type in the packed layout of Tensor.
@@ -152,22 +153,21 @@ TensorPtr parse_tensor(TextCursor& in) {
   if (in.eat('[')) dims = static_dims(in);
   in.expect('=');
 
-  const auto elements = dims ? Shape(*dims).elements() : std::nullopt;
-  if (dims && (!elements || *elements > std::int64_t{1} << 48))
-    in.fail_at(position, "the constant is too big");
+  const std::int64_t elements = dims ? Shape(*dims).elements().value_or(kMostElements) : 0;
+  if (elements >= kMostElements) in.fail_at(position, "the constant is too big");
   auto need_dims = [&] {
     if (!dims) in.fail_at(position, "the dims of the constant are needed here");
   };
-  if (in.eat('#')) in.fail("an elided constant cannot be read back");
+  if (in.at('#')) in.fail("an elided constant cannot be read back");
   if (in.eat_word("splat")) {
     need_dims();
-    return parse_splat(in, dtype, *dims, byte_size(dtype, *elements));
+    return parse_splat(in, dtype, *dims, byte_size(dtype, elements));
   }
   if (in.eat_word("dense")) {
     need_dims();
     in.expect('<');
     std::vector<std::byte> bytes = in.hex('>');
-    if (bytes.size() != byte_size(dtype, *elements) || dtype == DType::string)
+    if (bytes.size() != byte_size(dtype, elements) || dtype == DType::string)
       in.fail_at(position, "the bytes do not fit the shape");
     return std::make_shared<Tensor>(dtype, *dims, heap_storage(std::move(bytes)));
   }

@@ -324,16 +324,29 @@ Value* Emitter::cumsum(Value* x, Value* axis, bool exclusive, bool reverse) {
   return emit("CumSum", {x, axis}, {{"exclusive", std::int64_t{exclusive}}, {"reverse", std::int64_t{reverse}}});
 }
 
-// GreaterOrEqual and LessOrEqual exist since opset 12; before, NaN makes "not less" another thing than "greater or equal".
+// Min and Max take integers since opset 12.
+Value* Emitter::minimum(Value* a, Value* b) {
+  if (target_->opset >= 12 || !is_int(a->dtype())) return emit("Min", {a, b});
+  Value* first = less(a, b);
+  return where(first, a, b);
+}
+
+Value* Emitter::maximum(Value* a, Value* b) {
+  if (target_->opset >= 12 || !is_int(a->dtype())) return emit("Max", {a, b});
+  Value* first = greater(a, b);
+  return where(first, a, b);
+}
+
+// GreaterOrEqual and LessOrEqual exist since opset 12 and have a type inference since 16; before, NaN makes "not less" another thing than "greater or equal".
 Value* Emitter::greater_equal(Value* a, Value* b) {
-  if (target_->opset >= 12) return emit("GreaterOrEqual", {a, b});
+  if (target_->opset >= 16) return emit("GreaterOrEqual", {a, b});
   Value* g = greater(a, b);
   Value* e = equal(a, b);
   return logical_or(g, e);
 }
 
 Value* Emitter::less_equal(Value* a, Value* b) {
-  if (target_->opset >= 12) return emit("LessOrEqual", {a, b});
+  if (target_->opset >= 16) return emit("LessOrEqual", {a, b});
   Value* l = less(a, b);
   Value* e = equal(a, b);
   return logical_or(l, e);

@@ -86,8 +86,8 @@ class Emitter {
   Value* logical_and(Value* a, Value* b) { return emit("And", {a, b}); }
   Value* logical_or(Value* a, Value* b) { return emit("Or", {a, b}); }
   Value* logical_not(Value* a) { return emit("Not", {a}); }
-  Value* minimum(Value* a, Value* b) { return emit("Min", {a, b}); }
-  Value* maximum(Value* a, Value* b) { return emit("Max", {a, b}); }
+  Value* minimum(Value* a, Value* b);
+  Value* maximum(Value* a, Value* b);
 
   int opset() const { return target_->opset; }  // for Emitter's own kin; a mapper that asks belongs into another row
   const Target& target() const { return *target_; }

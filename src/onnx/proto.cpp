@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "onnx/elem_type.h"
+
 namespace t2o::onnx {
 namespace {
 
@@ -130,9 +132,9 @@ class ProtoBuilder {
                        (o.function.empty() ? "" : " in function '" + o.function + "'"));
       return;
     }
-    add_entry(*p.add_metadata_props(), "source.node", o.node);
-    add_entry(*p.add_metadata_props(), "source.op", o.op);
-    if (!o.function.empty()) add_entry(*p.add_metadata_props(), "source.function", o.function);
+    add_entry(*p.add_metadata_props(), "source_node", o.node);
+    add_entry(*p.add_metadata_props(), "source_op", o.op);
+    if (!o.function.empty()) add_entry(*p.add_metadata_props(), "source_function", o.function);
   }
 
   void fill_attr(const ir::NamedAttr& a, const ir::Node& n, pb::AttributeProto& p, int depth) {
@@ -223,58 +225,9 @@ OpName split_op(std::string_view op) {
 }
 
 int tensor_proto_type(DType t) {
-  switch (t) {
-    case DType::f32:
-      return pb::TensorProto::FLOAT;
-    case DType::f64:
-      return pb::TensorProto::DOUBLE;
-    case DType::f16:
-      return pb::TensorProto::FLOAT16;
-    case DType::bf16:
-      return pb::TensorProto::BFLOAT16;
-    case DType::f8e4m3fn:
-      return pb::TensorProto::FLOAT8E4M3FN;
-    case DType::f8e4m3fnuz:
-      return pb::TensorProto::FLOAT8E4M3FNUZ;
-    case DType::f8e5m2:
-      return pb::TensorProto::FLOAT8E5M2;
-    case DType::f8e5m2fnuz:
-      return pb::TensorProto::FLOAT8E5M2FNUZ;
-    case DType::i2:
-      return pb::TensorProto::INT2;
-    case DType::u2:
-      return pb::TensorProto::UINT2;
-    case DType::i4:
-      return pb::TensorProto::INT4;
-    case DType::u4:
-      return pb::TensorProto::UINT4;
-    case DType::i8:
-      return pb::TensorProto::INT8;
-    case DType::u8:
-      return pb::TensorProto::UINT8;
-    case DType::i16:
-      return pb::TensorProto::INT16;
-    case DType::u16:
-      return pb::TensorProto::UINT16;
-    case DType::i32:
-      return pb::TensorProto::INT32;
-    case DType::u32:
-      return pb::TensorProto::UINT32;
-    case DType::i64:
-      return pb::TensorProto::INT64;
-    case DType::u64:
-      return pb::TensorProto::UINT64;
-    case DType::boolean:
-      return pb::TensorProto::BOOL;
-    case DType::string:
-      return pb::TensorProto::STRING;
-    case DType::c64:
-      return pb::TensorProto::COMPLEX64;
-    case DType::c128:
-      return pb::TensorProto::COMPLEX128;
-    default:
-      fail(Code::unsupported_type, "ONNX has no element type '" + std::string(name(t)) + "'");
-  }
+  const int type = elem_type(t);
+  if (type == 0) fail(Code::unsupported_type, "ONNX has no element type '" + std::string(name(t)) + "'");
+  return type;
 }
 
 void set_tensor_header(pb::TensorProto& p, const Value& constant) {

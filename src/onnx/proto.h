@@ -15,11 +15,11 @@ namespace pb = ::onnx;
 
 // What a model says besides its graph.
 struct ModelInfo {
-  Target target;
+  Target target = {};
   std::string producer_name = "tf2onnx-cpp";
-  std::string producer_version;
-  std::string doc_string;
-  std::vector<std::pair<std::string, std::string>> metadata_props;  // written sorted by key
+  std::string producer_version = {};
+  std::string doc_string = {};
+  std::vector<std::pair<std::string, std::string>> metadata_props = {};  // written sorted by key
   bool node_metadata = false;  // origin of each node in its metadata_props (IR 10), below that in its doc_string
   bool value_info = false;     // types of the intermediate values too
   int ir_version = 0;          // 0: the target's

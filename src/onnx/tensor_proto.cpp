@@ -60,6 +60,8 @@ NamedTensor parse_tensor(Bytes bytes, const std::string& source) {
       return {proto.name(), std::make_shared<Tensor>(std::move(dims), std::vector<std::string>(proto.string_data().begin(),
                                                                                                proto.string_data().end()))};
     std::vector<std::byte> content = proto.has_raw_data() ? raw_bytes(proto.raw_data()) : typed_bytes(proto, dtype);
+    if (static_cast<std::uint64_t>(element_count(dims)) / 4 > content.size())  // so that the size in bytes cannot overflow
+      fail(Code::bad_file, source + ": the tensor's bytes do not fit its shape");
     return {proto.name(), std::make_shared<Tensor>(dtype, std::move(dims), heap_storage(std::move(content)))};
   } catch (const std::length_error& e) {
     fail(Code::bad_file, source + ": " + e.what());

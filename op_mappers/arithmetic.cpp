@@ -1,0 +1,139 @@
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Values map_add(MapperContext& c) {
+  const bool text = c.in(0)->dtype() == DType::string;
+  return {c.emit(text ? "StringConcat" : "Add", {c.in(0), c.in(1)})};
+}
+
+Values map_add_n(MapperContext& c) {
+  if (c.input_count() == 1) return {c.in(0)};
+  if (is_float(c.in(0)->dtype())) return {c.emit("Sum", c.inputs())};
+  Value* sum = c.in(0);
+  for (std::size_t i = 1; i < c.input_count(); ++i) sum = c.add(sum, c.in(i));
+  return {sum};
+}
+
+Value* zero_where(MapperContext& c, Value* condition, Value* otherwise) {
+  return c.where(condition, c.scalar_like(otherwise, 0), otherwise);
+}
+Value* is_zero(MapperContext& c, Value* x) { return c.equal(x, c.scalar_like(x, 0)); }
+
+Values map_mul_no_nan(MapperContext& c) {
+  Value* product = c.mul(c.in(0), c.in(1));
+  return {zero_where(c, is_zero(c, c.in(1)), product)};
+}
+
+Values map_div_no_nan(MapperContext& c) {
+  Value* quotient = c.div(c.in(0), c.in(1));
+  return {zero_where(c, is_zero(c, c.in(1)), quotient)};
+}
+
+Values map_xdivy(MapperContext& c) {
+  Value* quotient = c.div(c.in(0), c.in(1));
+  return {zero_where(c, is_zero(c, c.in(0)), quotient)};
+}
+
+Values map_xlogy(MapperContext& c) {
+  Value* product = c.mul(c.in(0), c.log(c.in(1)));
+  return {zero_where(c, is_zero(c, c.in(0)), product)};
+}
+
+Values map_xlog1py(MapperContext& c) {
+  Value* log1p = c.log(c.add(c.in(1), c.scalar_like(c.in(1), 1)));
+  return {zero_where(c, is_zero(c, c.in(0)), c.mul(c.in(0), log1p))};
+}
+
+Value* mod(MapperContext& c, bool truncating) {
+  return c.emit("Mod", {c.in(0), c.in(1)}, {{"fmod", std::int64_t{truncating}}});
+}
+
+Values map_truncate_mod(MapperContext& c) { return {mod(c, true)}; }
+
+Values map_truncate_div(MapperContext& c) {
+  if (!is_int(c.in(0)->dtype())) c.fail(Code::unsupported_type, "TruncateDiv is known for integers only");
+  return {c.div(c.in(0), c.in(1))};
+}
+
+// ONNX truncates the quotient of integers: one too high where the two remainders differ.
+Values map_floor_div(MapperContext& c) {
+  Value* quotient = c.div(c.in(0), c.in(1));
+  const DType type = quotient->dtype();
+  if (is_unsigned_int(type)) return {quotient};
+  if (!is_int(type)) return {c.emit("Floor", {quotient})};
+  Value* floored = mod(c, false);
+  Value* same = c.equal(floored, mod(c, true));
+  return {c.sub(quotient, c.cast(c.logical_not(same), type))};
+}
+
+// ONNX Mod has the divisor's sign for integers, the dividend's (fmod) for floats.
+Values map_floor_mod(MapperContext& c) {
+  if (is_int(c.in(0)->dtype())) return {mod(c, false)};
+  Value* remainder = mod(c, true);
+  Value* zero = c.scalar_like(remainder, 0);
+  Value* negative = c.less(remainder, zero);
+  Value* other_sign = c.emit("Xor", {negative, c.less(c.in(1), zero)});
+  Value* not_zero = c.logical_not(c.equal(remainder, zero));
+  Value* shifted = c.add(remainder, c.in(1));
+  return {c.where(c.logical_and(not_zero, other_sign), shifted, remainder)};
+}
+
+// Integers wrap around as repeated multiplication does; runtimes compute Pow in double.
+Value* repeated_product(MapperContext& c, Value* base, std::int64_t exponent) {
+  Value* result = nullptr;
+  for (Value* power = base; exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1) result = result ? c.mul(result, power) : power;
+    if (exponent > 1) power = c.mul(power, power);
+  }
+  return result;
+}
+
+Values map_pow(MapperContext& c) {
+  Value *base = c.in(0), *exponent = c.in(1);
+  if (!is_int(base->dtype())) return {c.emit("Pow", {base, exponent})};
+  const TensorPtr& t = exponent->constant();
+  if (t && t->rank() == 0 && t->int_at(0) > 0) return {repeated_product(c, base, t->int_at(0))};
+  Value* wide = c.emit("Pow", {c.cast(base, DType::i64), c.cast(exponent, DType::i64)});
+  return {c.cast(wide, base->dtype())};
+}
+
+Values map_squared_difference(MapperContext& c) {
+  Value* d = c.sub(c.in(0), c.in(1));
+  return {c.mul(d, d)};
+}
+
+Values map_clip_by_value(MapperContext& c) {
+  Value *low = c.in(1), *high = c.in(2);
+  if (low->shape().is_scalar() && high->shape().is_scalar()) return {c.emit("Clip", {c.in(0), low, high})};
+  return {c.minimum(c.maximum(c.in(0), low), high)};
+}
+
+}  // namespace
+
+void register_arithmetic(OpRegistry& r) {
+  r.op("Add", "AddV2").by(map_add);
+  r.op("AddN", "AccumulateNV2").ignores({"N", "shape"}).by(map_add_n);
+  r.op("Sub").to("Sub");
+  r.op("Mul").to("Mul");
+  r.op("MulNoNan").by(map_mul_no_nan);
+  r.op("Div", "RealDiv").to("Div");
+  r.op("TruncateDiv").note("integers").by(map_truncate_div);
+  r.op("FloorDiv").by(map_floor_div);
+  r.op("DivNoNan").by(map_div_no_nan);
+  r.op("Xdivy").by(map_xdivy);
+  r.op("Xlogy").by(map_xlogy);
+  r.op("Xlog1py").by(map_xlog1py);
+  r.op("FloorMod").by(map_floor_mod);
+  r.op("Mod", "TruncateMod").by(map_truncate_mod);
+  r.op("Pow")
+      .note("64-bit integers beyond 2^53 are rounded unless the exponent is a constant scalar")
+      .by(map_pow);
+  r.op("SquaredDifference").by(map_squared_difference);
+  r.op("Maximum").to("Max");
+  r.op("Minimum").to("Min");
+  r.op("ClipByValue").by(map_clip_by_value);
+}
+
+}  // namespace t2o::op_mappers

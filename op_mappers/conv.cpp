@@ -1,0 +1,122 @@
+#include "op_mappers/all.h"
+#include "op_mappers/fused.h"
+#include "op_mappers/window.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Dim dim_or_unknown(const Value* v, int axis) { return v->shape().ranked() ? v->shape()[axis] : kUnknownDim; }
+
+Ints kernel_extent(const Value* kernel, std::size_t spatial) {
+  Ints k;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const Dim d = dim_or_unknown(kernel, static_cast<int>(i));
+    k.push_back(is_known(d) ? d : kUnknownDim);
+  }
+  return k;
+}
+
+// [h, w, in, out] -> [out, in, h, w]
+Value* kernel_channels_first(Emitter& e, Value* kernel, std::size_t spatial) {
+  const auto n = static_cast<std::int64_t>(spatial);
+  Ints perm{n + 1, n};
+  for (std::int64_t i = 0; i < n; ++i) perm.push_back(i);
+  return e.transpose(kernel, perm);
+}
+
+// [h, w, in, multiplier] -> [in * multiplier, 1, h, w]
+Value* depthwise_kernel(MapperContext& c, Value* kernel) {
+  Value* k = c.transpose(kernel, {2, 3, 0, 1});
+  const Ints extent = kernel_extent(kernel, 2);
+  if (is_known(extent[0]) && is_known(extent[1])) return c.reshape(k, {-1, 1, extent[0], extent[1]});
+  return c.reshape_to(k, c.concat({c.ints({-1, 1}), c.dims(k, 2, 4)}, 0));
+}
+
+// Where the input's channels are not known, one group: a grouped kernel then fails when the model runs, it never computes
+// something else.
+std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channels) {
+  if (!is_known(input_channels) || !is_known(kernel_channels)) return 1;
+  if (kernel_channels == 0 || input_channels % kernel_channels != 0)
+    c.fail(Code::bad_model, std::to_string(input_channels) + " input channels are no multiple of the kernel's " +
+                                std::to_string(kernel_channels));
+  return input_channels / kernel_channels;
+}
+
+void add_group(Attrs& attrs, std::int64_t group) {
+  if (group != 1) attrs.push_back({"group", group});
+}
+
+Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
+  const std::size_t n = w.spatial();
+  w.kernel = kernel_extent(kernel, n);
+  Value* x = to_channels_first(c, input, w.layout, n);
+  auto [padded, attrs, _] = apply_window(c, x, w, 0);
+  add_group(attrs, group_count(c, dim_or_unknown(x, 1), dim_or_unknown(kernel, static_cast<int>(n))));
+  Value* k = kernel_channels_first(c, kernel, n);
+  return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, n);
+}
+
+Values map_conv2d(MapperContext& c) { return {convolve(c, c.in(0), c.in(1), read_window(c, c.layout(), 2))}; }
+Values map_conv3d(MapperContext& c) { return {convolve(c, c.in(0), c.in(1), read_window(c, c.layout(), 3))}; }
+
+// The general operator "Conv": one to three spatial axes.
+Values map_conv(MapperContext& c) {
+  const auto format = c.attr_or<std::string>("data_format", "CHANNELS_LAST");
+  if (format != "CHANNELS_LAST" && format != "CHANNELS_FIRST")
+    c.fail(Code::unsupported_attr, "data_format '" + format + "' is not known");
+  if (c.attr_or<std::int64_t>("batch_dims", 1) != 1)
+    c.fail(Code::unsupported_attr, "batch_dims other than 1", "reshape the batch axes into one before the Conv");
+  const auto strides = c.attr<Ints>("strides");
+  if (strides.size() < 3 || strides.size() > 5) c.fail(Code::bad_model, "strides needs 3 to 5 entries");
+  const Layout layout = format == "CHANNELS_LAST" ? Layout::channels_last : Layout::channels_first;
+  return {convolve(c, c.in(0), c.in(1), read_window(c, layout, strides.size() - 2))};
+}
+
+Value* depthwise(MapperContext& c) {
+  Window w = read_window(c, c.layout(), 2);
+  Value* kernel = c.in(1);
+  w.kernel = kernel_extent(kernel, 2);
+  Value* x = to_channels_first(c, c.in(0), w.layout, 2);
+  auto [padded, attrs, _] = apply_window(c, x, w, 0);
+  Dim group = dim_or_unknown(kernel, 2);
+  if (!is_known(group)) group = dim_or_unknown(x, 1);
+  if (!is_known(group))
+    c.fail(Code::not_constant, "the number of input channels is not known", "give the input or the kernel a static channel size");
+  add_group(attrs, group);
+  Value* k = depthwise_kernel(c, kernel);
+  return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, 2);
+}
+Values map_depthwise(MapperContext& c) { return {depthwise(c)}; }
+
+Values map_fused_conv2d(MapperContext& c) {
+  if (c.attr_or<std::string>("filter_format", "HWIO") != "HWIO")
+    c.fail(Code::unsupported_attr, "filter_format other than HWIO");
+  const Window w = read_window(c, c.layout(), 2);
+  return {apply_fused_ops(c, convolve(c, c.in(0), c.in(1), w), 2, w.layout)};
+}
+Values map_fused_depthwise(MapperContext& c) {
+  const Layout layout = c.layout();
+  return {apply_fused_ops(c, depthwise(c), 2, layout)};
+}
+
+// value + bias along the channels
+Values map_bias_add(MapperContext& c) {
+  if (c.layout() == Layout::channels_last) return {c.add(c.in(0), c.in(1))};
+  return {add_bias(c, c.in(0), c.in(1), Layout::channels_first)};
+}
+Values map_bias_add_v1(MapperContext& c) { return {c.add(c.in(0), c.in(1))}; }
+
+}  // namespace
+
+void register_conv(OpRegistry& r) {
+  r.op("Conv2D").note("NHWC and NCHW, groups").ignores({"use_cudnn_on_gpu"}).by(map_conv2d);
+  r.op("Conv3D").by(map_conv3d);
+  r.op("Conv").note("batch_dims 1").ignores({"groups"}).by(map_conv);
+  r.op("DepthwiseConv2dNative").note("channels must be known").by(map_depthwise);
+  r.op("_FusedConv2D").ignores({"use_cudnn_on_gpu", "num_args", "num_host_args"}).by(map_fused_conv2d);
+  r.op("_FusedDepthwiseConv2dNative").ignores({"num_args"}).by(map_fused_depthwise);
+  r.op("BiasAdd").by(map_bias_add);
+  r.op("BiasAddV1").by(map_bias_add_v1);
+}
+
+}  // namespace t2o::op_mappers

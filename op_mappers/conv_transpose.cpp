@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "op_mappers/all.h"
+#include "op_mappers/window.h"
+
+// The gradients of convolutions with respect to their input, which models use as transposed convolutions.
+namespace t2o::op_mappers {
+namespace {
+
+struct Sizes {    // of the result's spatial axes
+  Ints known;     // -1 where not known
+  Value* runtime; // 1-D i64
+};
+
+Sizes result_sizes(MapperContext& c, const Window& w) {
+  Value* sizes = c.in(0);
+  const std::size_t n = w.spatial();
+  const Shape& shape = sizes->shape();
+  const bool short_form = shape.ranked() && shape.rank() == 1 && shape[0] == static_cast<Dim>(n);
+  const std::size_t first = short_form ? 0 : w.layout == Layout::channels_last ? 1 : 2;
+  Ints known(n, kUnknownDim);
+  auto elements = constant_ints(sizes);
+  if (!elements && sizes->known_elements()) elements = *sizes->known_elements();
+  if (elements && elements->size() >= first + n)
+    for (std::size_t i = 0; i < n; ++i) known[i] = std::max<std::int64_t>((*elements)[first + i], kUnknownDim);
+  const auto begin = static_cast<std::int64_t>(first);
+  Value* spatial = c.slice(sizes, {begin}, {begin + static_cast<std::int64_t>(n)}, {0});
+  return {known, c.cast(spatial, DType::i64)};
+}
+
+struct AxisPlan {
+  std::int64_t begin, end, output_padding;
+  bool crop;  // the result is cut out when the model runs
+};
+
+// Forward: out = floor((in + begin + end - extent) / stride) + 1. The gradient has to have `in` elements again:
+// in = (out - 1) * stride + extent - begin - end + output_padding
+AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in) {
+  const std::int64_t extent = w.extent(i), stride = w.strides[i];
+  Extents pad{0, 0};
+  if (w.padding == "EXPLICIT") pad = {w.pad_begin[i], w.pad_end[i]};
+  if (stride == 1) {
+    if (w.padding == "SAME") pad = same_padding(1, extent, 1);
+    return {pad.begin, pad.end, 0, false};
+  }
+  if (!is_known(in)) return {0, 0, stride - 1, true};
+  if (w.padding == "SAME") pad = same_padding(in, extent, stride);
+  const std::int64_t room = in + pad.begin + pad.end - extent;
+  if (w.padding != "SAME" && room < 0) c.fail(Code::bad_model, "the kernel is larger than the padded result");
+  const std::int64_t out = w.padding == "SAME" ? (in + stride - 1) / stride : room / stride + 1;
+  const std::int64_t rest = room - (out - 1) * stride;
+  if (rest < 0 || rest >= stride) c.fail(Code::bad_model, "input_sizes does not fit strides and padding");
+  return {pad.begin, pad.end, rest, false};
+}
+
+// begin = max((out - 1) * stride + extent - in, 0) / 2 for SAME
+Value* crop_start(MapperContext& c, Value* x, Value* in, const Window& w, std::int64_t axis) {
+  const auto i = static_cast<std::size_t>(axis);
+  if (w.padding == "VALID") return c.ints({0});
+  if (w.padding == "EXPLICIT") return c.ints({w.pad_begin[i]});
+  Value* out = c.dims(x, static_cast<int>(axis) + 2, static_cast<int>(axis) + 3);
+  Value* full = c.add(c.mul(out, c.ints({w.strides[i]})), c.ints({w.extent(i) - w.strides[i]}));
+  Value* total = c.maximum(c.sub(full, in), c.ints({0}));
+  return c.div(total, c.ints({2}));
+}
+
+Value* crop(MapperContext& c, Value* y, Value* x, const Sizes& sizes, const Window& w, const Ints& axes) {
+  Values starts, ends;
+  Ints tensor_axes;
+  for (const std::int64_t axis : axes) {
+    Value* in = c.slice(sizes.runtime, {axis}, {axis + 1}, {0});
+    Value* start = crop_start(c, x, in, w, axis);
+    starts.push_back(start);
+    ends.push_back(c.add(start, in));
+    tensor_axes.push_back(axis + 2);
+  }
+  Value* all_starts = c.concat(starts, 0);
+  Value* all_ends = c.concat(ends, 0);
+  return c.slice(y, all_starts, all_ends, c.ints(tensor_axes));
+}
+
+// kernel: channels first, [channels of x, result channels / group, spatial ...]
+Value* transposed(MapperContext& c, Value* kernel, std::int64_t group, const Window& w) {
+  const std::size_t n = w.spatial();
+  if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
+    c.fail(Code::not_constant, "the kernel's size is not known", "give the kernel a static shape");
+  Value* x = to_channels_first(c, c.in(2), w.layout, n);
+  const Sizes sizes = result_sizes(c, w);
+  Ints begins, ends, output_padding, cropped;
+  for (std::size_t i = 0; i < n; ++i) {
+    const AxisPlan p = plan_axis(c, w, i, sizes.known[i]);
+    begins.push_back(p.begin);
+    ends.push_back(p.end);
+    output_padding.push_back(p.output_padding);
+    if (p.crop) cropped.push_back(static_cast<std::int64_t>(i));
+  }
+  Ints pads = begins;
+  pads.insert(pads.end(), ends.begin(), ends.end());
+  Attrs attrs{{"kernel_shape", w.kernel}, {"strides", w.strides}, {"dilations", w.dilations}, {"pads", pads}};
+  attrs.push_back({"output_padding", output_padding});
+  if (group != 1) attrs.push_back({"group", group});
+  Value* y = c.emit("ConvTranspose", {x, kernel}, attrs);
+  if (!cropped.empty()) y = crop(c, y, x, sizes, w, cropped);
+  return from_channels_first(c, y, w.layout, n);
+}
+
+Window window_with_kernel(MapperContext& c, std::size_t spatial) {
+  Window w = read_window(c, c.layout(), spatial);
+  const Shape& kernel = c.in(1)->shape();
+  for (std::size_t i = 0; i < spatial && kernel.ranked(); ++i)
+    if (is_known(kernel[static_cast<int>(i)])) w.kernel[i] = kernel[static_cast<int>(i)];
+  return w;
+}
+
+// The result's channels over the kernel's; one where input_sizes does not tell them.
+std::int64_t group_count(MapperContext& c, const Window& w) {
+  Value* sizes = c.in(0);
+  auto elements = constant_ints(sizes);
+  if (!elements && sizes->known_elements()) elements = *sizes->known_elements();
+  const std::size_t n = w.spatial(), channel = w.layout == Layout::channels_last ? n + 1 : 1;
+  const Shape& kernel = c.in(1)->shape();
+  if (!elements || elements->size() != n + 2 || !kernel.ranked()) return 1;
+  const Dim result = (*elements)[channel], per_group = kernel[static_cast<int>(n)];
+  if (result <= 0 || per_group <= 0) return 1;
+  if (result % per_group != 0) c.fail(Code::bad_model, "input_sizes' channels are no multiple of the kernel's");
+  return result / per_group;
+}
+
+// [h, w, result channels, channels of x] -> [channels of x, result channels, h, w]
+Values map_transposed(MapperContext& c, std::size_t spatial) {
+  const Window w = window_with_kernel(c, spatial);
+  const auto n = static_cast<std::int64_t>(spatial);
+  Ints perm{n + 1, n};
+  for (std::int64_t i = 0; i < n; ++i) perm.push_back(i);
+  Value* kernel = c.transpose(c.in(1), perm);
+  return {transposed(c, kernel, group_count(c, w), w)};
+}
+Values map_conv2d_backprop(MapperContext& c) { return map_transposed(c, 2); }
+Values map_conv3d_backprop(MapperContext& c) { return map_transposed(c, 3); }
+
+// [h, w, channels, multiplier] -> [channels * multiplier, 1, h, w]
+Values map_depthwise_backprop(MapperContext& c) {
+  const Window w = window_with_kernel(c, 2);
+  const std::int64_t channels = c.dim_of(1, 2);
+  if (!is_known(w.kernel[0]) || !is_known(w.kernel[1]))
+    c.fail(Code::not_constant, "the kernel's size is not known", "give the kernel a static shape");
+  Value* kernel = c.reshape(c.transpose(c.in(1), {2, 3, 0, 1}), {-1, 1, w.kernel[0], w.kernel[1]});
+  return {transposed(c, kernel, channels, w)};
+}
+
+}  // namespace
+
+void register_conv_transpose(OpRegistry& r) {
+  r.op("Conv2DBackpropInput").note("runtime output size; NHWC and NCHW").ignores({"use_cudnn_on_gpu"}).by(map_conv2d_backprop);
+  r.op("Conv3DBackpropInputV2").by(map_conv3d_backprop);
+  r.op("DepthwiseConv2dNativeBackpropInput").by(map_depthwise_backprop);
+}
+
+}  // namespace t2o::op_mappers

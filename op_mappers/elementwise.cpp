@@ -1,0 +1,164 @@
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Values map_sign(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->dtype() != DType::f16) return {c.emit("Sign", {x})};
+  // ONNX Runtime's half kernel turns NaN into 0
+  Value* wide = c.cast(x, DType::f32);
+  return {c.cast(c.emit("Sign", {wide}), DType::f16)};
+}
+
+Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
+  return {is_int(c.in(0)->dtype()) ? c.in(0) : c.emit("Round", {c.in(0)})};
+}
+
+Values map_square(MapperContext& c) { return {c.mul(c.in(0), c.in(0))}; }
+
+Values map_rsqrt(MapperContext& c) { return {c.emit("Reciprocal", {c.sqrt(c.in(0))})}; }
+
+Values map_reciprocal(MapperContext& c) {
+  Value* x = c.in(0);
+  if (is_int(x->dtype())) return {c.div(c.scalar_like(x, 1), x)};
+  return {c.emit("Reciprocal", {x})};
+}
+
+// expm1(x) = tanh(x / 2) * (exp(x) + 1): exp(x) - 1 would lose the digits of a small x
+Values map_expm1(MapperContext& c) {
+  Value* x = c.in(0);
+  Value* half = c.emit("Tanh", {c.mul(x, c.scalar_like(x, 0.5))});
+  return {c.mul(half, c.add(c.exp(x), c.scalar_like(x, 1)))};
+}
+
+Values map_log1p(MapperContext& c) { return {c.log(c.add(c.in(0), c.scalar_like(c.in(0), 1)))}; }
+
+Values map_erfc(MapperContext& c) { return {c.sub(c.scalar_like(c.in(0), 1), c.emit("Erf", {c.in(0)}))}; }
+
+Values map_relu6(MapperContext& c) { return {c.clip(c.in(0), 0, 6)}; }
+
+// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which cannot overflow
+Values map_softplus(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->dtype() != DType::f64) return {c.emit("Softplus", {x})};
+  Value* tail = c.log(c.add(c.exp(c.neg(c.abs(x))), c.scalar_like(x, 1)));
+  return {c.add(c.emit("Relu", {x}), tail)};
+}
+
+Values map_softsign(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->dtype() != DType::f64) return {c.emit("Softsign", {x})};
+  return {c.div(x, c.add(c.abs(x), c.scalar_like(x, 1)))};
+}
+
+Values map_is_finite(MapperContext& c) {  // x - x is NaN for NaN and for both infinities
+  return {c.logical_not(c.emit("IsNaN", {c.sub(c.in(0), c.in(0))}))};
+}
+
+Values map_cast(MapperContext& c) {
+  Value* x = c.in(0);
+  const DType to = c.output_dtype();
+  if (c.flag("Truncate") && is_float(to) && is_float(x->dtype()) && bit_width(to) < bit_width(x->dtype()))
+    c.fail(Code::unsupported_attr,
+           "a Cast between floats that rounds toward zero (Truncate) has no ONNX form",
+           "remove truncate=True: the cast then rounds to nearest");
+  return {c.cast(x, to)};
+}
+
+bool is_same_width_int(DType a, DType b) { return is_int(a) && is_int(b) && bit_width(a) == bit_width(b); }
+
+bool maps_bits_already(MapperContext& c) {
+  const DType from = c.in(0)->dtype(), to = c.output_dtype();
+  return from == to || is_same_width_int(from, to);
+}
+
+Value* bits_of_constant(MapperContext& c) {
+  const TensorPtr& t = c.in(0)->constant();
+  if (!t || bit_width(t->dtype()) != bit_width(c.output_dtype())) return nullptr;
+  return c.constant(t->with_dtype(c.output_dtype()));
+}
+
+Values map_bitcast_by_cast(MapperContext& c) {  // between integers of one width a cast keeps the bits
+  if (Value* folded = bits_of_constant(c)) return {folded};
+  if (maps_bits_already(c)) return {c.cast(c.in(0), c.output_dtype())};
+  c.fail(Code::opset_too_low, "Bitcast between these types needs ONNX BitCast",
+         "convert with --opset 26 or higher");
+}
+
+Values map_bitcast(MapperContext& c) {
+  if (Value* folded = bits_of_constant(c)) return {folded};
+  if (maps_bits_already(c)) return {c.cast(c.in(0), c.output_dtype())};
+  if (bit_width(c.in(0)->dtype()) != bit_width(c.output_dtype()))
+    c.fail(Code::unsupported_type,
+           "Bitcast between types of different width changes the shape, ONNX BitCast cannot");
+  return {c.emit("BitCast", {c.in(0)}, {{"to", c.output_dtype()}})};
+}
+
+// IEEE's sign bit: less than 0, or -0.
+Value* is_negative(MapperContext& c, Value* x) {
+  Value* zero = c.scalar_like(x, 0);
+  Value* is_zero = c.equal(x, zero);
+  Value* signed_inf = c.emit("Reciprocal", {x});
+  return c.less(c.where(is_zero, signed_inf, x), zero);
+}
+
+// The angle of |y| / |x| in the first quadrant, then unfolded: pi - a where x is negative, -a where y is.
+Values map_atan2(MapperContext& c) {
+  const DType type = c.in(0)->dtype();
+  const DType work = type == DType::f64 ? DType::f64 : DType::f32;
+  Value* y = c.cast(c.in(0), work);
+  Value* x = c.cast(c.in(1), work);
+  Value* ay = c.abs(y);
+  Value* ax = c.abs(x);
+  // 0/0 stands for the angle 0, inf/inf for 45 degrees
+  Value* same = c.equal(ay, ax);
+  Value* sign = c.emit("Sign", {ay});
+  Value* ratio = c.where(same, sign, c.div(ay, ax));
+  Value* a = c.emit("Atan", {ratio});
+  Value* mirrored = c.sub(c.scalar(work, std::numbers::pi), a);
+  Value* upper = c.where(is_negative(c, x), mirrored, a);
+  Value* lower = c.neg(upper);
+  return {c.cast(c.where(is_negative(c, y), lower, upper), type)};
+}
+
+Values map_l2_loss(MapperContext& c) {
+  Value* sum = c.reduce_all("ReduceSumSquare", c.in(0), false);
+  return {c.mul(sum, c.scalar_like(sum, 0.5))};
+}
+
+}  // namespace
+
+void register_elementwise(OpRegistry& r) {
+  for (const char* op :
+       {"Abs",  "Neg",  "Floor", "Ceil", "Sqrt",  "Exp",   "Log",   "Sin",     "Cos", "Tan",  "Asin", "Acos",
+        "Atan", "Sinh", "Cosh",  "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Erf", "Relu", "Elu",  "Selu"})
+    r.op(op).to(op);
+  r.op("LeakyRelu").to("LeakyRelu", {"alpha"});
+  r.op("Rint").to("Round");
+  r.op("IsNan").to("IsNaN");
+  r.op("IsInf").to("IsInf");
+  r.op("IsFinite").by(map_is_finite);
+  r.op("Sign").by(map_sign);
+  r.op("Round").by(map_round);
+  r.op("Square").by(map_square);
+  r.op("Rsqrt").by(map_rsqrt);
+  r.op("Reciprocal", "Inv").by(map_reciprocal);
+  r.op("Expm1").by(map_expm1);
+  r.op("Log1p").by(map_log1p);
+  r.op("Erfc").by(map_erfc);
+  r.op("Relu6").by(map_relu6);
+  r.op("Softplus").by(map_softplus);
+  r.op("Softsign").by(map_softsign);
+  r.op("Atan2").by(map_atan2);
+  r.op("L2Loss").by(map_l2_loss);
+  r.op("Cast").note("Truncate between floats is refused").by(map_cast);
+  r.op("Bitcast").note("integers of one width, constants").by(map_bitcast_by_cast);
+  r.op("Bitcast").since(26).note("types of one width").by(map_bitcast);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <numeric>
+
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Value* as_i64(MapperContext& c, Value* v) { return c.cast(v, DType::i64); }
+
+Ints iota(std::int64_t first, std::int64_t last) {
+  Ints v(static_cast<std::size_t>(std::max<std::int64_t>(last - first, 0)));
+  std::iota(v.begin(), v.end(), first);
+  return v;
+}
+void append(Ints& to, const Ints& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+struct GatherPlan {
+  std::int64_t axis, batch;
+  Ints before, after;  // transposes of params and of the result; empty: none
+};
+
+// With batch axes b ONNX has GatherND, whose gathered axis is b: another axis is brought there, and what it
+// leapt over (params[b:axis], which TensorFlow puts before the indices' axes) is put back in the result.
+GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t params_rank,
+                       std::int64_t indices_rank) {
+  GatherPlan plan{axis, batch, {}, {}};
+  if (axis == batch) return plan;
+  append(plan.before, iota(0, batch));
+  plan.before.push_back(axis);
+  append(plan.before, iota(batch, axis));
+  append(plan.before, iota(axis + 1, params_rank));
+  const std::int64_t leapt = axis - batch, own = indices_rank - batch;
+  append(plan.after, iota(0, batch));
+  append(plan.after, iota(indices_rank, indices_rank + leapt));
+  append(plan.after, iota(batch, batch + own));
+  append(plan.after, iota(indices_rank + leapt, params_rank + indices_rank - batch - 1));
+  return plan;
+}
+
+Value* batch_gather(MapperContext& c, std::int64_t axis, std::int64_t batch) {
+  if (batch < 0) batch += c.rank(1);
+  if (axis < 0) axis += c.rank(0);
+  if (batch < 0 || axis < batch) c.fail(Code::bad_model, "batch_dims is beyond the axis or the indices");
+  const bool plain = axis == batch;
+  const GatherPlan plan = plan_gather(axis, batch, plain ? 0 : c.rank(0), plain ? 0 : c.rank(1));
+  Value* params = plain ? c.in(0) : c.transpose(c.in(0), plan.before);
+  Value* indices = c.unsqueeze(as_i64(c, c.in(1)), {-1});
+  Value* y = c.emit("GatherND", {params, indices}, {{"batch_dims", batch}});
+  return plain ? y : c.transpose(y, plan.after);
+}
+
+struct GatherWhere {
+  std::int64_t axis, batch;
+};
+GatherWhere gather_where(MapperContext& c) {
+  const auto batch = c.attr_or<std::int64_t>("batch_dims", 0);
+  if (c.node().op() == "GatherV2") return {c.const_int(2), batch};
+  return {batch, batch};  // Gather, ResourceGather
+}
+
+Values map_gather(MapperContext& c) {
+  const auto [axis, batch] = gather_where(c);
+  if (batch != 0)
+    c.fail(Code::opset_too_low, "batch_dims needs ONNX GatherND of opset 12",
+           "convert with --opset 12 or higher");
+  return {c.gather(c.in(0), c.in(1), axis)};
+}
+
+Values map_gather_12(MapperContext& c) {
+  const auto [axis, batch] = gather_where(c);
+  return {batch == 0 ? c.gather(c.in(0), c.in(1), axis) : batch_gather(c, axis, batch)};
+}
+
+Values map_gather_nd(MapperContext& c) {
+  const auto policy = c.attr_or<std::string>("bad_indices_policy", "");
+  if (policy == "IGNORE") c.fail(Code::unsupported_attr, "bad_indices_policy \"IGNORE\" has no ONNX form");
+  return {c.emit("GatherND", {c.in(0), as_i64(c, c.in(1))})};
+}
+
+// The axis of depth `n` in the result, as a tensor 0 .. n-1 that broadcasts against the indices with that
+// axis of 1.
+Value* places(MapperContext& c, Value* depth, std::int64_t axis) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* row = c.range(zero, depth, one);
+  if (axis == -1) return row;
+  return c.unsqueeze(row, iota(1, c.rank(0) - axis + 1));
+}
+
+bool is_number(const Value* v, double expected) {
+  const TensorPtr& t = v->constant();
+  if (!t || t->rank() != 0 || !(is_int(t->dtype()) || is_float(t->dtype()) || t->dtype() == DType::boolean))
+    return false;
+  return t->float_at(0) == expected;
+}
+
+// Not ONNX OneHot: that counts a negative index from the end, TensorFlow gives a row without `on`.
+Values map_one_hot(MapperContext& c) {
+  const auto axis = c.attr<std::int64_t>("axis");
+  Value* indices = c.unsqueeze(as_i64(c, c.in(0)), {axis});
+  Value* depth = as_i64(c, c.in(1));
+  if (!depth->shape().is_scalar()) depth = c.emit("Reshape", {depth, c.ints({})});
+  Value* hit = c.equal(indices, places(c, depth, axis));
+  Value *on = c.in(2), *off = c.in(3);
+  if (is_number(on, 1) && is_number(off, 0)) return {c.cast(hit, on->dtype())};
+  return {c.where(hit, on, off)};
+}
+
+Values map_where(MapperContext& c) {  // the coordinates of what is true, one row each
+  Value* found = c.emit("NonZero", {c.cast(c.in(0), DType::boolean)});
+  return {c.transpose(found, {1, 0})};
+}
+
+}  // namespace
+
+void register_gather(OpRegistry& r) {
+  r.op("Gather", "ResourceGather").ignores({"validate_indices"}).by(map_gather);
+  r.op("Gather", "ResourceGather").since(12).ignores({"validate_indices"}).by(map_gather_12);
+  r.op("GatherV2").note("constant axis").by(map_gather);
+  r.op("GatherV2").since(12).note("constant axis").by(map_gather_12);
+  r.op("GatherNd", "ResourceGatherNd").by(map_gather_nd);
+  r.op("OneHot").by(map_one_hot);
+  r.op("Where").by(map_where);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,76 @@
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Value* as_scalar(MapperContext& c, Value* v) {
+  if (v->shape().is_scalar()) return v;
+  return c.emit("Reshape", {v, c.ints({})});
+}
+
+// TensorFlow counts ceil(|(limit - start) / delta|) in the type itself, ONNX in double: 0.3 / 0.1 would give
+// one more.
+Value* float_range(MapperContext& c, Value* start, Value* limit, Value* delta) {
+  Value* quotient = c.abs(c.div(c.sub(limit, start), delta));
+  Value* count = c.cast(c.emit("Ceil", {quotient}), DType::i64);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* steps = c.cast(c.range(zero, count, one), start->dtype());
+  return c.add(start, c.mul(steps, delta));
+}
+
+Values map_range(MapperContext& c) {
+  Value* start = as_scalar(c, c.in(0));
+  Value* limit = as_scalar(c, c.in(1));
+  Value* delta = as_scalar(c, c.in(2));
+  if (is_float(start->dtype())) return {float_range(c, start, limit, delta)};
+  return {c.range(start, limit, delta)};
+}
+
+Values map_lin_space(MapperContext& c) {
+  Value* start = as_scalar(c, c.in(0));
+  Value* stop = as_scalar(c, c.in(1));
+  Value* num = as_scalar(c, c.cast(c.in(2), DType::i64));
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* intervals = c.cast(c.maximum(c.sub(num, one), one), start->dtype());
+  Value* step = c.div(c.sub(stop, start), intervals);
+  Value* index = c.cast(c.range(zero, num, one), start->dtype());
+  return {c.add(start, c.mul(index, step))};
+}
+
+Values map_fill(MapperContext& c) { return {c.expand(as_scalar(c, c.in(1)), c.cast(c.in(0), DType::i64))}; }
+
+Value* zero_of(MapperContext& c, DType type) {
+  if (type == DType::string)
+    return c.constant(std::make_shared<Tensor>(Ints{}, std::vector<std::string>{""}));
+  return c.scalar(type, 0);
+}
+
+Values map_zeros_like(MapperContext& c) {
+  Value* zero = zero_of(c, c.in(0)->dtype());
+  return {c.expand(zero, c.shape_of(c.in(0)))};
+}
+
+Values map_ones_like(MapperContext& c) {
+  Value* one = c.scalar_like(c.in(0), 1);
+  return {c.expand(one, c.shape_of(c.in(0)))};
+}
+
+Values map_empty(MapperContext& c) {
+  Value* zero = zero_of(c, c.output_dtype());
+  return {c.expand(zero, c.cast(c.in(0), DType::i64))};
+}
+
+}  // namespace
+
+void register_generate(OpRegistry& r) {
+  r.op("Range").by(map_range);
+  r.op("LinSpace").by(map_lin_space);
+  r.op("Fill").by(map_fill);
+  r.op("ZerosLike").by(map_zeros_like);
+  r.op("OnesLike").by(map_ones_like);
+  r.op("Empty").ignores({"init"}).note("filled with zeros").by(map_empty);
+}
+
+}  // namespace t2o::op_mappers

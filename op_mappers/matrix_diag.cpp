@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Value* arange(MapperContext& c, Value* n) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  return c.range(zero, n, one);
+}
+
+struct Grid {
+  Value *row, *column;  // [rows, 1] and [columns]
+};
+Grid grid(MapperContext& c, Value* rows, Value* columns) {
+  Value* row = c.unsqueeze(arange(c, rows), {1});
+  return {row, arange(c, columns)};
+}
+
+Value* on_diagonal(MapperContext& c, const Grid& g, std::int64_t k) {  // column - row == k
+  return c.equal(k == 0 ? g.row : c.add(g.row, c.constant(k)), g.column);
+}
+
+// The element of a diagonal that lies at (row, column): its min(row, column)th.
+Value* spread(MapperContext& c, Value* diagonal, const Grid& g) {
+  Value* length = c.dim(diagonal, -1);
+  Value* last = c.sub(length, c.constant<std::int64_t>(1));
+  Value* at = c.minimum(c.minimum(g.row, g.column), last);
+  return c.gather(diagonal, at, -1);
+}
+
+std::int64_t single_k(MapperContext& c, std::size_t input) {
+  const Ints k = c.const_ints(input);
+  if (k.empty() || k.size() > 2 || (k.size() == 2 && k[0] != k[1]))
+    c.fail(Code::unsupported_attr, "a band of several diagonals (k = (lower, upper)) is not supported",
+           "use one diagonal at a time");
+  return k[0];
+}
+
+Value* place_diagonal(MapperContext& c, Value* diagonal, std::int64_t k, Value* rows, Value* columns,
+                      Value* padding) {
+  const Grid g = grid(c, rows, columns);
+  Value* mask = on_diagonal(c, g, k);
+  if (k == 0 && rows == columns) return c.where(mask, c.unsqueeze(diagonal, {-1}), padding);
+  Value* values = spread(c, diagonal, g);
+  return c.where(mask, values, padding);
+}
+
+Values map_matrix_diag(MapperContext& c) {
+  Value* n = c.dim(c.in(0), -1);
+  return {place_diagonal(c, c.in(0), 0, n, n, c.scalar_like(c.in(0), 0))};
+}
+
+Values map_matrix_diag_v3(MapperContext& c) {
+  const std::int64_t k = single_k(c, 1), rows = c.const_int(2), columns = c.const_int(3);
+  c.attr_or<std::string>("align", "");  // matters for several diagonals only
+  Value* n = c.dim(c.in(0), -1);
+  const auto side = [&](std::int64_t wanted, std::int64_t offset) {
+    if (wanted >= 0) return c.constant(wanted);
+    return offset == 0 ? n : c.add(n, c.constant(offset));
+  };
+  Value* height = side(rows, std::max<std::int64_t>(-k, 0));
+  Value* width = side(columns, std::max<std::int64_t>(k, 0));
+  return {place_diagonal(c, c.in(0), k, height, width, c.in(4))};
+}
+
+// The diagonal's elements are columns + 1 apart in the flat matrix.
+Value* take_diagonal(MapperContext& c, Value* x, std::int64_t k) {
+  Value* rows = c.dim(x, -2);
+  Value* columns = c.dim(x, -1);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* offset = c.constant(k < 0 ? -k : k);
+  Value* start = k < 0 ? c.mul(columns, offset) : offset;
+  Value* length = c.minimum(k < 0 ? c.sub(rows, offset) : rows, k > 0 ? c.sub(columns, offset) : columns);
+  Value* step = c.add(columns, one);
+  Value* end = c.add(start, c.mul(length, step));
+  Value* flat = c.reshape_to(x, c.concat({c.dims(x, 0, -2), c.unsqueeze(c.mul(rows, columns), {0})}, 0));
+  const auto vector = [&](Value* v) { return c.unsqueeze(v, {0}); };
+  Value* from = vector(start);
+  Value* to = vector(end);
+  return c.slice(flat, from, to, c.ints({-1}), vector(step));
+}
+
+Values map_matrix_diag_part(MapperContext& c) { return {take_diagonal(c, c.in(0), 0)}; }
+Values map_matrix_diag_part_v3(MapperContext& c) {
+  const std::int64_t k = single_k(c, 1);
+  c.attr_or<std::string>("align", "");
+  return {take_diagonal(c, c.in(0), k)};
+}
+
+Value* set_diagonal(MapperContext& c, std::int64_t k) {
+  Value* x = c.in(0);
+  const Grid g = grid(c, c.dim(x, -2), c.dim(x, -1));
+  Value* mask = on_diagonal(c, g, k);
+  Value* values = spread(c, c.in(1), g);
+  return c.where(mask, values, x);
+}
+Values map_matrix_set_diag(MapperContext& c) { return {set_diagonal(c, 0)}; }
+Values map_matrix_set_diag_v3(MapperContext& c) {
+  const std::int64_t k = single_k(c, 2);
+  c.attr_or<std::string>("align", "");
+  return {set_diagonal(c, k)};
+}
+
+// in_band(m, n) = (lower < 0 or m - n <= lower) and (upper < 0 or n - m <= upper)
+Values map_matrix_band_part(MapperContext& c) {
+  Value* x = c.in(0);
+  const Grid g = grid(c, c.dim(x, -2), c.dim(x, -1));
+  Value* below = c.sub(g.row, g.column);
+  const auto within = [&](Value* distance, std::size_t input) {
+    Value* limit = c.cast(c.in(input), DType::i64);
+    Value* all = c.less(limit, c.constant<std::int64_t>(0));
+    return c.logical_or(all, c.less_equal(distance, limit));
+  };
+  Value* lower = within(below, 1);
+  Value* upper = within(c.neg(below), 2);
+  return {c.where(c.logical_and(lower, upper), x, c.scalar_like(x, 0))};
+}
+
+// Trilu's k counts diagonals upwards from the main one: keep from -lower on, then up to upper.
+Values map_matrix_band_part_14(MapperContext& c) {
+  Value* x = c.in(0);
+  const auto lower = c.maybe_ints(1), upper = c.maybe_ints(2);
+  if (!lower || !upper || lower->size() != 1 || upper->size() != 1) return map_matrix_band_part(c);
+  if ((*lower)[0] >= 0) x = c.emit("Trilu", {x, c.constant(-(*lower)[0])}, {{"upper", std::int64_t{1}}});
+  if ((*upper)[0] >= 0) x = c.emit("Trilu", {x, c.constant((*upper)[0])}, {{"upper", std::int64_t{0}}});
+  return {x};
+}
+
+// Diag: a tensor of shape s becomes one of shape s + s; as a vector it is a MatrixDiag.
+Values map_diag(MapperContext& c) {
+  Value* shape = c.shape_of(c.in(0));
+  Value* flat = c.reshape(c.in(0), {-1});
+  Value* n = c.dim(flat, 0);
+  Value* matrix = place_diagonal(c, flat, 0, n, n, c.scalar_like(flat, 0));
+  return {c.reshape_to(matrix, c.concat({shape, shape}, 0))};
+}
+
+Values map_diag_part(MapperContext& c) {
+  const int half = c.rank(0) / 2;
+  if (half == 0 || c.rank(0) % 2 != 0) c.fail(Code::bad_model, "DiagPart wants an even rank");
+  Value* shape = c.dims(c.in(0), 0, half);
+  Value* n = c.emit("ReduceProd", {shape}, {{"keepdims", std::int64_t{1}}});
+  Value* matrix = c.reshape_to(c.in(0), c.concat({n, n}, 0));
+  return {c.reshape_to(take_diagonal(c, matrix, 0), shape)};
+}
+
+}  // namespace
+
+void register_matrix_diag(OpRegistry& r) {
+  const std::string one_diagonal = "constant k, one diagonal";
+  r.op("MatrixDiag").by(map_matrix_diag);
+  r.op("MatrixDiagV2", "MatrixDiagV3")
+      .note(one_diagonal + "; constant num_rows and num_cols")
+      .by(map_matrix_diag_v3);
+  r.op("MatrixDiagPart").by(map_matrix_diag_part);
+  r.op("MatrixDiagPartV2", "MatrixDiagPartV3").note(one_diagonal).by(map_matrix_diag_part_v3);
+  r.op("MatrixSetDiag").by(map_matrix_set_diag);
+  r.op("MatrixSetDiagV2", "MatrixSetDiagV3").note(one_diagonal).by(map_matrix_set_diag_v3);
+  r.op("MatrixBandPart").by(map_matrix_band_part);
+  r.op("MatrixBandPart").since(14).by(map_matrix_band_part_14);
+  r.op("Diag").by(map_diag);
+  r.op("DiagPart").by(map_diag_part);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,134 @@
+#include "op_mappers/all.h"
+#include "op_mappers/window.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+struct Normalized {
+  Value* y;
+  Value *mean, *variance;              // batch_mean and batch_variance
+  Value *saved_mean, *saved_variance;  // reserve_space_1 and _2
+};
+
+Value* f32(MapperContext& c, std::size_t i) { return c.cast(c.in(i), DType::f32); }
+
+// [C] so that it broadcasts over x
+Value* per_channel(Emitter& e, Value* v, Layout layout, std::size_t spatial) {
+  if (layout == Layout::channels_last) return v;
+  Ints dims(spatial + 1, 1);
+  dims[0] = -1;
+  return e.reshape(v, dims);
+}
+
+Value* batch_norm(Emitter& e, Value* x, const Values& scale_offset_mean_variance, float epsilon, Layout layout,
+                  std::size_t spatial) {
+  Values in{to_channels_first(e, x, layout, spatial)};
+  in.insert(in.end(), scale_offset_mean_variance.begin(), scale_offset_mean_variance.end());
+  return from_channels_first(e, e.emit("BatchNormalization", in, {{"epsilon", epsilon}}), layout, spatial);
+}
+
+// Both running statistics: (1 - factor) * old + factor * of the batch
+Value* running(MapperContext& c, Value* old, Value* batch, float factor) {
+  if (factor == 1.0f) return batch;
+  Value* kept = c.mul(old, c.scalar(DType::f32, static_cast<double>(1.0f - factor)));
+  Value* added = c.mul(batch, c.scalar(DType::f32, static_cast<double>(factor)));
+  return c.add(kept, added);
+}
+
+// y = (x - mean) / sqrt(variance + epsilon) * scale + offset over the batch's own statistics. The variance that is handed
+// out is the unbiased one: times n / (n - 1).
+Normalized train(MapperContext& c, Value* x, Layout layout, std::size_t spatial, float epsilon, float factor) {
+  const auto n = static_cast<std::int64_t>(spatial);
+  const std::int64_t channel = layout == Layout::channels_last ? n + 1 : 1;
+  Ints axes;
+  for (std::int64_t a = 0; a < n + 2; ++a)
+    if (a != channel) axes.push_back(a);
+  Value* mean = c.reduce("ReduceMean", x, axes, false);
+  Value* centered = c.sub(x, per_channel(c, mean, layout, spatial));
+  Value* variance = c.reduce("ReduceMean", c.mul(centered, centered), axes, false);
+  Value* deviation = c.sqrt(c.add(variance, c.scalar(DType::f32, static_cast<double>(epsilon))));
+  Value* factors = per_channel(c, c.div(f32(c, 1), deviation), layout, spatial);
+  Value* scaled = c.mul(centered, factors);
+  Value* y = c.add(scaled, per_channel(c, f32(c, 2), layout, spatial));
+
+  Value* count = c.div(c.size_of(x), c.dim(x, static_cast<int>(channel)));
+  Value* less_one = c.maximum(c.sub(count, c.scalar(DType::i64, 1)), c.scalar(DType::i64, 1));
+  Value* samples = c.cast(count, DType::f32);
+  Value* correction = c.div(samples, c.cast(less_one, DType::f32));
+  Value* unbiased = c.mul(variance, correction);
+  Value* new_mean = running(c, f32(c, 3), mean, factor);
+  Value* new_variance = running(c, f32(c, 4), unbiased, factor);
+  return {y, new_mean, new_variance, mean, variance};
+}
+
+Normalized fused_batch_norm(MapperContext& c, Layout layout, std::size_t spatial) {
+  const auto epsilon = c.attr<float>("epsilon");
+  const auto factor = c.attr_or("exponential_avg_factor", 1.0f);
+  Value* x = f32(c, 0);
+  if (c.flag("is_training")) return train(c, x, layout, spatial, epsilon, factor);
+  Values parameters;
+  for (std::size_t i = 1; i <= 4; ++i) parameters.push_back(f32(c, i));
+  Value* y = batch_norm(c, x, parameters, epsilon, layout, spatial);
+  return {y, parameters[2], parameters[3], parameters[2], parameters[3]};
+}
+
+Values outputs(MapperContext& c, const Normalized& n) {
+  const DType statistics = c.in(1)->dtype();
+  Values r{c.cast(n.y, c.in(0)->dtype())};
+  for (Value* v : {n.mean, n.variance, n.saved_mean, n.saved_variance}) r.push_back(c.cast(v, statistics));
+  while (r.size() < c.node().outputs().size()) r.push_back(nullptr);  // reserve_space_3: for gradients on GPUs only
+  return r;
+}
+
+std::size_t spatial_axes(MapperContext& c) {
+  return c.attr_or<std::string>("data_format", "NHWC").size() == 5 ? 3 : 2;  // NDHWC, NCDHW
+}
+
+Values map_fused_batch_norm(MapperContext& c) {
+  const Layout layout = c.layout();
+  return outputs(c, fused_batch_norm(c, layout, spatial_axes(c)));
+}
+
+Values map_fused_batch_norm_ex(MapperContext& c) {
+  const Layout layout = c.layout();
+  Normalized n = fused_batch_norm(c, layout, spatial_axes(c));
+  if (c.attr_or<std::int64_t>("num_side_inputs", 0) == 1) n.y = c.add(n.y, f32(c, 5));
+  const auto mode = c.attr_or<std::string>("activation_mode", "Identity");
+  if (mode == "Relu") {
+    n.y = c.emit("Relu", {n.y});
+  } else if (mode != "Identity") {
+    c.fail(Code::unsupported_attr, "activation_mode '" + mode + "'");
+  }
+  return outputs(c, n);
+}
+
+// inputs: t, m, v, beta, gamma
+Values map_global_batch_norm(MapperContext& c) {
+  Value* gamma = c.in(4);
+  if (!c.flag("scale_after_normalization")) gamma = c.expand(c.scalar_like(c.in(1), 1), c.shape_of(c.in(1)));
+  const Values parameters{gamma, c.in(3), c.in(1), c.in(2)};
+  return {batch_norm(c, c.in(0), parameters, c.attr<float>("variance_epsilon"), Layout::channels_last, 2)};
+}
+
+// x / (bias + alpha * sum of squares)^beta; ONNX divides alpha by the number of summands.
+Values map_lrn(MapperContext& c) {
+  const auto alpha = c.attr_or("alpha", 1.0f), beta = c.attr_or("beta", 0.5f), bias = c.attr_or("bias", 1.0f);
+  const std::int64_t radius = c.attr_or<std::int64_t>("depth_radius", 5);
+  if (radius < 0 || radius > 1'000'000) c.fail(Code::bad_model, "depth_radius " + std::to_string(radius));
+  if (!(alpha > 0) || !(beta > 0)) c.fail(Code::unsupported_attr, "alpha or beta is not positive", "runtimes refuse such an LRN");
+  const std::int64_t size = 2 * radius + 1;
+  Value* x = to_channels_first(c, c.in(0), Layout::channels_last, 2);
+  Value* y = c.emit("LRN", {x}, {{"size", size}, {"alpha", alpha * static_cast<float>(size)}, {"beta", beta}, {"bias", bias}});
+  return {from_channels_first(c, y, Layout::channels_last, 2)};
+}
+
+}  // namespace
+
+void register_norm(OpRegistry& r) {
+  r.op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3").note("training too, with its statistics").by(map_fused_batch_norm);
+  r.op("_FusedBatchNormEx").by(map_fused_batch_norm_ex);
+  r.op("BatchNormWithGlobalNormalization").by(map_global_batch_norm);
+  r.op("LRN").note("alpha and beta positive").by(map_lrn);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,72 @@
+#include "op_mappers/all.h"
+#include "op_mappers/mirror.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+// [[begin, end], ...] -> [begins..., ends...]
+Value* onnx_pads(Emitter& e, Value* paddings) {
+  Value* rows = e.transpose(e.cast(paddings, DType::i64), {1, 0});
+  return e.reshape(rows, {-1});
+}
+
+// t in [-begin, n + end) reads t of the tensor that is mirrored at both ends, its edges doubled: max(t, -1 - t), then the
+// same from the other end.
+Value* mirrored_index(Emitter& e, Value* begin, Value* end, Value* n) {
+  Value* t = e.range(e.neg(begin), e.add(n, end), e.scalar(DType::i64, 1));
+  Value* low = e.maximum(t, e.sub(e.scalar(DType::i64, -1), t));
+  Value* last = e.sub(e.mul(n, e.scalar(DType::i64, 2)), e.scalar(DType::i64, 1));
+  return e.minimum(low, e.sub(last, low));
+}
+
+int axes_of(MapperContext& c, Value* x, Value* paddings) {
+  if (x->shape().ranked()) return x->shape().rank();
+  if (paddings->shape().ranked() && paddings->shape().rank() == 2 && is_known(paddings->shape()[0]))
+    return static_cast<int>(paddings->shape()[0]);
+  c.fail(Code::not_constant, "the rank of the input is not known", "give the input a static rank");
+}
+
+Value* symmetric(MapperContext& c, Value* x, Value* paddings) {
+  const int rank = axes_of(c, x, paddings);
+  const auto known = constant_ints(paddings);
+  Value* flat = c.reshape(c.cast(paddings, DType::i64), {-1});
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto i = static_cast<std::size_t>(2 * axis);
+    if (known && i + 1 < known->size() && (*known)[i] == 0 && (*known)[i + 1] == 0) continue;
+    Value* begin = c.gather(flat, c.scalar(DType::i64, 2 * axis), 0);
+    Value* end = c.gather(flat, c.scalar(DType::i64, 2 * axis + 1), 0);
+    x = c.gather(x, mirrored_index(c, begin, end, c.dim(x, axis)), axis);
+  }
+  return x;
+}
+
+bool is_scalar(const Value* x) { return x->shape().is_scalar(); }
+
+Values map_pad(MapperContext& c) {
+  if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
+  return {c.pad(c.in(0), onnx_pads(c, c.in(1)), c.scalar_like(c.in(0), 0))};
+}
+Values map_pad_v2(MapperContext& c) {
+  if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
+  return {c.pad(c.in(0), onnx_pads(c, c.in(1)), c.in(2))};
+}
+Values map_mirror_pad(MapperContext& c) {
+  if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
+  return {mirror_pad(c, c.in(0), c.in(1), c.attr<std::string>("mode"))};
+}
+
+}  // namespace
+
+Value* mirror_pad(MapperContext& c, Value* x, Value* paddings, const std::string& mode) {
+  if (mode == "SYMMETRIC") return symmetric(c, x, paddings);
+  if (mode != "REFLECT") c.fail(Code::unsupported_attr, "mode '" + mode + "' is not known");
+  return c.pad(x, onnx_pads(c, paddings), nullptr, "reflect");
+}
+
+void register_pad(OpRegistry& r) {
+  r.op("Pad").by(map_pad);
+  r.op("PadV2").by(map_pad_v2);
+  r.op("MirrorPad").note("SYMMETRIC: rank known").by(map_mirror_pad);
+}
+
+}  // namespace t2o::op_mappers

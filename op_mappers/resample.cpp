@@ -1,0 +1,202 @@
+#include "op_mappers/all.h"
+#include "op_mappers/resize.h"
+#include "op_mappers/window.h"
+
+// Resamplings that ONNX's Resize does not compute: each pixel is a weighted sum of a few of the source, first along the
+// height, then along the width.
+namespace t2o::op_mappers {
+namespace {
+
+// The pixel o covers [o * scale, (o + 1) * scale) of the source; each source pixel counts by how much of it is covered.
+struct Taps {
+  Value *index, *weight, *scale;  // [out, taps] i64; [out, taps] f32; scalar f32
+};
+
+// [n, h, w, c] with the axis (0 height, 1 width) resampled
+Value* weighted_sum(Emitter& e, Value* x, const Taps& taps, int axis) {
+  Value* pixels = e.gather(x, taps.index, axis + 1);  // [n, out, taps, w, c] or [n, h, out, taps, c]
+  Value* weight = e.unsqueeze(taps.weight, axis == 0 ? Ints{2, 3} : Ints{2});
+  return e.reduce("ReduceSum", e.mul(pixels, weight), Ints{axis + 2}, false);
+}
+
+Taps area_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+  Value* one = e.scalar(DType::f32, 1);
+  Value* scale = source_scale(e, e.cast(axis.in, DType::f32), e.cast(axis.out, DType::f32), sampling);
+  Value* pixel = e.reshape(pixel_range(e, axis.out), {-1, 1});
+  Value* begin = e.mul(pixel, scale);
+  Value* end = e.mul(e.add(pixel, one), scale);
+  Value* taps = e.add(e.cast(e.emit("Ceil", {scale}), DType::i64), e.scalar(DType::i64, 1));
+  Value* cell = e.add(e.emit("Floor", {begin}), pixel_range(e, taps));
+  Value* right = e.minimum(e.add(cell, one), end);
+  Value* left = e.maximum(cell, begin);
+  Value* weight = e.maximum(e.sub(right, left), e.scalar(DType::f32, 0));
+  // A tap without weight reads a pixel that counts anyway: 0 * NaN of a foreign one would spoil the sum.
+  Value* last = e.sub(e.emit("Ceil", {end}), one);
+  Value* index = e.cast(e.maximum(e.minimum(cell, last), e.scalar(DType::f32, 0)), DType::i64);
+  return {e.minimum(index, e.sub(axis.in, e.scalar(DType::i64, 1))), weight, scale};
+}
+
+Value* whole_factor_area(MapperContext& c, Value* x, std::int64_t height, std::int64_t width) {
+  const Ints window{height, width};
+  Value* pooled = c.emit("AveragePool", {to_channels_first(c, x, Layout::channels_last, 2)},
+                         {{"kernel_shape", window}, {"strides", window}});
+  return from_channels_first(c, pooled, Layout::channels_last, 2);
+}
+
+Values map_area(MapperContext& c) {
+  const Sampling sampling = c.flag("align_corners") ? Sampling::align_corners : Sampling::legacy;
+  Value* x = c.cast(c.in(0), DType::f32);
+  const auto size = c.maybe_ints(1);
+  if (sampling == Sampling::legacy && size && size->size() == 2 && (*size)[0] > 0 && (*size)[1] > 0 && x->shape().ranked()) {
+    const Dim h = x->shape()[1], w = x->shape()[2];
+    if (is_known(h) && is_known(w) && h > 0 && w > 0 && h % (*size)[0] == 0 && w % (*size)[1] == 0)
+      return {whole_factor_area(c, x, h / (*size)[0], w / (*size)[1])};
+  }
+  Value* area = nullptr;
+  for (int axis = 0; axis < 2; ++axis) {
+    const Taps taps = area_taps(c, axis_sizes(c, c.in(0), c.in(1), axis), sampling);
+    x = weighted_sum(c, x, taps, axis);
+    area = area ? c.mul(area, taps.scale) : taps.scale;
+  }
+  return {c.mul(x, c.div(c.scalar(DType::f32, 1), area))};
+}
+
+// Kernel of cubic convolution, by the distance d of a pixel:
+//   (a + 2) d^3 - (a + 3) d^2 + 1 up to 1,   a d^3 - 5 a d^2 + 8 a d - 4 a up to 2
+Value* cubic_near(Emitter& e, Value* d, double a) {
+  Value* slope = e.sub(e.mul(d, e.scalar(DType::f32, a + 2)), e.scalar(DType::f32, a + 3));
+  return e.add(e.mul(e.mul(slope, d), d), e.scalar(DType::f32, 1));
+}
+Value* cubic_far(Emitter& e, Value* d, double a) {
+  Value* square = e.sub(e.mul(d, e.scalar(DType::f32, a)), e.scalar(DType::f32, 5 * a));
+  Value* line = e.add(e.mul(square, d), e.scalar(DType::f32, 8 * a));
+  return e.sub(e.mul(line, d), e.scalar(DType::f32, 4 * a));
+}
+
+// TensorFlow tabulates the kernel at multiples of 1/1024. With half_pixel_centers a = -0.5 and pixels outside of the image
+// have no weight; else a = -0.75 and the borders repeat.
+Taps cubic_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+  const bool keys = sampling == Sampling::half_pixel;
+  const double a = keys ? -0.5 : -0.75;
+  Value* scale = source_scale(e, e.cast(axis.in, DType::f32), e.cast(axis.out, DType::f32), sampling);
+  Value* pixel = e.reshape(pixel_range(e, axis.out), {-1, 1});
+  Value* half = e.scalar(DType::f32, 0.5);
+  Value* position = keys ? e.sub(e.mul(e.add(pixel, half), scale), half) : e.mul(pixel, scale);
+  Value* left = e.emit("Floor", {position});
+  Value* steps = e.scalar(DType::f32, 1024);
+  Value* t = e.div(e.emit("Round", {e.mul(e.sub(position, left), steps)}), steps);
+  Value* one = e.scalar(DType::f32, 1);
+  Value* rest = e.sub(one, t);
+  Value* before = cubic_far(e, e.add(t, one), a);
+  Value* at = cubic_near(e, t, a);
+  Value* next = cubic_near(e, rest, a);
+  Value* after = cubic_far(e, e.add(rest, one), a);
+  Value* weight = e.concat({before, at, next, after}, 1);
+  Value* wanted = e.add(e.cast(left, DType::i64), e.ints({-1, 0, 1, 2}));
+  Value* last = e.sub(axis.in, e.scalar(DType::i64, 1));
+  Value* index = e.minimum(e.maximum(wanted, e.scalar(DType::i64, 0)), last);
+  if (!keys) return {index, weight, scale};
+  Value* inside = e.where(e.equal(index, wanted), weight, e.scalar(DType::f32, 0));
+  Value* sum = e.reduce("ReduceSum", inside, Ints{1}, true);
+  return {index, e.div(inside, sum), scale};
+}
+
+Values map_bicubic(MapperContext& c) {
+  const Sampling sampling = read_sampling(c);
+  Value* x = c.cast(c.in(0), DType::f32);
+  for (int axis = 0; axis < 2; ++axis) {
+    const Taps taps = cubic_taps(c, axis_sizes(c, c.in(0), c.in(1), axis), sampling);
+    x = weighted_sum(c, x, taps, axis);
+  }
+  return {x};
+}
+
+// Positions along one axis of each crop, [boxes, crop]: y1 * (in - 1) + i * (y2 - y1) * (in - 1) / (crop - 1), and the
+// middle of the box where the crop has one pixel only.
+struct CropAxis {
+  Value *position, *inside, *last;  // position is 0 where it is outside
+};
+
+CropAxis crop_axis(MapperContext& c, int axis) {
+  const AxisSizes sizes = axis_sizes(c, c.in(0), c.in(3), axis);
+  Value* one = c.scalar(DType::f32, 1);
+  Value* last = c.sub(c.cast(sizes.in, DType::f32), one);
+  Value* begin = c.slice(c.in(1), {axis}, {axis + 1}, {1});
+  Value* end = c.slice(c.in(1), {axis + 2}, {axis + 3}, {1});
+  Value* steps = c.sub(c.cast(sizes.out, DType::f32), one);
+  Value* step = c.div(c.mul(c.sub(end, begin), last), c.maximum(steps, one));
+  Value* along = c.add(c.mul(begin, last), c.mul(pixel_range(c, sizes.out), step));
+  Value* middle = c.mul(c.mul(c.scalar(DType::f32, 0.5), c.add(begin, end)), last);
+  Value* position = c.where(c.greater(steps, c.scalar(DType::f32, 0)), along, middle);
+  Value* not_before = c.greater_equal(position, c.scalar(DType::f32, 0));
+  Value* inside = c.logical_and(not_before, c.less_equal(position, last));
+  return {c.where(inside, position, c.scalar(DType::f32, 0)), inside, last};
+}
+
+// [boxes, height, width, c]: image[box_ind[b], row[b, y], column[b, x]]
+Value* pick(MapperContext& c, Value* image, Value* row, Value* column) {
+  Value* box = c.reshape(c.cast(c.in(2), DType::i64), {-1, 1, 1});
+  Value* y = c.unsqueeze(c.cast(row, DType::i64), {2});
+  Value* x = c.unsqueeze(c.cast(column, DType::i64), {1});
+  Value* zeros = c.mul(c.add(y, x), c.scalar(DType::i64, 0));
+  Values parts;
+  for (Value* v : {box, y, x}) parts.push_back(c.unsqueeze(c.add(v, zeros), {3}));
+  return c.emit("GatherND", {image, c.concat(parts, 3)});
+}
+
+// a + (b - a) * t
+Value* between(Emitter& e, Value* a, Value* b, Value* t) { return e.add(a, e.mul(e.sub(b, a), t)); }
+
+Value* crop_bilinear(MapperContext& c, Value* image, const CropAxis& y, const CropAxis& x) {
+  Value* top = c.emit("Floor", {y.position});
+  Value* bottom = c.emit("Ceil", {y.position});
+  Value* left = c.emit("Floor", {x.position});
+  Value* right = c.emit("Ceil", {x.position});
+  Value* down = c.unsqueeze(c.sub(y.position, top), {2, 3});
+  Value* across = c.unsqueeze(c.sub(x.position, left), {1, 3});
+  Value* top_left = pick(c, image, top, left);
+  Value* top_right = pick(c, image, top, right);
+  Value* bottom_left = pick(c, image, bottom, left);
+  Value* bottom_right = pick(c, image, bottom, right);
+  Value* above = between(c, top_left, top_right, across);
+  Value* below = between(c, bottom_left, bottom_right, across);
+  return between(c, above, below, down);
+}
+
+// Halves go up; positions are never negative.
+Value* rounded(Emitter& e, Value* position) {
+  Value* index = e.emit("Floor", {position});
+  Value* up = e.greater_equal(e.sub(position, index), e.scalar(DType::f32, 0.5));
+  return e.add(index, e.cast(up, DType::f32));
+}
+
+Values map_crop_and_resize(MapperContext& c) {
+  const auto method = c.attr_or<std::string>("method", "bilinear");
+  if (method != "bilinear" && method != "nearest") c.fail(Code::unsupported_attr, "method '" + method + "' is not known");
+  const CropAxis y = crop_axis(c, 0);
+  const CropAxis x = crop_axis(c, 1);
+  Value* image = c.cast(c.in(0), DType::f32);
+  Value* crops = nullptr;
+  if (method == "bilinear") {
+    crops = crop_bilinear(c, image, y, x);
+  } else {
+    Value* row = rounded(c, y.position);
+    Value* column = rounded(c, x.position);
+    crops = pick(c, image, row, column);
+  }
+  Value* rows_inside = c.unsqueeze(y.inside, {2, 3});
+  Value* columns_inside = c.unsqueeze(x.inside, {1, 3});
+  Value* inside = c.logical_and(rows_inside, columns_inside);
+  const auto outside = static_cast<double>(c.attr_or("extrapolation_value", 0.0f));
+  return {c.where(inside, crops, c.scalar(DType::f32, outside))};
+}
+
+}  // namespace
+
+void register_resample(OpRegistry& r) {
+  r.op("ResizeArea").by(map_area);
+  r.op("ResizeBicubic").by(map_bicubic);
+  r.op("CropAndResize").by(map_crop_and_resize);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,183 @@
+#include "op_mappers/resize.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "op_mappers/all.h"
+#include "op_mappers/window.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+constexpr std::int64_t kLargestTable = 1 << 20;
+
+// Resize-11 has to have all inputs, empty ones where newer forms leave them out.
+enum class Form : std::uint8_t { empty_inputs, omitted_inputs };
+
+const char* coordinates(Sampling s) {
+  switch (s) {
+    case Sampling::align_corners: return "align_corners";
+    case Sampling::half_pixel: return "half_pixel";
+    case Sampling::legacy: break;
+  }
+  return "asymmetric";
+}
+
+struct StaticSizes {
+  Ints in, out;
+};
+std::optional<StaticSizes> static_sizes(const Value* nhwc, const Value* size) {
+  const auto out = constant_ints(size);
+  if (!out || out->size() != 2 || !nhwc->shape().ranked() || nhwc->shape().rank() != 4) return std::nullopt;
+  const Ints in{nhwc->shape()[1], nhwc->shape()[2]};
+  if (!is_known(in[0]) || !is_known(in[1])) return std::nullopt;
+  return StaticSizes{in, *out};
+}
+
+// Without elements, and in a way that inference, which looks into constants, takes no offence at.
+Value* empty_scales(Emitter& e, Value* x) {
+  return e.slice(e.reshape(x, {-1}), {0}, {0}, {0});
+}
+
+// Whole factors are given as scales: no node then has to compute the sizes of a dynamic batch.
+Value* resize(MapperContext& c, Value* nhwc, Attrs attrs, Form form) {
+  Value* x = to_channels_first(c, nhwc, Layout::channels_last, 2);
+  Value* roi = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
+  Values in{x, roi};
+  const auto sizes = static_sizes(nhwc, c.in(1));
+  if (sizes && sizes->in[0] > 0 && sizes->in[1] > 0 && sizes->out[0] % sizes->in[0] == 0 && sizes->out[1] % sizes->in[1] == 0) {
+    const auto factor = [&](std::size_t i) { return static_cast<float>(sizes->out[i] / sizes->in[i]); };
+    in.push_back(c.constant<float>({4}, std::vector<float>{1, 1, factor(0), factor(1)}));
+  } else {
+    Value* batch_and_channels = c.dims(x, 0, 2);
+    in.push_back(form == Form::empty_inputs ? empty_scales(c, c.cast(x, DType::f32)) : nullptr);
+    in.push_back(c.concat({batch_and_channels, c.cast(c.in(1), DType::i64)}, 0));
+  }
+  return from_channels_first(c, c.emit("Resize", in, std::move(attrs)), Layout::channels_last, 2);
+}
+
+Values bilinear(MapperContext& c, Form form) {
+  const std::string coords = coordinates(read_sampling(c));
+  Value* x = c.cast(c.in(0), DType::f32);
+  return {resize(c, x, {{"mode", std::string("linear")}, {"coordinate_transformation_mode", coords}}, form)};
+}
+
+struct NearestMode {
+  const char *coordinates, *rounding;
+};
+constexpr std::array<NearestMode, 4> kNearestModes{{{"asymmetric", "floor"},
+                                                    {"half_pixel", "round_prefer_ceil"},
+                                                    {"half_pixel", "round_prefer_floor"},
+                                                    {"align_corners", "round_prefer_ceil"}}};
+
+// ONNX's Resize where it picks the very pixels of TensorFlow, which depends on the sizes.
+const NearestMode* nearest_mode(const StaticSizes& s, Sampling sampling) {
+  for (const std::int64_t n : {s.in[0], s.in[1], s.out[0], s.out[1]})
+    if (n < 1 || n > kLargestTable) return nullptr;
+  for (const NearestMode& mode : kNearestModes) {
+    const auto agrees = [&](std::size_t i) {
+      return tf_nearest(s.in[i], s.out[i], sampling) == onnx_nearest(s.in[i], s.out[i], mode.coordinates, mode.rounding);
+    };
+    if (agrees(0) && agrees(1)) return &mode;
+  }
+  return nullptr;
+}
+
+// The source of each pixel in the arithmetic of TensorFlow's kernel, single precision included.
+Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+  Value* out = e.cast(axis.out, DType::f32);
+  Value* scale = source_scale(e, e.cast(axis.in, DType::f32), out, sampling);
+  Value* i = pixel_range(e, axis.out);
+  if (sampling == Sampling::half_pixel) i = e.add(i, e.scalar(DType::f32, 0.5));
+  Value* position = e.mul(i, scale);
+  Value* index = e.emit("Floor", {position});
+  if (sampling == Sampling::align_corners) {  // halves go up
+    Value* up = e.greater_equal(e.sub(position, index), e.scalar(DType::f32, 0.5));
+    index = e.add(index, e.cast(up, DType::f32));
+  }
+  return e.minimum(e.cast(index, DType::i64), e.sub(axis.in, e.scalar(DType::i64, 1)));
+}
+
+Values nearest(MapperContext& c, Form form) {
+  const Sampling sampling = read_sampling(c);
+  const auto sizes = static_sizes(c.in(0), c.in(1));
+  if (const NearestMode* mode = sizes ? nearest_mode(*sizes, sampling) : nullptr)
+    return {resize(c, c.in(0),
+                   {{"mode", std::string("nearest")},
+                    {"coordinate_transformation_mode", std::string(mode->coordinates)},
+                    {"nearest_mode", std::string(mode->rounding)}},
+                   form)};
+  Value* rows = nearest_index(c, axis_sizes(c, c.in(0), c.in(1), 0), sampling);
+  Value* x = c.gather(c.in(0), rows, 1);
+  Value* columns = nearest_index(c, axis_sizes(c, c.in(0), c.in(1), 1), sampling);
+  return {c.gather(x, columns, 2)};
+}
+
+}  // namespace
+
+Sampling read_sampling(MapperContext& c) {
+  const bool align = c.flag("align_corners"), half = c.flag("half_pixel_centers");
+  if (align && half) c.fail(Code::bad_model, "align_corners and half_pixel_centers are both set");
+  return align ? Sampling::align_corners : half ? Sampling::half_pixel : Sampling::legacy;
+}
+
+AxisSizes axis_sizes(Emitter& e, Value* nhwc, Value* size, int axis) {
+  Value* in = e.dim(nhwc, axis + 1);
+  Value* out = e.gather(e.cast(size, DType::i64), e.scalar(DType::i64, axis), 0);
+  return {in, out};
+}
+
+Value* pixel_range(Emitter& e, Value* out) {
+  return e.cast(e.range(e.scalar(DType::i64, 0), out, e.scalar(DType::i64, 1)), DType::f32);
+}
+
+Value* source_scale(Emitter& e, Value* in, Value* out, Sampling sampling) {
+  if (sampling != Sampling::align_corners) return e.div(in, out);
+  Value* one = e.scalar(DType::f32, 1);
+  Value* aligned = e.div(e.sub(in, one), e.maximum(e.sub(out, one), one));
+  return e.where(e.greater(out, one), aligned, e.div(in, out));
+}
+
+Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling sampling) {
+  const bool aligned = sampling == Sampling::align_corners;
+  const float scale = aligned && out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
+                                         : static_cast<float>(in) / static_cast<float>(out);
+  Ints r;
+  for (std::int64_t i = 0; i < out; ++i) {
+    const float position = (static_cast<float>(i) + (sampling == Sampling::half_pixel ? 0.5f : 0.0f)) * scale;
+    const float index = aligned ? std::round(position) : std::floor(position);
+    r.push_back(std::min(static_cast<std::int64_t>(index), in - 1));
+  }
+  return r;
+}
+
+// As ONNX Runtime does it, in single precision. Empty where exact arithmetic would pick other pixels: another runtime might.
+Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coords, const std::string& rounding) {
+  const auto pick = [&]<class T>(T i) {
+    const T n = static_cast<T>(in), m = static_cast<T>(out), scale = m / n;
+    T x = i / scale;
+    if (coords == "half_pixel") x = (i + T(0.5)) / scale - T(0.5);
+    if (coords == "align_corners") x = m == T(1) ? T(0) : i * (n - T(1)) / (m - T(1));
+    T index = std::floor(x);
+    if (rounding == "round_prefer_ceil") index = std::round(x);
+    if (rounding == "round_prefer_floor") index = std::ceil(x - T(0.5));
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(index), 0, in - 1);
+  };
+  Ints r;
+  for (std::int64_t i = 0; i < out; ++i) {
+    r.push_back(pick(static_cast<float>(i)));
+    if (r.back() != pick(static_cast<double>(i))) return {};
+  }
+  return r;
+}
+
+void register_resize(OpRegistry& r) {
+  const auto with = [](Values (*map)(MapperContext&, Form), Form form) { return [=](MapperContext& c) { return map(c, form); }; };
+  r.op("ResizeBilinear").by(with(bilinear, Form::empty_inputs));
+  r.op("ResizeBilinear").since(13).by(with(bilinear, Form::omitted_inputs));
+  r.op("ResizeNearestNeighbor").by(with(nearest, Form::empty_inputs));
+  r.op("ResizeNearestNeighbor").since(13).by(with(nearest, Form::omitted_inputs));
+}
+
+}  // namespace t2o::op_mappers

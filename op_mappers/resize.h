@@ -1,0 +1,26 @@
+#pragma once
+#include "op_mappers/context.h"
+
+namespace t2o::op_mappers {
+
+// Where the pixel i of a resized axis lies in the source, scale = in / out:
+//   legacy         i * scale
+//   align_corners  i * (in - 1) / (out - 1)
+//   half_pixel     (i + 0.5) * scale, minus 0.5 where pixels are interpolated
+enum class Sampling : std::uint8_t { legacy, align_corners, half_pixel };
+Sampling read_sampling(MapperContext&);
+
+// [out] of f32: 0, 1, 2 ...
+Value* pixel_range(Emitter&, Value* out);
+// in / out, or (in - 1) / (out - 1) of the aligned; in and out: f32 scalars
+Value* source_scale(Emitter&, Value* in, Value* out, Sampling);
+
+struct AxisSizes {
+  Value *in, *out;  // i64 scalars
+};
+AxisSizes axis_sizes(Emitter&, Value* nhwc, Value* size, int axis);  // axis: 0 height, 1 width
+
+Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling);  // the source of each pixel
+Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coordinates, const std::string& rounding);
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,76 @@
+#include <cstdint>
+
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Values map_select_v2(MapperContext& c) { return {c.where(c.in(0), c.in(1), c.in(2))}; }
+
+// Select takes a condition of the branches' shape, a scalar, or a vector that picks rows: ones are put behind
+// its shape.
+Value* aligned_condition(MapperContext& c, Value* condition, Value* x) {
+  const Shape &cs = condition->shape(), &xs = x->shape();
+  if (cs.ranked() && cs.rank() != 1) return condition;
+  if (cs.ranked() && xs.ranked()) {
+    Ints tail;
+    for (int i = 1; i < xs.rank(); ++i) tail.push_back(i);
+    return c.unsqueeze(condition, tail);
+  }
+  Value* missing = c.sub(c.rank_of(x), c.rank_of(condition));
+  Value* ones = c.expand(c.constant<std::int64_t>(1), c.unsqueeze(missing, {0}));
+  return c.reshape_to(condition, c.concat({c.shape_of(condition), ones}, 0));
+}
+
+Values map_select(MapperContext& c) {
+  Value* condition = aligned_condition(c, c.in(0), c.in(1));
+  return {c.where(condition, c.in(1), c.in(2))};
+}
+
+Values top_k(MapperContext& c, Value* k) {
+  const Values top = c.topk(c.in(0), k, -1, true);
+  return {top[0], c.cast(top[1], c.output_dtype(1))};
+}
+Values map_top_k(MapperContext& c) { return top_k(c, c.constant(c.attr<std::int64_t>("k"))); }
+Values map_top_k_v2(MapperContext& c) { return top_k(c, c.cast(c.in(1), DType::i64)); }
+
+Values map_nth_element(MapperContext& c) {
+  Value* n = c.cast(c.in(1), DType::i64);
+  Value* k = c.add(n, c.constant<std::int64_t>(1));
+  const Values top = c.topk(c.in(0), k, -1, c.flag("reverse"));
+  return {c.gather(top[0], n, -1)};
+}
+
+// The target is among the k best when fewer than k classes beat it; never when a number of the row is not
+// finite.
+Values in_top_k(MapperContext& c, Value* k) {
+  Value* scores = c.in(0);
+  Value* target = c.cast(c.in(1), DType::i64);
+  Value* classes = c.dim(scores, 1);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* below = c.less(target, zero);
+  Value* outside = c.logical_or(below, c.greater_equal(target, classes));
+  Value* safe = c.unsqueeze(c.where(outside, zero, target), {1});
+  Value* chosen = c.emit("GatherElements", {scores, safe}, {{"axis", std::int64_t{1}}});
+  Value* better = c.reduce("ReduceSum", c.cast(c.greater(scores, chosen), DType::i64), {1}, false);
+  Value* not_finite = c.cast(c.emit("IsNaN", {c.sub(scores, scores)}), DType::i64);
+  Value* bad = c.greater(c.reduce("ReduceSum", not_finite, {1}, false), zero);
+  Value* within = c.less(better, c.cast(k, DType::i64));
+  return {c.logical_and(within, c.logical_not(c.logical_or(bad, outside)))};
+}
+Values map_in_top_k(MapperContext& c) { return in_top_k(c, c.constant(c.attr<std::int64_t>("k"))); }
+Values map_in_top_k_v2(MapperContext& c) { return in_top_k(c, c.in(2)); }
+
+}  // namespace
+
+void register_select(OpRegistry& r) {
+  r.op("Select").by(map_select);
+  r.op("SelectV2").by(map_select_v2);
+  r.op("TopK").ignores({"sorted"}).by(map_top_k);  // in order is one of the orders that sorted=False allows
+  r.op("TopKV2").ignores({"sorted"}).by(map_top_k_v2);
+  r.op("NthElement").by(map_nth_element);
+  r.op("InTopK").by(map_in_top_k);
+  r.op("InTopKV2").by(map_in_top_k_v2);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "op_mappers/all.h"
+#include "op_mappers/source_patterns.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+Values map_identity(MapperContext& c) { return c.inputs(); }
+Values map_first(MapperContext& c) { return {c.in(0)}; }
+
+Values map_shape(MapperContext& c) {
+  Values out;
+  for (std::size_t i = 0; i < c.input_count(); ++i)
+    out.push_back(c.cast(c.shape_of(c.in(i)), c.output_dtype(i)));
+  return out;
+}
+Values map_size(MapperContext& c) { return {c.cast(c.size_of(c.in(0)), c.output_dtype())}; }
+Values map_rank(MapperContext& c) { return {c.cast(c.rank_of(c.in(0)), DType::i32)}; }
+
+// The dims of a Reshape with at most one unknown among known sizes that are not 0: that one is inferred.
+std::optional<Ints> dims_to_infer(const Value* shape) {
+  const auto& known = shape->known_elements();
+  if (shape->constant() || !known) return std::nullopt;
+  Ints dims = *known;
+  int unknown = 0;
+  for (std::int64_t& d : dims) {
+    if (d == 0) return std::nullopt;
+    if (d < 0) d = -1, ++unknown;
+  }
+  return unknown <= 1 ? std::optional(dims) : std::nullopt;
+}
+
+Values map_reshape(MapperContext& c) {
+  if (const auto dims = dims_to_infer(c.in(1))) return {c.reshape(c.in(0), *dims)};
+  return {c.reshape_to(c.in(0), c.in(1))};
+}
+
+Values map_expand_dims(MapperContext& c) { return {c.unsqueeze(c.in(0), {c.const_int(1)})}; }
+
+Values map_expand_dims_runtime(MapperContext& c) {
+  if (c.maybe_ints(1)) return map_expand_dims(c);
+  Value* axis = c.reshape(c.cast(c.in(1), DType::i64), {1});
+  return {c.emit("Unsqueeze", {c.in(0), axis})};
+}
+
+Values map_squeeze(MapperContext& c) {
+  Value* x = c.in(0);
+  Ints axes = c.attr_or<Ints>("squeeze_dims", {});
+  if (!axes.empty()) return {c.squeeze(x, axes)};
+  const Shape& s = x->shape();
+  if (!s.is_static()) return {c.emit("Squeeze", {x})};  // every axis that turns out to be 1
+  for (int i = 0; i < s.rank(); ++i)
+    if (s[i] == 1) axes.push_back(i);
+  return {axes.empty() ? x : c.squeeze(x, axes)};
+}
+
+Value* element(MapperContext& c, Value* vector, std::int64_t i) { return c.gather(vector, c.constant(i), 0); }
+
+// y[i0, i1 ...] = flat(x)[sum of i_k * stride(perm[k])]: a Transpose whose perm is known at run time only.
+Value* gathered_transpose(MapperContext& c, Value* x, Value* perm) {
+  const int rank = c.rank(0);
+  Value* shape = c.shape_of(x);
+  Value* stride = c.constant<std::int64_t>(1);
+  Values strides;
+  for (int i = rank - 1; i >= 0; --i) {
+    strides.insert(strides.begin(), c.unsqueeze(stride, {0}));
+    stride = c.mul(stride, element(c, shape, i));
+  }
+  Value* sizes = c.gather(shape, perm, 0);
+  Value* steps = c.gather(c.concat(strides, 0), perm, 0);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* index = zero;
+  for (int i = 0; i < rank; ++i) {
+    Value* along = c.mul(c.range(zero, element(c, sizes, i), one), element(c, steps, i));
+    Ints behind;
+    for (int k = 1; k < rank - i; ++k) behind.push_back(k);
+    index = c.add(index, c.unsqueeze(along, behind));
+  }
+  return c.gather(c.reshape(x, {-1}), index, 0);
+}
+
+Values map_transpose(MapperContext& c) {
+  Value* x = c.in(0);
+  if (is_complex(x->dtype()) && c.node().op() == "ConjugateTranspose")
+    c.fail(Code::unsupported_type, "ConjugateTranspose of complex numbers has no ONNX form");
+  if (const auto perm = c.maybe_ints(1)) return {c.transpose(x, *perm)};
+  if (is_reversed_axes(c.node().input(1), c.node().input(0))) return {c.emit("Transpose", {x})};
+  if (!c.has_rank(0) || c.rank(0) == 0)
+    c.fail(Code::not_constant, "input 'perm' is known at run time only and the rank of 'x' is unknown",
+           "give the input a shape, or make perm a constant");
+  return {gathered_transpose(c, x, c.cast(c.in(1), DType::i64))};
+}
+
+Values map_broadcast_to(MapperContext& c) { return {c.expand(c.in(0), c.cast(c.in(1), DType::i64))}; }
+
+Value* with_ones_before(MapperContext& c, Value* dims, Value* size) {
+  Value* missing = c.sub(size, c.size_of(dims));
+  Value* ones = c.expand(c.constant<std::int64_t>(1), c.unsqueeze(missing, {0}));
+  return c.concat({ones, dims}, 0);
+}
+
+// The shape that two shapes broadcast to: where the first has 1, the other's size.
+Values map_broadcast_args(MapperContext& c) {
+  Value* a = c.cast(c.in(0), DType::i64);
+  Value* b = c.cast(c.in(1), DType::i64);
+  Value* size_a = c.size_of(a);
+  Value* size = c.maximum(size_a, c.size_of(b));
+  a = with_ones_before(c, a, size);
+  b = with_ones_before(c, b, size);
+  Value* is_one = c.equal(a, c.constant<std::int64_t>(1));
+  return {c.cast(c.where(is_one, b, a), c.output_dtype())};
+}
+
+Values map_invert_permutation(MapperContext& c) {  // y[x[i]] = i
+  Value* x = c.cast(c.in(0), DType::i64);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* places = c.range(zero, c.dim(x, 0), one);
+  Value* y = c.emit("ScatterElements", {x, x, places}, {{"axis", std::int64_t{0}}});
+  return {c.cast(y, c.output_dtype())};
+}
+
+// output[k] = the coordinates of the flat indices along axis k
+Values map_unravel_index(MapperContext& c) {
+  const Ints dims = c.const_ints(1);
+  Value* index = c.cast(c.in(0), DType::i64);
+  Values rows;
+  std::int64_t stride = 1;
+  for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+    Value* along = c.emit("Mod", {c.div(index, c.constant(std::max<std::int64_t>(stride, 1))),
+                                  c.constant(std::max<std::int64_t>(*d, 1))});
+    rows.insert(rows.begin(), c.unsqueeze(along, {0}));
+    stride *= *d;
+  }
+  if (rows.empty()) c.fail(Code::bad_model, "dims of UnravelIndex are empty");
+  return {c.cast(c.concat(rows, 0), c.output_dtype())};
+}
+
+}  // namespace
+
+void register_shape(OpRegistry& r) {
+  r.op("Identity", "IdentityN", "StopGradient", "Snapshot", "DeepCopy").by(map_identity);
+  r.op("PreventGradient").ignores({"message"}).by(map_identity);
+  r.op("CheckNumerics", "CheckNumericsV2")
+      .ignores({"message"})
+      .note("passes on, does not check")
+      .by(map_identity);
+  r.op("PlaceholderWithDefault").ignores({"shape"}).by(map_identity);
+  r.op("EnsureShape").ignores({"shape"}).note("passes on, does not check").by(map_identity);
+  r.op("Print").ignores({"message", "first_n", "summarize"}).note("passes on, does not print").by(map_first);
+  r.op("Shape").by(map_shape);
+  r.op("ShapeN").ignores({"N"}).by(map_shape);
+  r.op("Size").by(map_size);
+  r.op("Rank").by(map_rank);
+  r.op("Reshape").by(map_reshape);
+  r.op("ExpandDims").note("constant axis below opset 13").by(map_expand_dims);
+  r.op("ExpandDims").since(13).by(map_expand_dims_runtime);
+  r.op("Squeeze").by(map_squeeze);
+  r.op("Transpose", "ConjugateTranspose")
+      .note("a perm known at run time only needs a known rank")
+      .by(map_transpose);
+  r.op("BroadcastTo").by(map_broadcast_to);
+  r.op("BroadcastArgs").by(map_broadcast_args);
+  r.op("InvertPermutation").by(map_invert_permutation);
+  r.op("UnravelIndex").note("constant dims").by(map_unravel_index);
+}
+
+}  // namespace t2o::op_mappers

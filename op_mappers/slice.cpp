@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+Ints iota(std::size_t n) {
+  Ints v(n);
+  std::iota(v.begin(), v.end(), 0);
+  return v;
+}
+
+Value* constant_slice(MapperContext& c, const Ints& begin, const Ints& size) {
+  if (begin.size() != size.size()) c.fail(Code::bad_model, "begin and size have different lengths");
+  Ints starts, ends, axes;
+  for (std::size_t i = 0; i < begin.size(); ++i) {
+    if (begin[i] == 0 && size[i] == -1) continue;
+    axes.push_back(static_cast<std::int64_t>(i));
+    starts.push_back(begin[i]);
+    ends.push_back(size[i] == -1 ? kEnd : begin[i] + size[i]);
+  }
+  return axes.empty() ? c.in(0) : c.slice(c.in(0), starts, ends, axes);
+}
+
+std::optional<std::int64_t> vector_size(const Value* v) {
+  const Shape& s = v->shape();
+  if (!s.ranked() || s.rank() != 1 || !is_known(s[0])) return std::nullopt;
+  return s[0];
+}
+
+Values map_slice(MapperContext& c) {
+  const auto begin = c.maybe_ints(1), size = c.maybe_ints(2);
+  if (begin && size) return {constant_slice(c, *begin, *size)};
+  std::optional<std::int64_t> rank =
+      c.has_rank(0) ? std::optional<std::int64_t>(c.rank(0)) : vector_size(c.in(1));
+  if (!rank) rank = vector_size(c.in(2));
+  if (!rank) c.fail(Code::not_constant, "the rank of the input is unknown", "give the input a shape");
+  if (*rank == 0) return {c.in(0)};
+  Value* starts = c.cast(c.in(1), DType::i64);
+  Value* sizes = c.cast(c.in(2), DType::i64);
+  Value* to_end = c.equal(sizes, c.constant<std::int64_t>(-1));
+  Value* ends = c.where(to_end, c.constant(kEnd), c.add(starts, sizes));
+  return {c.slice(c.in(0), starts, ends, c.ints(iota(static_cast<std::size_t>(*rank))))};
+}
+
+std::size_t parts(MapperContext& c, const char* attr) {
+  const auto n = c.attr<std::int64_t>(attr);
+  if (n < 0 || static_cast<std::size_t>(n) != c.node().outputs().size())
+    c.fail(Code::bad_model, std::string(attr) + " is not the number of outputs");
+  return static_cast<std::size_t>(n);
+}
+
+Dim dim_if_known(const Value* v, std::int64_t axis) {
+  const Shape& s = v->shape();
+  if (!s.ranked() || axis >= s.rank() || axis < -s.rank()) return kUnknownDim;
+  return s[static_cast<int>(axis)];
+}
+
+Values even_split(MapperContext& c, Attrs more) {
+  const std::size_t n = parts(c, "num_split");
+  const std::int64_t axis = c.const_int(0);
+  Value* x = c.in(1);
+  if (n == 1) return {x};
+  const Dim size = dim_if_known(x, axis);
+  const auto count = static_cast<std::int64_t>(n);
+  if (is_known(size) && size % count != 0) c.fail(Code::bad_model, "the axis does not divide by num_split");
+  if (is_known(size)) return c.split(x, Ints(n, size / count), axis);
+  more.push_back({"axis", axis});
+  return c.emit_n("Split", {x}, more, n);
+}
+Values map_split(MapperContext& c) { return even_split(c, {}); }
+Values map_split_18(MapperContext& c) {
+  return even_split(c, {{"num_outputs", c.attr<std::int64_t>("num_split")}});
+}
+
+// Pieces before the -1 are counted from the begin of the axis, those after it from its end.
+Values split_around_rest(MapperContext& c, const Ints& sizes, std::size_t rest, std::int64_t axis) {
+  Values out;
+  std::int64_t before = 0, behind = 0;
+  for (std::size_t i = rest + 1; i < sizes.size(); ++i) behind += sizes[i];
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::int64_t start = before, end = before + sizes[i];
+    if (i == rest) end = behind == 0 ? kEnd : -behind;
+    if (i > rest && sizes[i] != 0) start = -behind, end = behind == sizes[i] ? kEnd : sizes[i] - behind;
+    if (i > rest) behind -= sizes[i];
+    if (i < rest) before = end;
+    const bool nothing = i != rest && sizes[i] == 0;
+    out.push_back(c.slice(c.in(0), {nothing ? 0 : start}, {nothing ? 0 : end}, {axis}));
+  }
+  return out;
+}
+
+Values constant_split(MapperContext& c, Ints sizes, std::int64_t axis) {
+  const auto rest = std::find(sizes.begin(), sizes.end(), -1);
+  if (rest == sizes.end()) return c.split(c.in(0), sizes, axis);
+  const Dim size = dim_if_known(c.in(0), axis);
+  if (!is_known(size))
+    return split_around_rest(c, sizes, static_cast<std::size_t>(rest - sizes.begin()), axis);
+  *rest = size - (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) + 1);
+  if (*rest < 0) c.fail(Code::bad_model, "size_splits are more than the axis has");
+  return c.split(c.in(0), sizes, axis);
+}
+
+Values map_split_v(MapperContext& c) {
+  const std::size_t n = parts(c, "num_split");
+  const Ints sizes = c.const_ints(1);
+  const std::int64_t axis = c.const_int(2);
+  if (sizes.size() != n) c.fail(Code::bad_model, "size_splits has not num_split elements");
+  if (n == 1) return {c.in(0)};
+  return constant_split(c, sizes, axis);
+}
+
+Values map_split_v_13(MapperContext& c) {  // sizes known at run time only
+  if (c.maybe_ints(1)) return map_split_v(c);
+  const std::size_t n = parts(c, "num_split");
+  const std::int64_t axis = c.const_int(2);
+  if (n == 1) return {c.in(0)};
+  Value* sizes = c.cast(c.in(1), DType::i64);
+  Value* minus_one = c.constant<std::int64_t>(-1);
+  Value* others = c.sub(c.reduce("ReduceSum", sizes, {0}, true), minus_one);
+  Value* size = c.gather(c.shape_of(c.in(0)), c.ints({axis}), 0);
+  Value* is_rest = c.equal(sizes, minus_one);
+  Value* whole = c.where(is_rest, c.sub(size, others), sizes);
+  return c.emit_n("Split", {c.in(0), whole}, {{"axis", axis}}, n);
+}
+
+Values map_unpack(MapperContext& c) {
+  const std::size_t n = parts(c, "num");
+  const auto axis = c.attr<std::int64_t>("axis");
+  Values out;
+  for (std::size_t i = 0; i < n; ++i)
+    out.push_back(c.gather(c.in(0), c.constant(static_cast<std::int64_t>(i)), axis));
+  return out;
+}
+
+}  // namespace
+
+void register_slice(OpRegistry& r) {
+  r.op("Slice").by(map_slice);
+  r.op("Split").note("constant axis").by(map_split);
+  r.op("Split").since(18).note("constant axis").by(map_split_18);
+  r.op("SplitV").note("constant axis and sizes").by(map_split_v);
+  r.op("SplitV").since(13).note("constant axis").by(map_split_v_13);
+  r.op("Unpack").by(map_unpack);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <limits>
+
+#include "op_mappers/all.h"
+
+// The specification is a list of entries, one for each thing between the brackets of x[1, ..., None, 2:7:3].
+// Axes before the ellipsis are counted from the front, those after it from the back: so nothing here needs
+// the rank of x.
+namespace t2o::op_mappers {
+namespace {
+
+constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(),
+                       kLast = std::numeric_limits<std::int64_t>::max();
+
+enum class Kind : std::uint8_t { range, index, new_axis, ellipsis };
+
+struct Entry {
+  Kind kind;
+  std::size_t at;          // in begin, end and strides
+  std::int64_t axis = 0;   // of x
+  std::int64_t place = 0;  // in the result
+};
+
+struct Masks {
+  std::int64_t begin, end, ellipsis, new_axis, shrink;
+};
+bool has(std::int64_t mask, std::size_t bit) { return bit < 63 && ((mask >> bit) & 1) != 0; }
+
+std::vector<Entry> entries(const Masks& m, std::size_t n) {
+  std::vector<Entry> list;
+  for (std::size_t i = 0; i < n; ++i) {
+    Kind kind = Kind::range;
+    if (has(m.ellipsis, i))
+      kind = Kind::ellipsis;
+    else if (has(m.new_axis, i))
+      kind = Kind::new_axis;
+    else if (has(m.shrink, i))
+      kind = Kind::index;
+    list.push_back({kind, i});
+  }
+  const auto front =
+      std::find_if(list.begin(), list.end(), [](const Entry& e) { return e.kind == Kind::ellipsis; });
+  std::int64_t axis = 0, place = 0;
+  for (auto e = list.begin(); e != front; ++e) {
+    e->axis = axis, e->place = place;
+    if (e->kind != Kind::new_axis) ++axis;
+    if (e->kind != Kind::index) ++place;
+  }
+  axis = place = 0;
+  for (auto e = list.end(); e != front && --e != front;) {
+    if (e->kind != Kind::new_axis) --axis;
+    if (e->kind != Kind::index) --place;
+    e->axis = axis, e->place = place;
+  }
+  return list;
+}
+
+// One bound of each entry: a number where it is known, else the element of the runtime vector.
+class Bounds {
+ public:
+  Bounds(MapperContext& c, std::size_t input) : c_(&c), input_(c.in(input)) {
+    if (input_->constant())
+      known_ = input_->constant()->to_ints();
+    else if (input_->known_elements())
+      known_ = *input_->known_elements(), symbolic_ = true;
+  }
+  std::optional<std::int64_t> known(std::size_t i) const {
+    if (i >= known_.size() || (symbolic_ && known_[i] < 0)) return std::nullopt;
+    return known_[i];
+  }
+  Value* vector(std::size_t i) {  // one element, 1-D
+    if (const auto k = known(i)) return c_->ints({*k});
+    if (!wide_) wide_ = c_->cast(input_, DType::i64);
+    return c_->gather(wide_, c_->ints({static_cast<std::int64_t>(i)}), 0);
+  }
+  Value* scalar(std::size_t i) {
+    if (const auto k = known(i)) return c_->constant(*k);
+    if (!wide_) wide_ = c_->cast(input_, DType::i64);
+    return c_->gather(wide_, c_->constant(static_cast<std::int64_t>(i)), 0);
+  }
+
+ private:
+  MapperContext* c_;
+  Value* input_;
+  Value* wide_ = nullptr;
+  Ints known_;
+  bool symbolic_ = false;
+};
+
+Value* joined(MapperContext& c, const Values& parts) {
+  Ints all;
+  for (const Value* p : parts) {
+    if (!p->constant()) return c.concat(parts, 0);
+    all.push_back(p->constant()->int_at(0));
+  }
+  return c.ints(all);
+}
+
+Value* ranges(MapperContext& c, const std::vector<Entry>& list, const Masks& m, Bounds& begin, Bounds& end,
+              const Ints& strides) {
+  Values starts, ends;
+  Ints axes, steps;
+  for (const Entry& e : list) {
+    const std::int64_t step = strides[e.at];
+    if (e.kind != Kind::range) continue;
+    if (step == 0) c.fail(Code::bad_model, "a stride of 0");
+    const bool from_first = has(m.begin, e.at) || (step > 0 && begin.known(e.at) == std::int64_t{0});
+    if (from_first && has(m.end, e.at) && step == 1) continue;
+    starts.push_back(has(m.begin, e.at) ? c.ints({step > 0 ? 0 : kLast}) : begin.vector(e.at));
+    ends.push_back(has(m.end, e.at) ? c.ints({step > 0 ? kLast : kFirst}) : end.vector(e.at));
+    axes.push_back(e.axis);
+    steps.push_back(step);
+  }
+  if (axes.empty()) return c.in(0);
+  const bool plain = std::all_of(steps.begin(), steps.end(), [](std::int64_t s) { return s == 1; });
+  Value* start = joined(c, starts);
+  Value* limit = joined(c, ends);
+  Value* axis = c.ints(axes);
+  return c.slice(c.in(0), start, limit, axis, plain ? nullptr : c.ints(steps));
+}
+
+// Takes the indices so that the axes of those still to come keep their numbers: from the ellipsis outwards.
+Value* indices(MapperContext& c, Value* x, std::vector<Entry> list, Bounds& begin) {
+  std::erase_if(list, [](const Entry& e) { return e.kind != Kind::index; });
+  const auto back =
+      std::stable_partition(list.begin(), list.end(), [](const Entry& e) { return e.axis >= 0; });
+  std::reverse(list.begin(), back);
+  for (const Entry& e : list) x = c.gather(x, begin.scalar(e.at), e.axis);
+  return x;
+}
+
+Value* new_axes(MapperContext& c, Value* x, const std::vector<Entry>& list) {
+  Ints places;
+  for (const Entry& e : list)
+    if (e.kind == Kind::new_axis) places.push_back(e.place);
+  return c.unsqueeze(x, places);
+}
+
+Values map_strided_slice(MapperContext& c) {
+  const auto mask = [&](const char* name) { return c.attr<std::int64_t>(name); };
+  const Masks m{mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
+                mask("shrink_axis_mask")};
+  if ((m.ellipsis & (m.ellipsis - 1)) != 0) c.fail(Code::bad_model, "more than one ellipsis");
+  const Ints strides = c.const_ints(3);
+  const std::vector<Entry> list = entries(m, strides.size());
+  Bounds begin(c, 1), end(c, 2);
+  Value* x = ranges(c, list, m, begin, end, strides);
+  x = indices(c, x, list, begin);
+  return {new_axes(c, x, list)};
+}
+
+}  // namespace
+
+void register_strided_slice(OpRegistry& r) {
+  r.op("StridedSlice").note("constant strides").by(map_strided_slice);
+}
+
+}  // namespace t2o::op_mappers

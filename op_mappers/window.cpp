@@ -1,0 +1,167 @@
+#include "op_mappers/window.h"
+
+#include <algorithm>
+
+namespace t2o::op_mappers {
+namespace {
+
+std::size_t first_spatial(Layout l) { return l == Layout::channels_last ? 1 : 2; }
+
+void read_explicit_padding(MapperContext& c, Window& w) {
+  const Ints pads = c.attr<Ints>("explicit_paddings");
+  const std::size_t n = w.spatial();
+  if (pads.size() != 2 * (n + 2)) c.fail(Code::bad_model, "explicit_paddings needs two entries for each axis");
+  for (std::size_t axis = 0; axis < n + 2; ++axis) {
+    const std::int64_t begin = pads[2 * axis], end = pads[2 * axis + 1];
+    const bool is_spatial = axis >= first_spatial(w.layout) && axis < first_spatial(w.layout) + n;
+    if (begin < 0 || end < 0) c.fail(Code::bad_model, "explicit_paddings has a negative entry");
+    if (!is_spatial && (begin != 0 || end != 0))
+      c.fail(Code::bad_model, "explicit_paddings pads the batch or the channels");
+    if (!is_spatial) continue;
+    w.pad_begin.push_back(begin);
+    w.pad_end.push_back(end);
+  }
+}
+
+}  // namespace
+
+Ints spatial_entries(MapperContext& c, const Ints& all, Layout layout, std::size_t spatial, const char* what) {
+  if (all.size() != spatial + 2)
+    c.fail(Code::bad_model, std::string(what) + " has " + std::to_string(all.size()) + " entries, expected " +
+                                std::to_string(spatial + 2));
+  for (const std::int64_t v : all)
+    if (v <= 0) c.fail(Code::bad_model, std::string(what) + " has an entry that is not positive");
+  const std::size_t channel = layout == Layout::channels_last ? spatial + 1 : 1;
+  if (all[0] != 1 || all[channel] != 1)
+    c.fail(Code::unsupported_attr, std::string(what) + " other than 1 along the batch or the channels");
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first_spatial(layout));
+  return Ints(begin, begin + static_cast<std::ptrdiff_t>(spatial));
+}
+
+Window read_window(MapperContext& c, Layout layout, std::size_t spatial) {
+  return read_window(c, layout, spatial, c.attr<Ints>("strides"));
+}
+
+Window read_window(MapperContext& c, Layout layout, std::size_t spatial, const Ints& strides) {
+  Window w;
+  w.layout = layout;
+  w.strides = spatial_entries(c, strides, layout, spatial, "strides");
+  const Ints dilations = c.attr_or("dilations", Ints(spatial + 2, 1));
+  w.dilations = spatial_entries(c, dilations.empty() ? Ints(spatial + 2, 1) : dilations, layout, spatial, "dilations");
+  w.kernel = Ints(spatial, kUnknownDim);
+  w.padding = c.attr<std::string>("padding");
+  const Ints explicit_pads = c.attr_or("explicit_paddings", Ints{});
+  if (w.padding == "EXPLICIT") {
+    read_explicit_padding(c, w);
+  } else if (w.padding != "SAME" && w.padding != "VALID") {
+    c.fail(Code::unsupported_attr, "padding '" + w.padding + "' is not known");
+  } else if (std::any_of(explicit_pads.begin(), explicit_pads.end(), [](std::int64_t p) { return p != 0; })) {
+    c.fail(Code::bad_model, "explicit_paddings is set although padding is '" + w.padding + "'");
+  }
+  return w;
+}
+
+Value* to_channels_first(Emitter& e, Value* x, Layout layout, std::size_t spatial) {
+  if (layout == Layout::channels_first) return x;
+  const auto n = static_cast<std::int64_t>(spatial);
+  Ints perm{0, n + 1};
+  for (std::int64_t i = 1; i <= n; ++i) perm.push_back(i);
+  return e.transpose(x, perm);
+}
+
+Value* from_channels_first(Emitter& e, Value* x, Layout layout, std::size_t spatial) {
+  if (layout == Layout::channels_first) return x;
+  Ints perm{0};
+  for (std::int64_t i = 2; i <= static_cast<std::int64_t>(spatial) + 1; ++i) perm.push_back(i);
+  perm.push_back(1);
+  return e.transpose(x, perm);
+}
+
+// TF puts the odd pixel at the end.
+Extents same_padding(std::int64_t in, std::int64_t extent, std::int64_t stride) {
+  const std::int64_t out = (in + stride - 1) / stride;
+  const std::int64_t total = std::max<std::int64_t>((out - 1) * stride + extent - in, 0);
+  return {total / 2, total - total / 2};
+}
+
+PadPlan plan_padding(const Window& w, const Ints& dims) {
+  const std::size_t n = w.spatial();
+  if (w.padding == "VALID") return {PadPlan::Kind::fixed, Ints(n, 0), Ints(n, 0)};
+  if (w.padding == "EXPLICIT") return {PadPlan::Kind::fixed, w.pad_begin, w.pad_end};
+  PadPlan plan;
+  bool fixed = true, automatic = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool known_kernel = is_known(w.kernel[i]);
+    Extents pad{0, 0};
+    if (known_kernel && w.extent(i) == 1) {
+      pad = {0, 0};
+    } else if (known_kernel && w.strides[i] == 1) {
+      pad = same_padding(1, w.extent(i), 1);
+    } else if (known_kernel && is_known(dims[i])) {
+      pad = same_padding(dims[i], w.extent(i), w.strides[i]);
+    } else {
+      fixed = false;
+    }
+    // ONNX Runtime's SAME_UPPER refuses dilations and goes wrong where the stride is larger than the kernel.
+    if (w.dilations[i] != 1 || (known_kernel ? w.kernel[i] : 1) < w.strides[i]) automatic = false;
+    plan.begin.push_back(pad.begin);
+    plan.end.push_back(pad.end);
+  }
+  plan.kind = fixed ? PadPlan::Kind::fixed : automatic ? PadPlan::Kind::automatic : PadPlan::Kind::runtime;
+  return plan;
+}
+
+// total = max((ceil(in / stride) - 1) * stride + extent - in, 0)
+Value* runtime_same_pads(Emitter& e, Value* x, const Window& w, int first_axis) {
+  const int n = static_cast<int>(w.spatial());
+  Ints extents, rounding;
+  for (std::size_t i = 0; i < w.spatial(); ++i) {
+    if (!is_known(w.kernel[i]))
+      e.fail(Code::not_constant, "SAME padding with strides or dilations needs the kernel's size, which is not known",
+             "give the kernel a static shape");
+    extents.push_back(w.extent(i) - w.strides[i]);
+    rounding.push_back(w.strides[i] - 1);
+  }
+  Value* in = e.dims(x, first_axis, first_axis + n);
+  Value* strides = e.ints(w.strides);
+  Value* rounded = e.mul(e.div(e.add(in, e.ints(rounding)), strides), strides);
+  Value* total = e.maximum(e.add(e.sub(rounded, in), e.ints(extents)), e.ints({0}));
+  Value* begin = e.div(total, e.ints({2}));
+  Value* end = e.sub(total, begin);
+  return e.concat({begin, end}, 0);
+}
+
+Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill) {
+  const int n = static_cast<int>(w.spatial());
+  Ints dims(w.spatial(), kUnknownDim);
+  if (x->shape().ranked())
+    for (int i = 0; i < n; ++i) dims[static_cast<std::size_t>(i)] = x->shape()[2 + i];
+  const PadPlan plan = plan_padding(w, dims);
+  Windowed r{x, {}, false};
+  if (std::all_of(w.kernel.begin(), w.kernel.end(), is_known)) r.attrs.push_back({"kernel_shape", w.kernel});
+  r.attrs.push_back({"strides", w.strides});
+  if (std::any_of(w.dilations.begin(), w.dilations.end(), [](std::int64_t d) { return d != 1; }))
+    r.attrs.push_back({"dilations", w.dilations});
+  switch (plan.kind) {
+    case PadPlan::Kind::fixed: {
+      Ints pads = plan.begin;
+      pads.insert(pads.end(), plan.end.begin(), plan.end.end());
+      if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) r.attrs.push_back({"pads", pads});
+      break;
+    }
+    case PadPlan::Kind::automatic:
+      r.attrs.push_back({"auto_pad", std::string("SAME_UPPER")});
+      break;
+    case PadPlan::Kind::runtime: {
+      Value* pads = runtime_same_pads(c, x, w);
+      Value* begins = c.slice(pads, {0}, {n}, {0});
+      Value* ends = c.slice(pads, {n}, {2 * n}, {0});
+      Value* none = c.ints({0, 0});
+      r.x = c.pad(x, c.concat({none, begins, none, ends}, 0), c.scalar_like(x, fill));
+      r.padded = true;
+    }
+  }
+  return r;
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,50 @@
+#pragma once
+#include <string>
+
+#include "op_mappers/context.h"
+
+namespace t2o::op_mappers {
+
+// The sliding window of a convolution or a pooling over its spatial axes.
+struct Window {
+  Layout layout = Layout::channels_last;
+  Ints kernel;  // -1 where it is not known
+  Ints strides, dilations;
+  std::string padding;     // "SAME", "VALID", "EXPLICIT"
+  Ints pad_begin, pad_end;  // of EXPLICIT
+  std::size_t spatial() const { return strides.size(); }
+  std::int64_t extent(std::size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
+};
+
+// Reads strides, dilations, padding and explicit_paddings; kernel stays to be filled in.
+Window read_window(MapperContext&, Layout, std::size_t spatial);
+Window read_window(MapperContext&, Layout, std::size_t spatial, const Ints& strides);  // strides: of all axes
+// The spatial entries of a list with one entry for each axis of the tensor; refuses another batch or channel entry than 1.
+Ints spatial_entries(MapperContext&, const Ints& all, Layout, std::size_t spatial, const char* what);
+
+Value* to_channels_first(Emitter&, Value*, Layout, std::size_t spatial);
+Value* from_channels_first(Emitter&, Value*, Layout, std::size_t spatial);
+
+struct Extents {
+  std::int64_t begin, end;
+};
+Extents same_padding(std::int64_t in, std::int64_t extent, std::int64_t stride);
+
+struct PadPlan {
+  enum class Kind : std::uint8_t { fixed, automatic, runtime } kind = Kind::fixed;
+  Ints begin, end;  // of fixed
+};
+PadPlan plan_padding(const Window&, const Ints& spatial_dims);  // dims: as in Shape
+
+// [begins..., ends...] of SAME padding over the spatial axes, computed when the model runs.
+Value* runtime_same_pads(Emitter&, Value* x, const Window&, int first_axis = 2);
+
+// The attributes that Conv and the pools have in common. Where ONNX has no attribute for the padding, x is padded by a node.
+struct Windowed {
+  Value* x;
+  Attrs attrs;
+  bool padded = false;
+};
+Windowed apply_window(MapperContext&, Value* channels_first, const Window&, double fill);
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Writes the small checkpoints and models below tests/data that the readers are tested with. Needs tensorflow >= 2.16.
+
+Every variable is filled with a number of its own, so that a test can tell whether it got the right one.
+"""
+import os
+import pathlib
+import shutil
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import dtypes
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
+
+
+def fresh(name):
+    folder = DATA / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def save(prefix, tensors, slices=None):
+    slices = slices or {}
+    names = list(tensors)
+    flat = [n.split("@")[0] for n in names]
+    tf.raw_ops.SaveV2(prefix=str(prefix), tensor_names=flat, shape_and_slices=[slices.get(n, "") for n in names],
+                      tensors=[tensors[n] for n in names])
+
+
+def checkpoints():
+    folder = fresh("checkpoint")
+    ramp = np.arange(6).reshape(2, 3)
+    types = {t.name: tf.constant(ramp, t) for t in
+             (tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.int32, tf.uint32, tf.int64,
+              tf.uint64, tf.complex64)}
+    types["bool"] = tf.constant([True, False, True])
+    types["scalar"] = tf.constant(7.0)
+    types["empty"] = tf.zeros([0, 3])
+    types["int4"] = tf.cast(tf.constant([-8, -1, 0, 1, 7], tf.int8), dtypes.int4)
+    types["uint4"] = tf.cast(tf.constant([0, 1, 15], tf.uint8), dtypes.uint4)
+    types["strings"] = tf.constant([["", "a"], ["b" * 300, "\0\xff".encode("latin-1")]])
+    types["a/b/.ATTRIBUTES/VARIABLE_VALUE"] = tf.constant([1.5])
+    save(folder / "types", types)
+
+    whole = tf.reshape(tf.range(4 * 600, dtype=tf.float32), [4, 600])
+    save(folder / "sliced", {"rows@0": whole[:1], "rows@1": whole[1:], "columns@0": whole[:, :500], "columns@1": whole[:, 500:]},
+         {"rows@0": "4 600 0,1:-", "rows@1": "4 600 1,3:-", "columns@0": "4 600 -:0,500", "columns@1": "4 600 -:500,100"})
+
+    shards = [str(tf.raw_ops.ShardedFilename(basename=str(folder / "part"), shard=i, num_shards=2).numpy(), "utf-8") for i in range(2)]
+    save(shards[0], {"first": tf.fill([3], 1.0)})
+    save(shards[1], {"second": tf.fill([3], 2.0)})
+    tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=shards, destination_prefix=str(folder / "sharded"), delete_old_dirs=False)
+
+    state = fresh("checkpoint_state")
+    save(state / "model-1", {"v": tf.constant(1.0)})
+    save(state / "model-2", {"v": tf.constant(2.0)})
+    (state / "checkpoint").write_text('model_checkpoint_path: "/gone/model-2"\nall_model_checkpoint_paths: "/gone/model-1"\n')
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        v = tf.compat.v1.get_variable("v", initializer=tf.constant([1.0]), use_resource=False)
+        session.run(tf.compat.v1.global_variables_initializer())
+        tf.compat.v1.train.Saver([v], write_version=tf.compat.v1.train.SaverDef.V1).save(
+            session, str(fresh("checkpoint_v1") / "old.ckpt"), write_meta_graph=False, write_state=False)
+
+
+def keras():
+    tf.keras.utils.set_random_seed(1)
+    x = tf.keras.Input([4], name="features")
+    y = tf.keras.Input([2], name="extra")
+    a = tf.keras.layers.Dense(3, name="same")(x)
+    b = tf.keras.layers.Dense(3, name="same_too")(y)
+    model = tf.keras.Model([y, x], {"total": a + b, "product": a * b})
+    for i, v in enumerate(model.weights):
+        v.assign(tf.fill(v.shape, float(i + 1)))
+    folder = fresh("keras3")
+    model.export(str(folder), verbose=False)
+    (folder / "fingerprint.pb").unlink()
+
+
+class Twins(tf.Module):
+    """Two variables of one name, which only the restore function tells apart; two signatures; an asset."""
+
+    def __init__(self, vocabulary):
+        super().__init__()
+        self.first = tf.Variable([1.0, 1.0], name="twin")
+        self.second = tf.Variable([2.0, 2.0], name="twin")
+        self.vocabulary = tf.saved_model.Asset(str(vocabulary))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "zebra"), tf.TensorSpec([2], tf.float32, "ant")])
+    def add(self, zebra, ant):
+        return {"b": zebra + self.first + ant, "a": zebra + self.second}
+
+    @tf.function(input_signature=[tf.TensorSpec(None, tf.float32, "x")])
+    def scale(self, x):
+        return x * self.second
+
+
+def twins():
+    folder = fresh("twins")
+    vocabulary = folder / "words.txt"
+    vocabulary.write_text("a\nb\n")
+    module = Twins(vocabulary)
+    tf.saved_model.save(module, str(folder), signatures={"add": module.add, "scale": module.scale})
+    vocabulary.unlink()
+    (folder / "fingerprint.pb").unlink()
+
+
+def tf1():
+    v1 = tf.compat.v1
+
+    def rows(shape, dtype, partition_info):
+        offset, width = partition_info.var_offset[0], shape[1]
+        return tf.reshape(tf.range(offset * width, (offset + shape[0]) * width, dtype=dtype), shape)
+
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        ref = v1.get_variable("ref", initializer=tf.fill([4], 3.0), use_resource=False)
+        resource = v1.get_variable("resource", initializer=tf.fill([4], 4.0), use_resource=True)
+        table = v1.get_variable("table", shape=[5, 4], initializer=rows,
+                                partitioner=v1.fixed_size_partitioner(2), use_resource=False)
+        y = tf.identity(x * ref + resource + tf.reduce_sum(tf.convert_to_tensor(table)), "y")
+        session.run(v1.global_variables_initializer())
+        meta = fresh("meta_graph")
+        v1.train.Saver().save(session, str(meta / "model.ckpt"), write_state=False)
+        tf.io.write_graph(session.graph_def, str(meta), "graph.pb", as_text=False)
+        folder = fresh("tf1")
+        shutil.rmtree(folder)
+        builder = v1.saved_model.Builder(str(folder))
+        signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y})
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.add_meta_graph(["serve", "tpu"], {"serving_default": signature})
+        builder.save()
+
+
+def text():
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 2], "x")
+        v = v1.get_variable("v", initializer=tf.fill([2], 5.0), use_resource=True)
+        y = tf.identity(x * v, "y")
+        session.run(v1.global_variables_initializer())
+        folder = fresh("text")
+        shutil.rmtree(folder)
+        builder = v1.saved_model.Builder(str(folder))
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": v1.saved_model.predict_signature_def({"x": x}, {"y": y})},
+                                             strip_default_attrs=True)
+        builder.save(as_text=True)
+        v1.train.export_meta_graph(str(folder / "graph.meta"), graph_def=session.graph_def, as_text=True)
+        tf.io.write_graph(session.graph_def, str(folder), "graph.pbtxt")
+
+
+if __name__ == "__main__":
+    checkpoints()
+    keras()
+    twins()
+    tf1()
+    text()

@@ -1,0 +1,123 @@
+#include <exception>
+#include <new>
+
+#include "exit_code.h"
+#include "option_text.h"
+#include "pipeline.h"
+#include "tf2onnx/tf2onnx.h"
+#include "version.h"
+
+namespace tf2onnx {
+namespace {
+
+Diagnostic to_public(const t2o::Diagnostic& d) {
+  return {static_cast<Severity>(d.severity),
+          std::string(t2o::name(d.code)),
+          d.message,
+          d.remedy,
+          d.origin.node,
+          d.origin.op,
+          d.origin.function};
+}
+
+void add(Result& result, const t2o::Diagnostics& diagnostics) {
+  for (const t2o::Diagnostic& d : diagnostics) result.diagnostics.push_back(to_public(d));
+  if (result.exit_code == 0) result.exit_code = t2o::exit_code(diagnostics);
+}
+
+std::vector<Tensor> interface_of(const t2o::Values& values) {
+  std::vector<Tensor> tensors;
+  for (const t2o::Value* v : values) {
+    Tensor& t = tensors.emplace_back(Tensor{v->name(), std::string(t2o::name(v->dtype())), v->shape().ranked(), {}});
+    if (!t.ranked) continue;
+    for (const t2o::Dim d : v->shape().dims()) t.shape.push_back(t2o::is_known(d) ? d : -1);
+  }
+  return tensors;
+}
+
+Result failure(t2o::Code code, std::string message) {
+  Result result;
+  add(result, {{t2o::Severity::error, code, std::move(message), "", {}}});
+  return result;
+}
+
+// The one place where exceptions end: the pipeline reports, but memory may run out here too.
+template <class Work>
+Result guarded(Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const t2o::ConversionError& e) {
+    Result result;
+    add(result, {e.diagnostic()});
+    return result;
+  } catch (const std::bad_alloc&) {
+    return failure(t2o::Code::output, "there is not enough memory");
+  } catch (const std::exception& e) {
+    return failure(t2o::Code::internal, e.what());
+  }
+}
+
+template <class Destination>
+Result finish(const t2o::Conversion& conversion, const Options& options, Destination& destination) {
+  Result result;
+  add(result, conversion.diagnostics);
+  if (!conversion.ok() || !result.ok()) return result;
+  add(result, t2o::write_model(conversion, options, destination));
+  result.inputs = interface_of(conversion.graph->inputs());
+  result.outputs = interface_of(conversion.graph->outputs());
+  result.nodes = static_cast<std::int64_t>(conversion.graph->node_count());
+  result.opset = conversion.target.opset;
+  result.ir_version = conversion.target.ir_version;
+  return result;
+}
+
+t2o::Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+
+}  // namespace
+
+Result convert_file(const Options& options, const std::string& out_path) noexcept {
+  return guarded([&] { return finish(t2o::convert(options), options, out_path); });
+}
+
+Result convert_file_to_memory(const Options& options, std::string& onnx_bytes) noexcept {
+  return guarded([&] { return finish(t2o::convert(options), options, onnx_bytes); });
+}
+
+Result convert_memory(const Options& options, std::string_view graph_def, std::string& onnx_bytes) noexcept {
+  return guarded([&] { return finish(t2o::convert(options, as_bytes(graph_def)), options, onnx_bytes); });
+}
+
+Result convert_memory_to_file(const Options& options, std::string_view graph_def, const std::string& out_path) noexcept {
+  return guarded([&] { return finish(t2o::convert(options, as_bytes(graph_def)), options, out_path); });
+}
+
+bool set_option(Options& options, std::string_view name, const std::string& value, std::string* why) noexcept {
+  const Result result = guarded([&] {
+    t2o::set_option(options, name, value);
+    return Result();
+  });
+  if (!result.ok() && why) *why = to_string(result);
+  return result.ok();
+}
+
+std::string to_string(const Diagnostic& d) noexcept {
+  static constexpr std::string_view kSeverity[] = {"note", "warning", "error"};
+  std::string text(kSeverity[static_cast<int>(d.severity)]);
+  text.append("[").append(d.code).append("]: ");
+  if (!d.op.empty()) text += d.op + " '" + d.node + "'";
+  if (!d.function.empty()) text += " in function '" + d.function + "'";
+  if (!d.op.empty()) text += ": ";
+  text += d.message;
+  if (!d.remedy.empty()) text += "\n  help: " + d.remedy;
+  return text;
+}
+
+std::string to_string(const Result& result) noexcept {
+  std::string text;
+  for (const Diagnostic& d : result.diagnostics) text += to_string(d) + '\n';
+  return text;
+}
+
+const char* version() noexcept { return t2o::kVersion; }
+
+}  // namespace tf2onnx

@@ -1,0 +1,172 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+
+#include "cli/cli.h"
+#include "cli/console.h"
+#include "cli/document.h"
+#include "exit_code.h"
+#include "onnx/library_versions.h"
+#include "onnx/opset_table.h"
+#include "option_text.h"
+#include "support/atomic_file.h"
+#include "version.h"
+
+namespace t2o::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "  # a SavedModel directory, a frozen GraphDef (.pb, .pbtxt) or a checkpoint (.meta)\n"
+    "  tf2onnx-cpp saved_model_dir -o model.onnx\n"
+    "  tf2onnx-cpp frozen.pb --inputs X:0[1,28,28,3] --outputs Y:0 --opset 18\n"
+    "  # what is inside, and whether it converts\n"
+    "  tf2onnx-cpp info saved_model_dir\n"
+    "  # convert, then compare with TensorFlow itself\n"
+    "  tf2onnx-cpp saved_model_dir -o model.onnx --verify\n"
+    "  tf2onnx-cpp verify saved_model_dir model.onnx\n"
+    "  # command lines of python -m tf2onnx.convert work as they are\n"
+    "  tf2onnx-cpp --saved-model saved_model_dir --output model.onnx";
+
+class Help : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
+    return help_text(describe(*app), terminal_width(), wants_color("auto", STDOUT_FILENO));
+  }
+};
+
+extern "C" void leave_nothing_behind(int signal) {
+  remove_unfinished();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void handle_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, leave_nothing_behind);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of the write, not a sudden death
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+const CLI::App* find_command(const CLI::App& root, const std::string& name) {
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
+// tf2onnx spells some options with '_', some with '-'. 'convert' may be left out.
+std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string& word : words) {
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_', '-');
+  }
+  const std::vector<std::string> own = {"-h", "--help", "--version"};
+  if (words.empty() || std::find(own.begin(), own.end(), words.front()) != own.end()) return words;
+  if (!find_command(root, words.front())) words.insert(words.begin(), "convert");
+  return words;
+}
+
+int usage_error(const std::string& message, const std::string& remedy) {
+  std::cerr << to_string({Severity::error, Code::bad_option, message, remedy, {}}) << std::endl;
+  return kUsage;
+}
+
+std::string see_help(const CLI::App& command) {
+  return "'" + describe(command).full_name() + " --help' tells what there is";
+}
+
+int unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
+  const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& s) { return s.starts_with("-"); });
+  if (option == extras.end()) return usage_error("'" + extras.front() + "' is one argument too many", see_help(command));
+  std::vector<std::string> known;
+  for (const OptionDoc& o : describe(command).options)
+    for (const std::string& name : o.names) known.push_back(name);
+  const std::string word = option->substr(0, option->find('='));
+  const std::string alike = nearest(word, known);
+  return usage_error("there is no option '" + word + "'",
+                     (alike.empty() ? "" : "did you mean '" + alike + "'? ") + see_help(command));
+}
+
+void print_version() {
+  std::cout << "tf2onnx-cpp " << kVersion << "\nonnx        " << onnx::onnx_version() << "\nprotobuf    "
+            << onnx::protobuf_version() << "\nopset       " << onnx::kDefaultOpset << " by default, "
+            << onnx::kLowestOpset << " to " << onnx::kHighestOpset << std::endl;
+}
+
+void define(CLI::App& root, Session& session) {
+  session.root = &root;
+  root.name("tf2onnx-cpp");
+  root.formatter(std::make_shared<Help>());
+  root.set_help_flag("-h,--help", "Print this help.")->group("Options");
+  root.footer(kExamples);
+  add_convert(root, session);
+  add_verify(root, session);
+  add_info(root, session);
+  add_ops(root, session);
+  add_opsets(root, session);
+  add_completion(root, session);
+  add_man(root, session);
+  let_last_win(root);
+}
+
+// Of an option that is given twice the last counts, as in Python's argparse; lists that gather are left alone.
+void let_last_win(CLI::App& root) {
+  for (CLI::App* command : root.get_subcommands([](CLI::App*) { return true; }))
+    for (CLI::Option* option : command->get_options([](CLI::Option* o) { return o->nonpositional(); }))
+      if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw && option->get_type_size() == 1)
+        option->take_last();
+}
+
+int act(CLI::App& root, Session& session, bool version) {
+  if (version) {
+    print_version();
+    return kDone;
+  }
+  const std::vector<CLI::App*> given = root.get_subcommands();
+  if (given.empty()) {
+    std::cerr << root.help();
+    return kUsage;
+  }
+  const std::vector<std::string> extras = given.front()->remaining();
+  if (!extras.empty()) return unknown_argument(*given.front(), extras);
+  const int code = session.action();
+  if (!std::cout.flush()) {
+    std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}}) << std::endl;
+    return code == kDone ? kNotConvertible : code;
+  }
+  return code;
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  handle_signals();
+  CLI::App root("Converts TensorFlow models to ONNX.");
+  Session session;
+  bool version = false;
+  define(root, session);
+  root.add_flag("--version", version, "Print the versions of the program and of what is built into it.");
+  const CLI::App* command = &root;
+  try {
+    std::vector<std::string> words = arguments(argc, argv, root);
+    if (const CLI::App* found = words.empty() ? nullptr : find_command(root, words.front())) command = found;
+    std::reverse(words.begin(), words.end());
+    root.parse(std::move(words));
+    return act(root, session, version);
+  } catch (const CLI::CallForHelp& help) {
+    return root.exit(help);
+  } catch (const CLI::ParseError& e) {
+    return usage_error(e.what(), see_help(*command));
+  } catch (const ConversionError& e) {
+    std::cerr << e.what() << std::endl;
+    return exit_code({e.diagnostic()});
+  } catch (const std::exception& e) {
+    std::cerr << to_string({Severity::error, Code::internal, e.what(), "", {}}) << std::endl;
+    return kNotConvertible;
+  }
+}
+
+}  // namespace t2o::cli

@@ -1,0 +1,147 @@
+#include "cli/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+namespace t2o::cli {
+namespace {
+
+constexpr std::string_view kCodes[] = {"\033[1;31m", "\033[1;33m", "\033[1;36m", "\033[1;32m", "\033[1m"};
+
+std::string painted(bool color, Style style, std::string_view text) {
+  if (!color) return std::string(text);
+  return std::string(kCodes[static_cast<int>(style)]).append(text).append("\033[0m");
+}
+
+Style style_of(Severity s) {
+  return s == Severity::error ? Style::error : s == Severity::warning ? Style::warning : Style::note;
+}
+
+// "unsupported ops: Foo (3 nodes), Bar (1 node)"; empty where one line has already said it.
+std::string unsupported_ops(const Diagnostics& diagnostics) {
+  std::map<std::string, std::size_t> count;
+  std::size_t nodes = 0;
+  for (const Diagnostic& d : diagnostics) {
+    if (d.severity != Severity::error || d.code != Code::unsupported_op || d.origin.op.empty()) continue;
+    ++count[d.origin.op];
+    ++nodes;
+  }
+  if (nodes < 2) return "";
+  std::string text;
+  for (const auto& [op, n] : count) text += (text.empty() ? "" : ", ") + op + " (" + counted(n, "node") + ")";
+  return "unsupported ops: " + text;
+}
+
+}  // namespace
+
+bool wants_color(const std::string& choice, int file_descriptor) {
+  if (choice != "auto") return choice == "always";
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if ((no_color && *no_color) || (terminal && std::string_view(terminal) == "dumb")) return false;
+  return isatty(file_descriptor) != 0;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 60) return 100;
+  return std::min<std::size_t>(size.ws_col, 120);
+}
+
+Console::Console(const Common& common)
+    : quiet_(common.quiet),
+      verbose_(common.verbose > 0 || common.debug),
+      debug_(common.debug),
+      json_(common.json),
+      color_out_(wants_color(common.color, STDOUT_FILENO)),
+      color_err_(wants_color(common.color, STDERR_FILENO)),
+      progress_(!common.quiet && isatty(STDERR_FILENO) != 0) {}
+
+void Console::say(const std::string& line) const {
+  if (!quiet_ && !json_) std::cout << line << std::endl;
+}
+
+void Console::hint(const std::string& text) const {
+  if (!quiet_ && !json_) std::cerr << painted(color_err_, Style::note, "note") << ": " << text << std::endl;
+}
+
+std::string Console::paint(Style style, std::string_view text) const { return painted(color_out_, style, text); }
+
+void Console::report(const Diagnostics& diagnostics, std::string_view consequence) const {
+  if (json_) return;
+  std::array<std::size_t, 3> count{};
+  std::string text;
+  for (const Diagnostic& d : diagnostics) {
+    ++count[static_cast<std::size_t>(d.severity)];
+    if ((d.severity == Severity::note && !verbose_) || (d.severity == Severity::warning && quiet_)) continue;
+    const std::string line = to_string(d, debug_);
+    const std::size_t head = line.find(": ");
+    text += painted(color_err_, style_of(d.severity), line.substr(0, head)) + line.substr(head) + "\n";
+  }
+  const auto [notes, warnings, errors] = count;
+  if (const std::string ops = unsupported_ops(diagnostics); !ops.empty()) text += ops + "\n";
+  if (errors != 0)
+    text += painted(color_err_, Style::error, counted(errors, "error")) +
+            (warnings != 0 ? ", " + counted(warnings, "warning") : "") + "; " + std::string(consequence) + "\n";
+  std::cout.flush();
+  std::cerr << text << std::flush;
+}
+
+Progress::Progress(const Console& console, std::string what) : what_(std::move(what)) {
+  if (console.shows_progress()) thread_ = std::thread([this] { draw(); });
+}
+
+Progress::~Progress() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  finished_.notify_one();
+  thread_.join();
+}
+
+void Progress::now(std::string what) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+}
+
+void Progress::draw() {
+  const Stopwatch since_start;
+  bool drawn = false;
+  std::unique_lock lock(mutex_);
+  for (auto wait = std::chrono::milliseconds(1000); !finished_.wait_for(lock, wait, [this] { return done_; });
+       wait = std::chrono::milliseconds(200)) {
+    std::fprintf(stderr, "\r\033[K%s ... %.0f s", what_.c_str(), since_start.seconds());
+    drawn = true;
+  }
+  if (drawn) std::fputs("\r\033[K", stderr);
+}
+
+std::string human_size(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  double size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; size >= 999.95 && unit < 4; ++unit) size /= 1000;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", size, kUnits[unit]);
+  return text.data();
+}
+
+std::string human_time(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), seconds < 0.1 ? "%.3f s" : "%.2f s", seconds);
+  return text.data();
+}
+
+std::string counted(std::size_t n, std::string_view noun) {
+  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+}
+
+}  // namespace t2o::cli

@@ -1,0 +1,67 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "cli/cli.h"
+#include "diagnostics.h"
+
+namespace t2o::cli {
+
+enum class Style : std::uint8_t { error, warning, note, good, strong };
+
+// Everything for people: results to stdout, diagnostics to stderr, colours on a terminal only.
+class Console {
+ public:
+  explicit Console(const Common& common);
+
+  void say(const std::string& line) const;                   // stdout; not when quiet or JSON is asked for
+  // stderr: errors, warnings, and notes when verbose; after errors their count and what it means.
+  void report(const Diagnostics&, std::string_view consequence = "nothing was written") const;
+  void hint(const std::string& text) const;                  // stderr; as say()
+  std::string paint(Style, std::string_view text) const;     // for say()
+  bool json() const { return json_; }
+  bool verbose() const { return verbose_; }
+  bool shows_progress() const { return progress_; }
+
+ private:
+  bool quiet_, verbose_, debug_, json_, color_out_, color_err_, progress_;
+};
+
+bool wants_color(const std::string& choice, int file_descriptor);  // "auto", "always", "never"
+std::size_t terminal_width();
+
+// A line on the terminal that tells what is going on, from the first second on; gone at the end.
+class Progress {
+ public:
+  Progress(const Console&, std::string what);
+  ~Progress();
+  void now(std::string what);
+
+ private:
+  void draw();
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  std::string what_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::string human_size(std::uint64_t bytes);     // "14.2 MB"
+std::string human_time(double seconds);          // "0.31 s"
+std::string counted(std::size_t n, std::string_view noun);  // "1 error", "3 errors"
+
+}  // namespace t2o::cli

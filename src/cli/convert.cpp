@@ -1,0 +1,148 @@
+#include "cli/convert.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/console.h"
+#include "cli/json.h"
+#include "exit_code.h"
+#include "pipeline.h"
+
+namespace t2o::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples =
+    "  tf2onnx-cpp saved_model_dir -o model.onnx\n"
+    "  tf2onnx-cpp frozen.pb --inputs X:0[1,28,28,3] --outputs Y:0 --opset 18 -o model.onnx\n"
+    "  tf2onnx-cpp saved_model_dir --signature predict --rename-inputs image --verify\n"
+    "  tf2onnx-cpp train_dir/model.meta --outputs logits --external-data";
+
+struct Outcome {
+  Diagnostics diagnostics;
+  Conversion conversion;
+  std::uint64_t model_bytes = 0, data_bytes = 0;
+  double seconds = 0;
+  bool ok() const { return !has_errors(diagnostics); }
+};
+
+// "models/resnet/" gives "resnet.onnx" in the current directory.
+std::string default_output(const std::string& model) {
+  fs::path path = fs::absolute(model).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const fs::path name = fs::is_directory(path) ? path.filename() : path.stem();
+  return (name.empty() ? "model" : name.string()) + ".onnx";
+}
+
+std::uint64_t size_of(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) ? fs::file_size(path, ignored) : 0;
+}
+
+bool points_to_data(const ConvertArguments& a, const Outcome& outcome) {
+  return a.options.external_data == tf2onnx::ExternalData::always || outcome.model_bytes < outcome.data_bytes;
+}
+
+Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
+  const Stopwatch time;
+  Outcome outcome;
+  Progress progress(console, "converting " + a.options.model);
+  outcome.conversion = convert(a.options);
+  outcome.diagnostics = outcome.conversion.diagnostics;
+  if (outcome.ok() && outcome.conversion.ok()) {
+    progress.now("writing " + a.output);
+    const Diagnostics written = write_model(outcome.conversion, a.options, a.output);
+    outcome.diagnostics.insert(outcome.diagnostics.end(), written.begin(), written.end());
+    outcome.model_bytes = size_of(a.output);
+    if (a.options.external_data != tf2onnx::ExternalData::never) outcome.data_bytes = size_of(a.output + ".data");
+    if (!points_to_data(a, outcome)) outcome.data_bytes = 0;
+  }
+  outcome.seconds = time.seconds();
+  return outcome;
+}
+
+void summarize(const ConvertArguments& a, const Console& console, const Outcome& outcome) {
+  const Conversion& c = outcome.conversion;
+  if (console.verbose()) {
+    for (const Value* v : c.graph->inputs()) console.say("input   " + interface_text(*c.graph, v));
+    for (const Value* v : c.graph->outputs()) console.say("output  " + interface_text(*c.graph, v));
+  }
+  std::string line = console.paint(Style::good, a.output) + ": " + counted(c.graph->node_count(), "node") + ", opset " +
+                     std::to_string(c.target.opset) + ", " + human_size(outcome.model_bytes + outcome.data_bytes);
+  if (outcome.data_bytes != 0) line += " with " + a.output + ".data";
+  console.say(line + ", " + human_time(outcome.seconds));
+}
+
+Json as_json(const ConvertArguments& a, const Outcome& outcome) {
+  Json json = {{"model", a.options.model}};
+  if (outcome.ok()) {
+    const Conversion& c = outcome.conversion;
+    json["output"] = a.output;
+    json["bytes"] = outcome.model_bytes;
+    if (outcome.data_bytes != 0) json["data_bytes"] = outcome.data_bytes;
+    json["nodes"] = c.graph->node_count();
+    json["opset"] = c.target.opset;
+    json["ir_version"] = c.target.ir_version;
+    json["inputs"] = to_json(*c.graph, c.graph->inputs());
+    json["outputs"] = to_json(*c.graph, c.graph->outputs());
+  }
+  json["seconds"] = outcome.seconds;
+  json["diagnostics"] = to_json(outcome.diagnostics);
+  return json;
+}
+
+int run_convert(ConvertArguments& a) {
+  const Console console(a.common);
+  if (!a.refused.empty()) {
+    console.report(a.refused);
+    if (console.json())
+      std::cout << printed({{"diagnostics", to_json(a.refused)}, {"exit_code", exit_code(a.refused)}}) << std::endl;
+    return exit_code(a.refused);
+  }
+  if (a.options.model.empty()) fail(Code::bad_option, "no model is given", "tf2onnx-cpp MODEL -o out.onnx");
+  a.options.verbosity = a.common.quiet ? -1 : a.common.debug ? 2 : a.common.verbose;
+  for (const std::string& hint : a.hints) console.hint(hint);
+  if (a.output.empty()) {
+    a.output = default_output(a.options.model);
+    console.hint("no --output is given: writing '" + a.output + "'");
+  }
+  Outcome outcome = convert_and_write(a, console);
+  console.report(outcome.diagnostics);
+  Json json = as_json(a, outcome);
+  int code = exit_code(outcome.diagnostics);
+  if (outcome.ok()) {
+    summarize(a, console, outcome);
+    outcome.conversion = {};  // its memory is the engines' now
+    if (a.verify) {
+      a.verification.source = a.options;
+      a.verification.onnx = a.output;
+      code = run_verification(a.verification, console, json["verification"]);
+    }
+  }
+  if (console.json()) {
+    json["exit_code"] = code;
+    std::cout << printed(json) << std::endl;
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& root, Session& session) {
+  auto a = std::make_shared<ConvertArguments>();
+  CLI::App* command = add_command(root, "convert", "Convert a model. 'convert' itself may be left out.", kExamples);
+  add_model_options(*command, a->options);
+  add_conversion_options(*command, a->options);
+  command->add_option("-o,--output", a->output, "The file to write; else MODEL's name with .onnx, in this directory.")
+      ->type_name("FILE")
+      ->group("Output");
+  add_common_options(*command, a->common);
+  command->add_flag("--verify", a->verify, "Then run both models and compare, as 'verify' does.")->group("Verification");
+  add_verification_options(*command, a->verification);
+  add_tf2onnx_options(*command, *a);
+  command->callback([&session, a] { session.action = [a] { return run_convert(*a); }; });
+}
+
+}  // namespace t2o::cli

@@ -1,0 +1,212 @@
+#include "option_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include "diagnostics.h"
+#include "onnx/opset_table.h"
+
+namespace t2o {
+namespace {
+
+using tf2onnx::ExternalData;
+using tf2onnx::Format;
+using tf2onnx::Options;
+using Strings = std::vector<std::string>;
+
+int to_int(std::string_view what, const std::string& text) {
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end)
+    fail(Code::bad_option, std::string(what) + " takes a whole number, not '" + text + "'");
+  return value;
+}
+
+bool to_bool(const std::string& text) {
+  if (text.empty() || text == "1" || text == "true" || text == "on" || text == "yes") return true;
+  if (text == "0" || text == "false" || text == "off" || text == "no") return false;
+  fail(Code::bad_option, "a switch takes true or false, not '" + text + "'");
+}
+
+template <class T, std::size_t N>
+T one_of(std::string_view what, const std::string& text, const std::array<std::pair<std::string_view, T>, N>& choices) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  fail(Code::bad_option, std::string(what) + " does not know '" + text + "'", "one of: " + names);
+}
+
+void set_format(Options& o, const std::string& v) {
+  static constexpr std::array<std::pair<std::string_view, Format>, 8> kFormats{{{"auto", Format::detect},
+                                                                                {"graphdef", Format::graph_def},
+                                                                                {"saved-model", Format::saved_model},
+                                                                                {"checkpoint", Format::meta_graph},
+                                                                                {"meta-graph", Format::meta_graph},
+                                                                                {"tflite", Format::tflite},
+                                                                                {"keras", Format::keras},
+                                                                                {"tfjs", Format::tfjs}}};
+  o.format = one_of("--format", v, kFormats);
+}
+
+void set_external_data(Options& o, const std::string& v) {
+  static constexpr std::array<std::pair<std::string_view, ExternalData>, 4> kModes{
+      {{"auto", ExternalData::automatic},
+       {"always", ExternalData::always},
+       {"", ExternalData::always},
+       {"never", ExternalData::never}}};
+  o.external_data = one_of("--external-data", v, kModes);
+}
+
+void set_opset(Options& o, const std::string& v) {
+  o.opset = to_int("--opset", v);
+  if (o.opset >= onnx::kLowestOpset && o.opset <= onnx::kHighestOpset) return;
+  fail(Code::bad_option, "opset " + v + " is not supported",
+       "use one from " + std::to_string(onnx::kLowestOpset) + " to " + std::to_string(onnx::kHighestOpset) +
+           "; 'tf2onnx-cpp opsets' lists them");
+}
+
+template <Strings Options::*Member>
+void set_list(Options& o, const std::string& v) {
+  o.*Member = split_names(v);
+}
+template <std::string Options::*Member>
+void set_text(Options& o, const std::string& v) {
+  o.*Member = v;
+}
+template <bool Options::*Member>
+void set_switch(Options& o, const std::string& v) {
+  o.*Member = to_bool(v);
+}
+
+using enum OptionGroup;
+constexpr OptionRow kRows[] = {
+    {"format", "FORMAT",
+     "What MODEL is: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.", model, set_format},
+    {"signature", "NAME", "Which signature of a SavedModel; serving_default, or else the only one.", model,
+     set_text<&Options::signature>},
+    {"tag", "TAGS", "Which graph of a SavedModel, by its comma-separated tags; serve, or else the only one.", model,
+     set_text<&Options::tags>},
+    {"concrete-function", "NAME", "A function of a TF2 SavedModel, instead of a signature.", model,
+     set_text<&Options::concrete_function>},
+
+    {"inputs", "NAMES",
+     "The inputs, comma-separated. Cuts the graph there; a shape behind a name overrides the model's: X:0[1,28,28,3],Y:0 "
+     "(-1: unknown).",
+     interface, set_list<&Options::inputs>},
+    {"outputs", "NAMES", "The outputs, comma-separated; what they do not need is left out.", interface,
+     set_list<&Options::outputs>},
+    {"rename-inputs", "NAMES", "Names in the ONNX model, in the order of the inputs.", interface,
+     set_list<&Options::rename_inputs>},
+    {"rename-outputs", "NAMES", "Names in the ONNX model, in the order of the outputs.", interface,
+     set_list<&Options::rename_outputs>},
+    {"use-graph-names", "", "Keep the graph's names (serving_default_x:0) instead of the signature's (x).", interface,
+     set_switch<&Options::use_graph_names>},
+    {"ignore-default", "NAMES", "PlaceholderWithDefault nodes that become inputs without a default.", interface,
+     set_list<&Options::ignore_default>},
+    {"use-default", "NAMES", "PlaceholderWithDefault nodes that become their default.", interface,
+     set_list<&Options::use_default>},
+    {"inputs-as-nchw", "NAMES", "Inputs that the ONNX model takes channels first.", interface,
+     set_list<&Options::inputs_as_nchw>},
+    {"outputs-as-nchw", "NAMES", "Outputs that the ONNX model gives channels first.", interface,
+     set_list<&Options::outputs_as_nchw>},
+
+    {"opset", "N", "The ONNX operator set to write for: 11 to 28. The default is 21.", target, set_opset},
+    {"ir-version", "N", "A lower IR version than the opset's own, where the model allows it.", target,
+     [](Options& o, const std::string& v) { o.ir_version = to_int("--ir-version", v); }},
+    {"target-runtime", "NAME",
+     "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard alone.", target,
+     set_text<&Options::target_runtime>},
+    {"custom-ops", "OPS", "Not there yet: ops to pass through under a domain of your own, as Op or Op:domain.", target,
+     [](Options&, const std::string& v) {
+       if (!v.empty()) fail(Code::not_yet, "custom ops cannot be passed through yet (--custom-ops)", "leave it out");
+     }},
+
+    {"external-data", "[WHEN]",
+     "Weights in a .data file beside the model: auto (above 2 GB), always or never. Alone it means always.", output,
+     set_external_data},
+    {"node-metadata", "", "Write each ONNX node's source node and op into its metadata_props.", output,
+     set_switch<&Options::node_metadata>},
+    {"doc-string", "TEXT", "The doc_string of the ONNX model.", output, set_text<&Options::doc_string>},
+
+    {"dump-after", "STAGES", "Print the graph after these stages: read, tf, map, onnx, or after a rewriter.", debug,
+     set_list<&Options::dump_after>},
+    {"trace-match", "REWRITERS", "Tell what these rewriters try, and why a match fails.", debug,
+     set_list<&Options::trace_match>},
+};
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const OptionRow> option_rows() { return kRows; }
+
+void set_option(Options& options, std::string_view name, const std::string& value) {
+  std::string key(name);
+  std::replace(key.begin(), key.end(), '_', '-');
+  if (key == "signature-def") key = "signature";
+  Strings known;
+  for (const OptionRow& row : kRows) {
+    if (row.name == key) return row.set(options, value);
+    known.emplace_back(row.name);
+  }
+  const std::string alike = nearest(key, known);
+  fail(Code::bad_option, "there is no option '" + std::string(name) + "'",
+       alike.empty() ? "" : "did you mean '" + alike + "'?");
+}
+
+Strings split_names(std::string_view list) {
+  Strings names;
+  std::string name;
+  int depth = 0;
+  const auto finish = [&] {
+    const auto first = name.find_first_not_of(" \t\n");
+    const auto last = name.find_last_not_of(" \t\n");
+    if (first != std::string::npos) names.push_back(name.substr(first, last - first + 1));
+    name.clear();
+  };
+  for (const char c : list) {
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c == ',' && depth <= 0)
+      finish();
+    else
+      name += c;
+  }
+  finish();
+  return names;
+}
+
+std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  std::string best;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 2) + 1;
+  for (const std::string& c : candidates) {
+    const std::size_t gap = c.size() > word.size() ? c.size() - word.size() : word.size() - c.size();
+    if (gap >= least) continue;
+    const std::size_t d = edit_distance(word, c);
+    if (d < least) {
+      least = d;
+      best = c;
+    }
+  }
+  return best;
+}
+
+}  // namespace t2o

@@ -1,0 +1,245 @@
+#include "tf/body.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "tf/wire.h"
+
+namespace t2o::tf {
+namespace {
+
+struct OpRow {
+  std::string_view op;
+  OpKind kind;
+};
+
+constexpr OpRow kOps[] = {
+    {"Const", OpKind::constant},
+    {"Placeholder", OpKind::placeholder},
+    {"PlaceholderV2", OpKind::placeholder},
+    {"PlaceholderWithDefault", OpKind::placeholder_with_default},
+    {"Identity", OpKind::pass_through},
+    {"IdentityN", OpKind::pass_through},
+    {"RefIdentity", OpKind::pass_through},
+    {"StopGradient", OpKind::pass_through},
+    {"PreventGradient", OpKind::pass_through},
+    {"Snapshot", OpKind::pass_through},
+    {"DeepCopy", OpKind::pass_through},
+    {"CheckNumerics", OpKind::pass_through},
+    {"CheckNumericsV2", OpKind::pass_through},
+    {"Print", OpKind::pass_through},
+    {"EnsureShape", OpKind::ensure_shape},
+    {"NoOp", OpKind::no_data},
+    {"Assert", OpKind::no_data},
+    {"PrintV2", OpKind::no_data},
+    {"VarHandleOp", OpKind::variable},
+    {"Variable", OpKind::variable},
+    {"VariableV2", OpKind::variable},
+    {"ReadVariableOp", OpKind::read_variable},
+    {"PartitionedCall", OpKind::call},
+    {"StatefulPartitionedCall", OpKind::call},
+    {"If", OpKind::control_flow},
+    {"StatelessIf", OpKind::control_flow},
+    {"While", OpKind::control_flow},
+    {"StatelessWhile", OpKind::control_flow},
+    {"Case", OpKind::control_flow},
+    {"StatelessCase", OpKind::control_flow},
+    {"Merge", OpKind::merge},
+    {"RefMerge", OpKind::merge},
+    {"NextIteration", OpKind::next_iteration},
+    {"RefNextIteration", OpKind::next_iteration},
+    {"RemoteCall", OpKind::refused},
+    {"SymbolicGradient", OpKind::refused},
+};
+
+bool starts_with_any(std::string_view s, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return s.starts_with(p); });
+}
+
+// Reference and resource variables alike: the first input is the variable, and the op changes it.
+bool writes_variable(std::string_view op, const OpDef* def) {
+  if (!def || def->inputs.empty()) return false;
+  if (starts_with_any(op, {"ResourceScatter", "ResourceApply", "ResourceSparseApply",
+                           "ResourceStridedSliceAssign", "ResourceCountUpTo"}))
+    return true;
+  if (op.starts_with("Assign") && op.ends_with("VariableOp")) return true;
+  return def->inputs[0].is_ref && starts_with_any(op, {"Assign", "Scatter", "Apply", "SparseApply",
+                                                       "StridedSliceAssign", "CountUpTo"});
+}
+
+OpKind kind_of(std::string_view op, const OpDef* def) {
+  for (const OpRow& row : kOps)
+    if (row.op == op) return row.kind;
+  return writes_variable(op, def) ? OpKind::write_variable : OpKind::ordinary;
+}
+
+bool is_control(std::string_view input) { return input.starts_with('^'); }
+
+std::int32_t as_index(std::size_t i) { return static_cast<std::int32_t>(i); }
+
+}  // namespace
+
+bool is_back_edge(const Body& body, std::size_t node, const InputRef& in) {
+  return in.node >= 0 && body.ops[node]->kind == OpKind::merge &&
+         body.ops[static_cast<std::size_t>(in.node)]->kind == OpKind::next_iteration;
+}
+
+std::pair<std::string_view, std::int64_t> split_tensor_name(std::string_view tensor) {
+  const std::size_t colon = tensor.rfind(':');
+  if (colon == std::string_view::npos) return {tensor, 0};
+  const std::string_view digits = tensor.substr(colon + 1);
+  std::int32_t k = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), k);
+  if (error != std::errc() || end != digits.data() + digits.size() || k < 0) return {tensor, -1};
+  return {tensor.substr(0, colon), k};
+}
+
+Bodies::Bodies(const GraphDef& graph, Diagnostics& diagnostics) : graph_(&graph), diagnostics_(&diagnostics) {
+  for (const RawFunction& f : graph.functions) {
+    Body& body = functions_[f.name];
+    if (!body.name.empty())
+      diagnostics.push_back(
+          {.code = Code::bad_model, .message = "two functions are called '" + body.name + "'"});
+    body.name = f.name;
+    body.raw = &f;
+  }
+  if (!graph.op_list.empty())
+    for (WireReader r(graph.op_list); r.next();)
+      if (r.field() == 1) {
+        OpDef d = parse_op_def(r.bytes(), graph.owner);
+        std::string key = d.name;
+        extra_ops_.emplace(std::move(key), std::move(d));
+      }
+  main_.list = &graph.body;
+}
+
+const OpDef* Bodies::op_def(std::string_view op) {
+  if (const OpDef* d = find_op_def(op)) return d;
+  const auto it = extra_ops_.find(std::string(op));
+  return it == extra_ops_.end() ? nullptr : &it->second;
+}
+
+const OpInfo* Bodies::op_info(std::string_view op) {
+  const auto [it, fresh] = ops_.try_emplace(op);
+  OpInfo& info = it->second;
+  if (!fresh) return &info;
+  if (const auto f = functions_.find(op); f != functions_.end()) {
+    info.kind = OpKind::function;
+    info.function = &f->second;
+    load(*info.function);
+    return &info;
+  }
+  info.def = op_def(op);
+  info.kind = kind_of(op, info.def);
+  return &info;
+}
+
+Body* Bodies::function(std::string_view name) {
+  const auto it = functions_.find(name);
+  if (it == functions_.end()) return nullptr;
+  prepare(it->second);
+  return &it->second;
+}
+
+void Bodies::load(Body& body) {
+  if (body.signature) return;
+  body.function = parse_function(body.raw->bytes, graph_->owner);
+  body.signature = &body.function.signature;
+  body.list = &body.function.body;
+}
+
+void Bodies::prepare(Body& body) {
+  if (body.prepared) return;
+  body.prepared = true;
+  if (body.raw) load(body);
+  const auto& nodes = body.list->nodes;
+  body.index.reserve(nodes.size());
+  body.ops.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!body.index.emplace(nodes[i].name, static_cast<std::uint32_t>(i)).second)
+      diagnostics_->push_back({.code = Code::bad_model,
+                               .message = "two nodes are called '" + std::string(nodes[i].name) + "'",
+                               .origin = {std::string(nodes[i].name), std::string(nodes[i].op), body.name}});
+    body.ops.push_back(op_info(nodes[i].op));
+  }
+  resolve_inputs(body);
+  if (body.signature) mark_needed(body);
+}
+
+void Bodies::resolve_inputs(Body& body) {
+  body.inputs.reserve(body.list->inputs.size());
+  body.first_input.reserve(body.size() + 1);
+  body.outputs_seen.assign(body.size(), 0);
+  const auto add = [&](std::string_view ref) {
+    const InputRef in = body.signature ? resolve_function_ref(body, ref) : resolve_graph_ref(body, ref);
+    if (in.node >= 0) {
+      std::uint32_t& seen = body.outputs_seen[static_cast<std::size_t>(in.node)];
+      seen = std::max(seen, static_cast<std::uint32_t>(in.output) + 1);
+    }
+    return in;
+  };
+  for (const NodeDef& n : body.list->nodes) {
+    body.first_input.push_back(static_cast<std::uint32_t>(body.inputs.size()));
+    for (const std::string_view ref : n.inputs)
+      if (!is_control(ref)) body.inputs.push_back(add(ref));
+  }
+  body.first_input.push_back(static_cast<std::uint32_t>(body.inputs.size()));
+  if (!body.signature) return;
+  for (const ArgDef& output : body.signature->outputs) {
+    const auto& ret = body.function.ret;
+    const auto it =
+        std::find_if(ret.begin(), ret.end(), [&](const auto& r) { return r.first == output.name; });
+    body.results.push_back(it == ret.end() ? InputRef{} : add(it->second));
+  }
+}
+
+InputRef Bodies::resolve_graph_ref(const Body& body, std::string_view ref) {
+  const auto [name, output] = split_tensor_name(ref);
+  const auto it = body.index.find(name);
+  if (it == body.index.end() || output < 0) return {};
+  return {.node = as_index(it->second), .output = static_cast<std::int32_t>(output)};
+}
+
+// "argument", "node:output:3", and, as older producers write, "node:output" or "node".
+InputRef Bodies::resolve_function_ref(const Body& body, std::string_view ref) {
+  const auto& args = body.signature->inputs;
+  const std::size_t colon = ref.find(':');
+  const std::string_view name = ref.substr(0, colon);
+  const auto it = body.index.find(name);
+  if (it == body.index.end()) {
+    const auto [arg_name, k] = split_tensor_name(ref);
+    for (std::size_t i = 0; i < args.size(); ++i)
+      if (args[i].name == arg_name || args[i].name == name)
+        return {.argument = as_index(i), .output = static_cast<std::int32_t>(std::max<std::int64_t>(k, 0))};
+    return {};
+  }
+  InputRef in{.node = as_index(it->second)};
+  if (colon == std::string_view::npos) return in;
+  const auto [output, k] = split_tensor_name(ref.substr(colon + 1));
+  in.output = static_cast<std::int32_t>(std::max<std::int64_t>(k, 0));
+  const OpInfo& op = *body.ops[it->second];
+  const OpDef* def = op.function ? op.function->signature : op.def;
+  if (!def) return in;
+  bool single = true;
+  for (std::size_t a = 0; a < def->outputs.size(); ++a) {
+    const ArgDef& arg = def->outputs[a];
+    if (arg.name == output) {
+      if (single)
+        in.output += as_index(a);
+      else
+        in.output_arg = as_index(a);
+      return in;
+    }
+    single = single && arg.number_attr.empty() && arg.type_list_attr.empty();
+  }
+  return {};
+}
+
+void Bodies::mark_needed(Body& body) {
+  std::vector<std::uint32_t> roots;
+  for (const InputRef& r : body.results)
+    if (r.node >= 0) roots.push_back(static_cast<std::uint32_t>(r.node));
+  body.needed = reachable(body, std::move(roots), [](const InputRef&) { return false; });
+}
+
+}  // namespace t2o::tf

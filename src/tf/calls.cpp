@@ -1,0 +1,197 @@
+#include <algorithm>
+
+#include "tf/importer.h"
+
+namespace t2o::tf {
+namespace {
+
+constexpr std::size_t kMaxCalls = 200'000;
+constexpr std::size_t kMaxPrefix = 200;  // names are labels: deep nests do not need all of theirs
+
+bool has_lists(const std::vector<ArgDef>& args) {
+  return std::any_of(args.begin(), args.end(),
+                     [](const ArgDef& a) { return !a.number_attr.empty() || !a.type_list_attr.empty(); });
+}
+
+// "StatefulPartitionedCall", "PartitionedCall_3": names that exporters make up, which tell nothing.
+bool is_made_up(std::string_view name) {
+  for (const std::string_view base : {"StatefulPartitionedCall", "PartitionedCall"}) {
+    if (!name.starts_with(base)) continue;
+    const std::string_view rest = name.substr(base.size());
+    return rest.empty() ||
+           (rest[0] == '_' && rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+  }
+  return false;
+}
+
+std::string nested(const std::string& prefix, std::string_view level) {
+  return prefix.size() > kMaxPrefix ? prefix : prefix + std::string(level) + "/";
+}
+
+// The argument that a result hands on unchanged; -1 when it does not.
+std::int32_t source_argument(const Body& body, InputRef r) {
+  for (std::size_t steps = 0; r.node >= 0 && steps <= body.size(); ++steps) {
+    const auto n = static_cast<std::size_t>(r.node);
+    const auto inputs = body.inputs_of(n);
+    const auto k = body.node(n).op == "IdentityN" ? static_cast<std::size_t>(r.output) : 0;
+    if (body.ops[n]->kind != OpKind::pass_through || k >= inputs.size()) return -1;
+    r = inputs[k];
+  }
+  return r.argument;
+}
+
+}  // namespace
+
+Body& Importer::enter(const std::string& function) {
+  if (++calls_ == kMaxCalls)
+    give_up("its function calls, inlined, are more than " + std::to_string(kMaxCalls));
+  Body* body = bodies_.function(function);
+  if (!body)
+    fail(Code::bad_model, "function '" + function + "' is not in the model's library",
+         "Export the model again with its functions.");
+  if (body->active)
+    fail(Code::unsupported_op, "function '" + function + "' calls itself, which ONNX cannot express",
+         "Rewrite it as a loop.");
+  if (has_lists(body->signature->inputs) || has_lists(body->signature->outputs))
+    fail(Code::not_yet, "function '" + function + "' has an argument or result that is a list of tensors");
+  return *body;
+}
+
+void Importer::begin_call(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
+  const NodeDef& def = f.body->node(n);
+  Func callee{.name = std::string(def.op), .attrs = {}};
+  if (f.body->ops[n]->kind == OpKind::function) {
+    callee.attrs = decode_attrs(f, n);
+  } else {
+    const Bytes* raw = def.attr("f");
+    Attr a = raw ? decode_attr(*raw, {bodies_.graph().owner, &f.attrs}, "func") : Attr(std::int64_t{0});
+    auto* named = std::get_if<Func>(&a);
+    if (!named) fail(Code::bad_model, "the call has no function in its attribute 'f'");
+    callee = std::move(*named);
+  }
+  Body& body = enter(callee.name);
+  if (inputs.size() != body.signature->inputs.size())
+    fail(Code::bad_model, "function '" + callee.name + "' is called with " + std::to_string(inputs.size()) +
+                              " arguments instead of " + std::to_string(body.signature->inputs.size()));
+  Frame inner{.kind = Frame::Kind::call,
+              .body = &body,
+              .graph = f.graph,
+              .attrs = std::move(callee.attrs),
+              .args = inputs};
+  inner.prefix = nested(f.prefix, def.name);
+  inner.short_prefix = is_made_up(def.name) ? f.short_prefix : nested(f.short_prefix, def.name);
+  inner.needed = &body.needed;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (trust_shapes_ && inputs[i].value && !inputs[i].value->is_graph_input())
+      refine_shape(inputs[i].value, argument_shape(inner, i));
+  push_frame(std::move(inner));
+}
+
+Shape Importer::argument_shape(const Frame& f, std::size_t argument) const {
+  const auto& all = f.body->function.arg_attrs;
+  if (argument >= all.size()) return {};
+  for (const RawAttr& a : all[argument]) {
+    if (a.name != "_output_shapes") continue;
+    const Attr shapes = decode_attr(a.value, {{}, &f.attrs}, "list(shape)");
+    if (const auto* s = std::get_if<Shapes>(&shapes); s && s->size() == 1) return (*s)[0];
+  }
+  return {};
+}
+
+void Importer::begin_control_flow(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
+  auto pending = std::make_unique<PendingNode>();
+  pending->node = n;
+  pending->attrs = decode_attrs(f, n);
+  pending->inputs = inputs;
+  if (inputs.empty()) fail(Code::bad_model, std::string(f.body->node(n).op) + " has no inputs");
+  for (std::size_t i = 0; i < pending->attrs.size(); ++i) {
+    if (const auto* one = std::get_if<Func>(&pending->attrs[i].value)) pending->branches.push_back({i, *one});
+    if (const auto* many = std::get_if<Funcs>(&pending->attrs[i].value))
+      for (const Func& b : *many) pending->branches.push_back({i, b});
+  }
+  if (pending->branches.empty()) fail(Code::bad_model, std::string(f.body->node(n).op) + " has no functions");
+  f.pending = std::move(pending);
+  begin_branch(f, n);
+}
+
+void Importer::begin_branch(Frame& f, std::uint32_t n) {
+  const PendingNode& pending = *f.pending;
+  const NodeDef& def = f.body->node(n);
+  const PendingNode::Branch& branch = pending.branches[pending.graphs.size()];
+  Frame inner{
+      .kind = Frame::Kind::branch, .body = &enter(branch.function.name), .attrs = branch.function.attrs};
+  inner.owned = f.graph->make_subgraph();
+  inner.graph = inner.owned.get();
+  inner.graph->set_name(branch.function.name);
+  const std::string& role = pending.attrs[branch.attr].name;
+  const std::string level = std::string(def.name) + "/" + role;
+  inner.prefix = nested(f.prefix, level);
+  inner.short_prefix = nested(f.short_prefix, level);
+  inner.needed = &inner.body->needed;
+  add_branch_inputs(inner, pending, def.op.ends_with("While"));
+  push_frame(std::move(inner));
+}
+
+// A resource that the loop does not exchange, or that goes into a branch, is the outer one itself; the input
+// stays, unread.
+void Importer::add_branch_inputs(Frame& f, const PendingNode& pending, bool is_loop) {
+  const std::size_t skip = is_loop ? 0 : 1;  // the condition
+  const auto& args = f.body->signature->inputs;
+  if (args.size() != pending.inputs.size() - skip)
+    fail(Code::bad_model, "function '" + f.body->name + "' takes " + std::to_string(args.size()) +
+                              " arguments, but is given " + std::to_string(pending.inputs.size() - skip));
+  const DTypes types = tensor_types(args, f.attrs);
+  Shapes loop_shapes;
+  for (const ir::NamedAttr& a : pending.attrs)
+    if (const auto* s = std::get_if<Shapes>(&a.value);
+        s && is_loop && trust_shapes_ && a.name == "output_shapes")
+      loop_shapes = *s;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const Item& outer = pending.inputs[i + skip];
+    const Value* given = value(outer);
+    const bool is_same = !is_loop || is_invariant(pending, i);
+    Shape shape = is_same ? given->shape() : i < loop_shapes.size() ? loop_shapes[i] : Shape();
+    if (trust_shapes_)
+      if (std::optional<Shape> both = merge(shape, argument_shape(f, i))) shape = std::move(*both);
+    Value* inner = f.graph->add_input(node_name(f, args[i].name), types[i], std::move(shape));
+    f.branch_inputs.push_back(inner);
+    const bool is_resource = types[i] == DType::resource || outer.variable >= 0;
+    f.args.push_back(is_resource && is_same ? outer : Item{inner});
+  }
+}
+
+bool Importer::is_invariant(const PendingNode& loop, std::size_t i) {
+  return std::all_of(loop.branches.begin(), loop.branches.end(), [&](const PendingNode::Branch& b) {
+    if (loop.attrs[b.attr].name != "body") return true;
+    const Body* body = bodies_.function(b.function.name);
+    return body && i < body->results.size() &&
+           source_argument(*body, body->results[i]) == static_cast<std::int32_t>(i);
+  });
+}
+
+void Importer::end_branch(GraphPtr graph) {
+  Frame& f = frames_.back();
+  PendingNode& pending = *f.pending;
+  pending.graphs.push_back(std::move(graph));
+  try {
+    if (pending.graphs.size() < pending.branches.size()) return begin_branch(f, pending.node);
+    for (std::size_t i = 0; i < pending.branches.size(); ++i) {
+      Attr& a = pending.attrs[pending.branches[i].attr].value;
+      if (std::holds_alternative<Func>(a)) {
+        a = pending.graphs[i];
+      } else {
+        if (!std::holds_alternative<Graphs>(a)) a = Graphs{};
+        std::get<Graphs>(a).push_back(pending.graphs[i]);
+      }
+    }
+    const std::vector<Item> outputs = add_node(f, pending.node, std::move(pending.attrs), pending.inputs);
+    f.pending.reset();
+    deliver(outputs);
+  } catch (const ConversionError& e) {
+    report(f, pending.node, e.diagnostic());
+    f.pending.reset();
+    deliver_failure();
+  }
+}
+
+}  // namespace t2o::tf

@@ -1,0 +1,44 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "diagnostics.h"
+#include "ir/graph.h"
+#include "tf/graph_def.h"
+
+namespace t2o::tf {
+
+struct Feed {
+  std::string tensor;              // "X", "X:0": the graph is cut there
+  std::string name = {};           // of the graph input; empty: the tensor's, as written above
+  DType dtype = DType::undefined;  // undefined: as the graph says
+  Shape shape = {};                // what the user says goes before what the graph says
+  bool shape_given = false;
+};
+
+struct Fetch {
+  std::string tensor;
+  std::string name = {};
+};
+
+struct VariableRef {
+  std::string node, shared_name, container, op;
+  DType dtype = DType::undefined;
+  Shape shape = {};
+};
+
+struct ImportRequest {
+  std::vector<Feed> feeds;
+  std::vector<Fetch> fetches;
+  std::function<TensorPtr(const VariableRef&)> variable;  // its value; null when there is none
+  std::vector<std::string> use_default, ignore_default;   // PlaceholderWithDefault nodes by name
+  bool find_interface = false;  // where feeds or fetches are empty: placeholders and sinks
+};
+
+// The part of the graph that the fetches need, as a graph of dialect "tf": functions inlined, variables
+// frozen, pass-through ops gone, default attributes filled in. If, While and Case keep their branches as
+// subgraphs. Null when there are errors, which are all in the diagnostics.
+GraphPtr import_graph(const GraphDef&, const ImportRequest&, Diagnostics&);
+
+}  // namespace t2o::tf

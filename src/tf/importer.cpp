@@ -1,0 +1,186 @@
+#include "tf/importer.h"
+
+#include <algorithm>
+
+#include "tf/interface.h"
+#include "tf/state_effects.h"
+
+namespace t2o::tf {
+namespace {
+
+std::string tensor_name(std::string_view node, std::int32_t output) {
+  return std::string(node) + ":" + std::to_string(output);
+}
+
+const std::string& output_name(const Fetch& f) { return f.name.empty() ? f.tensor : f.name; }
+
+}  // namespace
+
+Importer::Importer(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics)
+    : request_(&request),
+      diagnostics_(&diagnostics),
+      bodies_(graph, diagnostics),
+      graph_(std::make_shared<ir::Graph>()) {
+  graph_->set_dialect("tf");
+}
+
+GraphPtr Importer::run() {
+  const std::size_t before = diagnostics_->size();
+  const auto failed = [&] {
+    return std::any_of(diagnostics_->begin() + static_cast<std::ptrdiff_t>(before), diagnostics_->end(),
+                       [](const Diagnostic& d) { return d.severity == Severity::error; });
+  };
+  bodies_.prepare(bodies_.main());
+  fetches_ = request_->fetches;
+  if (fetches_.empty() && request_->find_interface) fetches_ = find_fetches(bodies_.main());
+  if (fetches_.empty())
+    diagnostics_->push_back({.code = Code::bad_option, .message = "the model has no outputs to convert"});
+  fetched_ = locate_all(fetches_);
+  for (const Feed& feed : feeds_or_placeholders())
+    if (Tensor t; locate(feed.tensor, "input", t)) add_feed(feed, t);
+  if (failed()) return nullptr;
+  for (const Fetch& f : fetches_) graph_->reserve_name(output_name(f));
+  mark_needed();
+  check_state_effects(bodies_,
+                      {needed_roots(), &main_needed_, [this](const InputRef& in) { return is_fed(in); }},
+                      *diagnostics_);
+  push_frame({.body = &bodies_.main(), .graph = graph_.get(), .needed = &main_needed_});
+  while (!frames_.empty() && !gave_up_) step();
+  if (failed()) return nullptr;
+  graph_->erase_dead();
+  return graph_;
+}
+
+// The placeholders that the fetches need, where the request leaves the inputs open.
+std::vector<Feed> Importer::feeds_or_placeholders() {
+  if (!request_->feeds.empty() || !request_->find_interface) return request_->feeds;
+  mark_needed();
+  std::vector<Feed> feeds;
+  const Body& body = bodies_.main();
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const OpKind kind = body.ops[i]->kind;
+    const std::string name(body.node(i).name);
+    const auto& fixed = request_->use_default;
+    const bool is_input =
+        kind == OpKind::placeholder || (kind == OpKind::placeholder_with_default &&
+                                        std::find(fixed.begin(), fixed.end(), name) == fixed.end());
+    if (is_input && main_needed_[i]) feeds.push_back({.tensor = name + ":0"});
+  }
+  return feeds;
+}
+
+std::vector<Importer::Tensor> Importer::locate_all(const std::vector<Fetch>& fetches) {
+  std::vector<Tensor> tensors(fetches.size());
+  for (std::size_t i = 0; i < fetches.size(); ++i) locate(fetches[i].tensor, "output", tensors[i]);
+  return tensors;
+}
+
+bool Importer::locate(const std::string& tensor, std::string_view what, Tensor& t) {
+  const Body& body = bodies_.main();
+  const auto [name, output] = split_tensor_name(tensor);
+  const auto it = body.index.find(name);
+  if (it != body.index.end() && output >= 0) {
+    t = {static_cast<std::int32_t>(it->second), static_cast<std::int32_t>(output)};
+    return true;
+  }
+  const std::string near = nearest_name(body, name);
+  diagnostics_->push_back({.code = Code::bad_option,
+                           .message = "the " + std::string(what) + " '" + tensor + "' is not in the graph",
+                           .remedy = near.empty() ? "" : "Did you mean '" + near + "'?"});
+  return false;
+}
+
+void Importer::add_feed(const Feed& feed, Tensor t) {
+  ir::OutputSpec type = known_type(t);
+  const auto complain = [&](std::string message) {
+    diagnostics_->push_back({.code = Code::bad_option, .message = std::move(message)});
+  };
+  if (fed_.contains(key(t))) return complain("the input '" + feed.tensor + "' is listed twice");
+  if (feed.dtype != DType::undefined && type.dtype != DType::undefined && feed.dtype != type.dtype)
+    return complain("the input '" + feed.tensor + "' is of type " + std::string(name(type.dtype)) + ", not " +
+                    std::string(name(feed.dtype)));
+  if (feed.dtype != DType::undefined) type.dtype = feed.dtype;
+  if (feed.shape_given) {
+    trust_shapes_ = trust_shapes_ && feed.shape == type.shape;
+    type.shape = feed.shape;
+  }
+  fed_[key(t)] = graph_->add_input(feed.name.empty() ? feed.tensor : feed.name, type.dtype, type.shape);
+}
+
+// What the main graph says of a tensor, before anything is imported.
+ir::OutputSpec Importer::known_type(Tensor t) {
+  const Body& body = bodies_.main();
+  const auto n = static_cast<std::uint32_t>(t.node);
+  const Frame f{.body = &bodies_.main()};
+  ir::OutputSpec spec;
+  try {
+    const OpInfo& op = *body.ops[n];
+    const OpDef* def = op.function ? bodies_.function(body.node(n).op)->signature : op.def;
+    const Attrs attrs = decode_attrs(f, n);
+    const DTypes types = def ? tensor_types(def->outputs, attrs) : DTypes();
+    const auto k = static_cast<std::size_t>(t.output);
+    if (def && k >= types.size())
+      fail(Code::bad_option, "'" + tensor_name(body.node(n).name, t.output) +
+                                 "' does not exist: the node has " + std::to_string(types.size()) +
+                                 " outputs");
+    if (def) spec.dtype = types[k];
+    const bool has_shape = op.kind == OpKind::placeholder || op.kind == OpKind::placeholder_with_default ||
+                           op.kind == OpKind::variable;
+    for (const ir::NamedAttr& a : attrs) {
+      if (const auto* list = std::get_if<Shapes>(&a.value);
+          list && a.name == "_output_shapes" && k < list->size())
+        spec.shape = (*list)[k];
+      if (const auto* s = std::get_if<Shape>(&a.value);
+          s && a.name == "shape" && has_shape && !spec.shape.ranked())
+        spec.shape = *s;
+    }
+  } catch (const ConversionError& e) {
+    report(f, n, e.diagnostic());
+  }
+  return spec;
+}
+
+std::vector<std::uint32_t> Importer::needed_roots() const {
+  std::vector<std::uint32_t> roots;
+  for (const Tensor t : fetched_)
+    if (!is_fed({.node = t.node, .output = t.output})) roots.push_back(static_cast<std::uint32_t>(t.node));
+  return roots;
+}
+
+void Importer::mark_needed() {
+  main_needed_ = reachable(bodies_.main(), needed_roots(), [this](const InputRef& in) { return is_fed(in); });
+}
+
+void Importer::set_outputs(Frame& f) {
+  Values outputs;
+  std::unordered_set<const Value*> taken;
+  for (std::size_t i = 0; i < fetched_.size(); ++i) {
+    const Tensor t = fetched_[i];
+    const std::optional<Item> found = find_item(f, {.node = t.node, .output = t.output});
+    if (!found) {
+      diagnostics_->push_back(
+          {.code = Code::bad_option,
+           .message = "the output '" + fetches_[i].tensor + "' does not exist: its node has " +
+                      std::to_string(f.outputs[static_cast<std::uint32_t>(t.node)].count) + " outputs"});
+      continue;
+    }
+    Value* v = value(*found);
+    const bool plain = v->producer() && taken.insert(v).second;
+    outputs.push_back(
+        plain ? v : identity(*graph_, v, std::string(f.body->node(static_cast<std::size_t>(t.node)).name)));
+  }
+  if (outputs.size() != fetched_.size()) return;
+  for (std::size_t i = 0; i < outputs.size(); ++i) graph_->rename(outputs[i], output_name(fetches_[i]));
+  graph_->set_outputs(std::move(outputs));
+}
+
+GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics) {
+  try {
+    return Importer(graph, request, diagnostics).run();
+  } catch (const ConversionError& e) {
+    diagnostics.push_back(e.diagnostic());
+    return nullptr;
+  }
+}
+
+}  // namespace t2o::tf

@@ -1,0 +1,73 @@
+#include "tf/interface.h"
+
+#include <algorithm>
+
+#include "support/nearest.h"
+
+namespace t2o::tf {
+namespace {
+
+constexpr std::size_t kMaxComparisons = 200'000;
+
+bool may_be_output(const Body& body, std::size_t i) {
+  switch (body.ops[i]->kind) {
+    case OpKind::ordinary:
+    case OpKind::pass_through:
+    case OpKind::ensure_shape:
+    case OpKind::read_variable:
+    case OpKind::call:
+    case OpKind::function:
+    case OpKind::control_flow:
+    case OpKind::merge:
+      break;
+    default:
+      return false;
+  }
+  const std::string_view op = body.node(i).op;
+  for (const std::string_view prefix :
+       {"Save", "Restore", "MergeV2Checkpoints", "ShardedFile", "VarIsInitialized", "IsVariableInitialized",
+        "LookupTableImport", "InitializeTable", "HashTable", "MutableHashTable", "ControlTrigger"})
+    if (op.starts_with(prefix)) return false;
+  return true;
+}
+
+std::size_t output_count(const Body& body, std::size_t i) {
+  const OpInfo& op = *body.ops[i];
+  const NodeDef& n = body.node(i);
+  if (n.op.starts_with("FusedBatchNorm")) return 1;  // the others are statistics
+  const OpDef* def = op.function ? op.function->signature : op.def;
+  if (!def) return 1;
+  Attrs attrs;
+  for (const ArgDef& arg : def->outputs)
+    for (const std::string& key : {arg.number_attr, arg.type_list_attr})
+      if (const Bytes* raw = n.attr(key))
+        attrs.push_back({key, decode_attr(*raw, {}, key == arg.number_attr ? "int" : "list(type)")});
+  std::size_t count = 0;
+  for (const ArgDef& arg : def->outputs) count += tensor_count(arg, attrs);
+  return count;
+}
+
+}  // namespace
+
+std::vector<Fetch> find_fetches(const Body& body) {
+  std::vector<bool> is_read(body.size());
+  for (const InputRef& in : body.inputs)
+    if (in.node >= 0) is_read[static_cast<std::size_t>(in.node)] = true;
+  std::vector<Fetch> fetches;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (is_read[i] || !may_be_output(body, i)) continue;
+    const std::size_t count = output_count(body, i);
+    for (std::size_t k = 0; k < count; ++k)
+      fetches.push_back({.tensor = std::string(body.node(i).name) + ":" + std::to_string(k)});
+  }
+  return fetches;
+}
+
+std::string nearest_name(const Body& body, std::string_view wanted) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(body.size(), kMaxComparisons); ++i)
+    names.emplace_back(body.node(i).name);
+  return nearest(wanted, names);
+}
+
+}  // namespace t2o::tf

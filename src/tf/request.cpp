@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <unordered_set>
+
+#include "diagnostics.h"
+#include "support/nearest.h"
+#include "tf/source.h"
+
+namespace t2o::tf {
+namespace {
+
+using tf2onnx::Options;
+
+struct TensorSpec {  // "X:0[1,28,28,3]"
+  std::string name;
+  std::optional<Shape> shape;
+};
+
+[[noreturn]] void fail_spec(std::string_view spec, const std::string& why) {
+  fail(Code::bad_option, "'" + std::string(spec) + "' is no tensor: " + why,
+       "write a name and, if wanted, a shape: \"X:0[1,28,28,3]\"");
+}
+
+std::string_view trimmed(std::string_view s) {
+  while (s.starts_with(' ')) s.remove_prefix(1);
+  while (s.ends_with(' ')) s.remove_suffix(1);
+  return s;
+}
+
+Dim parse_dim(std::string_view text, std::string_view spec) {
+  const std::string_view word = trimmed(text);
+  if (word == "?" || word == "None" || word == "-1") return kUnknownDim;
+  Dim d = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), d);
+  if (error != std::errc{} || end != word.data() + word.size() || d < 0)
+    fail_spec(spec, "'" + std::string(word) + "' is no dimension");
+  return d;
+}
+
+TensorSpec parse_spec(std::string_view spec) {
+  const std::string_view s = trimmed(spec);
+  const std::size_t open = s.find('[');
+  TensorSpec t{std::string(trimmed(s.substr(0, open))), {}};
+  if (t.name.empty()) fail_spec(spec, "it has no name");
+  if (open == std::string_view::npos) return t;
+  if (!s.ends_with(']')) fail_spec(spec, "its shape does not end in ']'");
+  std::string_view list = trimmed(s.substr(open + 1, s.size() - open - 2));
+  Ints dims;
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    dims.push_back(parse_dim(list.substr(0, comma), spec));
+    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+  }
+  t.shape = Shape(std::move(dims));
+  return t;
+}
+
+// Finds what a user calls an input or output: a key of the signature, or a tensor of the graph.
+class Names {
+ public:
+  explicit Names(const Source& s) : source_(s) {
+    for (const NodeDef& n : s.graph.body.nodes) nodes_.insert(n.name);
+  }
+
+  const SignatureTensor* by_key(const std::string& name, bool input) const {
+    if (!source_.signature) return nullptr;
+    const auto& tensors = input ? source_.signature->inputs : source_.signature->outputs;
+    const auto found =
+        std::find_if(tensors.begin(), tensors.end(), [&](const SignatureTensor& t) { return t.key == name; });
+    return found == tensors.end() ? nullptr : &*found;
+  }
+
+  void check_tensor(const std::string& name, bool input) const {
+    const std::string_view node = std::string_view(name).substr(0, name.find(':'));
+    if (nodes_.contains(node) || is_inside_function(node)) return;
+    Strings candidates;
+    if (source_.signature)
+      for (const SignatureTensor& t : input ? source_.signature->inputs : source_.signature->outputs)
+        candidates.push_back(t.key);
+    for (const NodeDef& n : source_.graph.body.nodes) candidates.emplace_back(n.name);
+    const std::string near = nearest(node, candidates);
+    fail(Code::bad_option,
+         "there is no " + std::string(input ? "input" : "output") + " '" + name + "' in " + source_.path,
+         near.empty() ? "" : "did you mean '" + near + "'?");
+  }
+
+ private:
+  // Such names ("StatefulPartitionedCall/model/dense/MatMul") exist when functions are inlined.
+  bool is_inside_function(std::string_view node) const {
+    for (std::size_t slash = node.find('/'); slash != std::string_view::npos;
+         slash = node.find('/', slash + 1))
+      if (nodes_.contains(node.substr(0, slash))) return true;
+    return false;
+  }
+
+  const Source& source_;
+  std::unordered_set<std::string_view> nodes_;
+};
+
+Feed feed_of(const SignatureTensor& t, bool graph_names) {
+  return {t.tensor, graph_names ? t.tensor : t.key, t.dtype, t.shape, t.shape.ranked()};
+}
+
+std::vector<Feed> make_feeds(const Source& s, const Options& o, const Names& names) {
+  std::vector<Feed> feeds;
+  if (o.inputs.empty() && s.signature)
+    for (const SignatureTensor& t : s.signature->inputs) feeds.push_back(feed_of(t, o.use_graph_names));
+  for (const std::string& text : o.inputs) {
+    const TensorSpec spec = parse_spec(text);
+    const SignatureTensor* t = names.by_key(spec.name, true);
+    if (t == nullptr) names.check_tensor(spec.name, true);
+    Feed& feed =
+        feeds.emplace_back(t != nullptr ? feed_of(*t, o.use_graph_names) : Feed{spec.name, spec.name});
+    if (spec.shape) {
+      feed.shape = *spec.shape;
+      feed.shape_given = true;
+    }
+  }
+  return feeds;
+}
+
+std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& names) {
+  std::vector<Fetch> fetches;
+  const auto add = [&](const SignatureTensor& t) {
+    fetches.push_back({t.tensor, o.use_graph_names ? t.tensor : t.key});
+  };
+  if (o.outputs.empty() && s.signature)
+    for (const SignatureTensor& t : s.signature->outputs) add(t);
+  for (const std::string& text : o.outputs) {
+    const TensorSpec spec = parse_spec(text);
+    if (spec.shape) fail_spec(text, "an output takes no shape");
+    if (const SignatureTensor* t = names.by_key(spec.name, false)) {
+      add(*t);
+      continue;
+    }
+    names.check_tensor(spec.name, false);
+    fetches.push_back({spec.name, spec.name});
+  }
+  return fetches;
+}
+
+template <class T>
+void rename(std::vector<T>& tensors, const std::vector<std::string>& wanted, const std::string& what) {
+  if (wanted.empty() || tensors.empty()) return;
+  if (wanted.size() != tensors.size())
+    fail(Code::bad_option, std::to_string(wanted.size()) + " new names are given for " +
+                               std::to_string(tensors.size()) + " " + what);
+  for (std::size_t i = 0; i < wanted.size(); ++i) tensors[i].name = wanted[i];
+}
+
+// Two inputs must not be one tensor, nor have one name; an output may be given twice under different names.
+void check_distinct(const ImportRequest& r) {
+  std::set<std::string> tensors, inputs, outputs;
+  for (const Feed& f : r.feeds) {
+    const std::string tensor = f.tensor.find(':') == std::string::npos ? f.tensor + ":0" : f.tensor;
+    if (!tensors.insert(tensor).second) fail(Code::bad_option, "the input '" + f.tensor + "' is given twice");
+    if (!inputs.insert(f.name).second) fail(Code::bad_option, "two inputs have the name '" + f.name + "'");
+  }
+  for (const Fetch& f : r.fetches)
+    if (!outputs.insert(f.name).second) fail(Code::bad_option, "two outputs have the name '" + f.name + "'");
+}
+
+}  // namespace
+
+ImportRequest make_request(const Source& s, const Options& o, Diagnostics&) {
+  const Names names(s);
+  ImportRequest r;
+  r.feeds = make_feeds(s, o, names);
+  r.fetches = make_fetches(s, o, names);
+  r.variable = s.variable;
+  r.use_default = o.use_default;
+  r.ignore_default = o.ignore_default;
+  r.find_interface = r.feeds.empty() || r.fetches.empty();
+  rename(r.feeds, o.rename_inputs, "inputs");
+  rename(r.fetches, o.rename_outputs, "outputs");
+  check_distinct(r);
+  return r;
+}
+
+}  // namespace t2o::tf

@@ -1,0 +1,190 @@
+#include "tf/source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "support/mapped_file.h"
+#include "support/nearest.h"
+#include "tf/checkpoint.h"
+#include "tf/checkpoint_path.h"
+#include "tf/restore_map.h"
+#include "tf/saved_model.h"
+#include "tf/source_format.h"
+#include "tf/text_proto.h"
+#include "tf/variables.h"
+#include "tf/wire.h"
+
+namespace t2o::tf {
+namespace {
+
+namespace fs = std::filesystem;
+using tf2onnx::Options;
+
+std::string listed(const Strings& words) {
+  std::string out;
+  for (const std::string& w : words) out += (out.empty() ? "'" : ", '") + w + "'";
+  return out;
+}
+
+bool is_call(const NodeDef& n) { return n.op == "StatefulPartitionedCall" || n.op == "PartitionedCall"; }
+
+std::string_view node_of(std::string_view tensor) { return tensor.substr(0, tensor.find(':')); }
+
+// A signature of TensorFlow 2 is one call: its inputs stand in the order of the function's arguments, its
+// outputs in that of the results (which TensorFlow sorts by key). Without a call, as in TensorFlow 1, both
+// stay in the order of their keys.
+void order_by_call(Signature& s, const GraphDef& g) {
+  if (s.outputs.empty()) return;
+  const std::string_view name = node_of(s.outputs.front().tensor);
+  const auto& nodes = g.body.nodes;
+  const auto call =
+      std::find_if(nodes.begin(), nodes.end(), [&](const NodeDef& n) { return n.name == name; });
+  if (call == nodes.end() || !is_call(*call)) return;
+  std::map<std::string_view, std::size_t> position;
+  for (std::size_t i = 0; i < call->inputs.size(); ++i) position.emplace(node_of(call->inputs[i]), i);
+  const auto rank = [&](const SignatureTensor& t) {
+    const auto found = position.find(node_of(t.tensor));
+    return found == position.end() ? call->inputs.size() : found->second;
+  };
+  std::stable_sort(s.inputs.begin(), s.inputs.end(),
+                   [&](const SignatureTensor& a, const SignatureTensor& b) { return rank(a) < rank(b); });
+}
+
+Strings names_of(const std::vector<Signature>& signatures) {
+  Strings names;
+  for (const Signature& s : signatures) names.push_back(s.name);
+  return names;
+}
+
+// Null: none is needed, or the model has none.
+const Signature* choose_signature(const Source& s, const Options& o) {
+  const auto named = [&](const std::string& name) -> const Signature* {
+    const auto found = std::find_if(s.signatures.begin(), s.signatures.end(),
+                                    [&](const Signature& x) { return x.name == name; });
+    return found == s.signatures.end() ? nullptr : &*found;
+  };
+  if (!o.signature.empty()) {
+    if (const Signature* found = named(o.signature)) return found;
+    const Strings names = names_of(s.signatures);
+    const std::string near = nearest(o.signature, names);
+    fail(Code::bad_option, "there is no signature '" + o.signature + "' in " + s.path,
+         near.empty() ? "the signatures are: " + listed(names)
+                      : "did you mean '" + near + "'? The signatures are: " + listed(names));
+  }
+  if (const Signature* found = named("serving_default")) return found;
+  if (s.signatures.size() == 1) return &s.signatures.front();
+  if (!o.inputs.empty() && !o.outputs.empty()) return nullptr;
+  if (s.signatures.size() > 1)
+    fail(Code::bad_option, s.path + " has several signatures and none is called 'serving_default'",
+         "choose one with --signature: " + listed(names_of(s.signatures)));
+  if (s.kind == "saved_model" && o.outputs.empty())
+    fail(Code::bad_option,
+         "the SavedModel " + s.path + " has no signatures, so nothing tells its inputs and outputs",
+         "name them with --inputs and --outputs, or save the model with signatures=...");
+  return nullptr;
+}
+
+void refuse_concrete_function(const Source& s, const std::string& wanted) {
+  Strings names;
+  for (const RawFunction& f : s.graph.functions) names.emplace_back(f.name);
+  if (std::find(names.begin(), names.end(), wanted) == names.end()) {
+    const std::string near = nearest(wanted, names);
+    fail(Code::bad_option, "there is no function '" + wanted + "' in " + s.path,
+         near.empty() ? "" : "did you mean '" + near + "'?");
+  }
+  fail(Code::not_yet,
+       "converting a function of the library by its name ('" + wanted + "') is not possible yet",
+       "convert a signature with --signature");
+}
+
+void finish(Source& s, const Options& o) {
+  if (!o.concrete_function.empty()) refuse_concrete_function(s, o.concrete_function);
+  std::erase_if(s.signatures, [](const Signature& x) { return x.name.starts_with("__saved_model_"); });
+  if (const Signature* chosen = choose_signature(s, o)) {
+    s.signature = *chosen;
+    order_by_call(*s.signature, s.graph);
+  }
+}
+
+Source from_meta_graph(std::string kind, std::string path, MetaGraph m, CheckpointPtr checkpoint) {
+  Source s;
+  s.kind = std::move(kind);
+  s.path = std::move(path);
+  s.graph = parse_graph_def(m.graph_def, m.owner);
+  s.graph.op_list = m.op_list;
+  s.signatures = std::move(m.signatures);
+  s.tags = std::move(m.tags);
+  s.tensorflow_version = std::move(m.tensorflow_version);
+  s.assets = std::move(m.assets);
+  if (checkpoint)
+    s.variable =
+        Variables(std::move(checkpoint), read_restore_map(s.graph, m.restore_op), m.object_graph, m.owner);
+  else
+    s.variable = no_variables(s.path);
+  return s;
+}
+
+Source from_graph_def(std::string path, Bytes bytes, Owner owner) {
+  Source s;
+  s.kind = "graph_def";
+  s.path = std::move(path);
+  s.graph = parse_graph_def(bytes, std::move(owner));
+  if (s.graph.body.nodes.empty())
+    fail(Code::bad_file, s.path + " has no nodes",
+         "check that it is a TensorFlow graph and was copied completely");
+  s.variable = no_variables(s.path);
+  return s;
+}
+
+struct Message {
+  Bytes bytes;
+  Owner owner;
+};
+
+Message read_message(const Found& f, std::string (*from_text)(std::string_view, const std::string&)) {
+  const MappedFilePtr file = MappedFile::open(f.path);
+  if (file->size() == 0) fail(Code::bad_file, f.path + " is empty");
+  if (!f.is_text) return {file->bytes(), file};
+  auto bytes = std::make_shared<const std::string>(from_text(as_text(file->bytes()), f.path));
+  return {std::as_bytes(std::span(*bytes)), bytes};
+}
+
+Source open_meta_graph(const Found& f) {
+  const Message m = read_message(f, meta_graph_from_text);
+  const std::string prefix = fs::path(f.path).replace_extension().string();
+  std::error_code ignored;
+  CheckpointPtr checkpoint = fs::exists(prefix + ".index", ignored) ? Checkpoint::open(prefix) : nullptr;
+  return from_meta_graph("meta_graph", f.path, parse_meta_graph(m.bytes, m.owner), std::move(checkpoint));
+}
+
+}  // namespace
+
+Source open_source(const Options& o, Diagnostics&) {
+  const Found found = find_source(o.model, o.format);
+  Source s;
+  switch (found.format) {
+    case tf2onnx::Format::saved_model: {
+      SavedModel m = open_saved_model(found.path, o.tags);
+      s = from_meta_graph("saved_model", found.path, std::move(m.meta_graph), std::move(m.checkpoint));
+      break;
+    }
+    case tf2onnx::Format::meta_graph:
+      s = open_meta_graph(found);
+      break;
+    default: {
+      const Message m = read_message(found, graph_def_from_text);
+      s = from_graph_def(found.path, m.bytes, m.owner);
+    }
+  }
+  finish(s, o);
+  return s;
+}
+
+Source open_source(const Options& o, Bytes graph_def, Owner owner, Diagnostics&) {
+  Source s = from_graph_def("the graph in memory", graph_def, std::move(owner));
+  finish(s, o);
+  return s;
+}
+
+}  // namespace t2o::tf

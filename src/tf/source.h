@@ -1,0 +1,40 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnostics.h"
+#include "tf/import.h"
+#include "tf/meta_graph.h"
+#include "tf2onnx/options.h"
+
+namespace t2o::tf {
+
+// A TensorFlow model, opened: the graph, where it has its variables from, and what it says of its own
+// interface.
+struct Source {
+  std::string kind;  // "saved_model", "meta_graph", "graph_def"
+  std::string path;
+  GraphDef graph;
+  std::vector<Signature> signatures;   // by name, without TensorFlow's own (__saved_model_init_op ...)
+  std::optional<Signature> signature;  // the chosen one; its inputs in the order of the function's arguments
+  std::function<TensorPtr(const VariableRef&)> variable;  // the checkpoint stays open as long as this lives
+  Strings tags;
+  std::string tensorflow_version;  // of the producer
+  std::vector<Asset> assets;       // files in `path`/assets
+};
+
+// Fail with a ConversionError: bad_file, bad_option, not_yet. The second takes a serialized GraphDef that
+// `owner` keeps alive.
+Source open_source(const tf2onnx::Options&, Diagnostics&);
+Source open_source(const tf2onnx::Options&, Bytes graph_def, Owner owner, Diagnostics&);
+
+// What is to be converted: the tensors of options.inputs and outputs, named by signature key or graph name;
+// else those of the signature; else find_interface. Names of the graph's inputs and outputs are the
+// signature's keys, unless a tensor was given by its graph name or options.use_graph_names is set;
+// rename_inputs and rename_outputs go before all. They need feeds and fetches: with find_interface the caller
+// renames.
+ImportRequest make_request(const Source&, const tf2onnx::Options&, Diagnostics&);
+
+}  // namespace t2o::tf

@@ -1,0 +1,272 @@
+#include "tf/state_effects.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace t2o::tf {
+namespace {
+
+// A variable as a body sees it: an argument's number, or behind the arguments the number of its node.
+using Key = std::size_t;
+constexpr Key kNone = static_cast<Key>(-1);
+
+struct Access {
+  std::uint32_t node;
+  Key variable;
+  bool write;
+};
+
+struct Summary {  // of a function: what it does to its arguments
+  std::set<Key> reads, writes;
+};
+
+bool is_call(OpKind k) { return k == OpKind::call || k == OpKind::function || k == OpKind::control_flow; }
+
+std::vector<std::string> callees(const Body& body, std::size_t n) {
+  std::vector<std::string> names;
+  if (body.ops[n]->function) names.push_back(body.ops[n]->function->name);
+  if (body.ops[n]->kind != OpKind::call && body.ops[n]->kind != OpKind::control_flow) return names;
+  for (const RawAttr& a : body.node(n).attrs)
+    for (std::string& name : function_names(a.value)) names.push_back(std::move(name));
+  return names;
+}
+
+class Analysis {
+ public:
+  Analysis(Bodies& bodies, const MainScope& scope, Diagnostics& out)
+      : bodies_(&bodies), scope_(&scope), out_(&out) {}
+  void run();
+
+ private:
+  bool is_main(const Body& b) const { return b.signature == nullptr; }
+  std::vector<bool> executed(const Body&) const;
+  void analyse(Body&);
+  void add_accesses(const Body&, std::uint32_t node);
+  void add_call(const Body&, std::uint32_t node);
+  Key variable_behind(const Body&, InputRef) const;
+  void find_stale_reads(const Body&, const std::vector<bool>& runs, const std::vector<Key>& shared);
+  void report_stale(const Body&, std::uint32_t reader, Key);
+  void warn_of_lost_changes(const Body&);
+  std::string variable_name(const Body&, Key) const;
+
+  Bodies* bodies_;
+  const MainScope* scope_;
+  Diagnostics* out_;
+  std::unordered_map<const Body*, Summary> summaries_;
+  std::vector<Access> accesses_;  // of the body at hand, in the order of its nodes
+  std::set<Key> stale_;
+};
+
+std::size_t argument_count(const Body& b) { return b.signature ? b.signature->inputs.size() : 0; }
+
+template <class F>
+void for_each_source(const Body& body, std::size_t n, F&& f) {  // data and control
+  for (const InputRef& in : body.inputs_of(n))
+    if (in.node >= 0 && !is_back_edge(body, n, in)) f(static_cast<std::uint32_t>(in.node), &in);
+  for (const std::string_view ref : body.node(n).inputs) {
+    if (!ref.starts_with('^')) continue;
+    if (const auto it = body.index.find(ref.substr(1)); it != body.index.end())
+      f(it->second, static_cast<const InputRef*>(nullptr));
+  }
+}
+
+// Callees before callers, without recursion.
+void Analysis::run() {
+  std::vector<std::pair<Body*, bool>> work = {{&bodies_->main(), false}};
+  std::set<const Body*> seen;
+  while (!work.empty()) {
+    auto& [body, expanded] = work.back();
+    if (expanded) {
+      Body& ready = *body;
+      work.pop_back();
+      analyse(ready);
+      continue;
+    }
+    expanded = true;
+    const Body& b = *body;
+    if (!seen.insert(&b).second) {
+      work.pop_back();
+      continue;
+    }
+    const std::vector<bool> runs = executed(b);
+    for (std::size_t n = 0; n < b.size(); ++n) {
+      if (!runs[n] || !is_call(b.ops[n]->kind)) continue;
+      for (const std::string& name : callees(b, n))
+        if (Body* callee = bodies_->function(name); callee && !seen.contains(callee))
+          work.push_back({callee, false});
+    }
+  }
+}
+
+// What TensorFlow would run for the fetches, or for the function's results and side effects.
+std::vector<bool> Analysis::executed(const Body& body) const {
+  std::vector<std::uint32_t> work;
+  if (is_main(body)) work = scope_->roots;
+  for (const InputRef& r : body.results)
+    if (r.node >= 0) work.push_back(static_cast<std::uint32_t>(r.node));
+  for (const auto& [name, node] : body.function.control_ret)
+    if (const auto it = body.index.find(node); it != body.index.end()) work.push_back(it->second);
+  std::vector<bool> seen(body.size());
+  for (const std::uint32_t n : work) seen[n] = true;
+  while (!work.empty()) {
+    const std::uint32_t n = work.back();
+    work.pop_back();
+    for_each_source(body, n, [&](std::uint32_t source, const InputRef* data) {
+      if (seen[source] || (data && is_main(body) && scope_->cut(*data))) return;
+      seen[source] = true;
+      work.push_back(source);
+    });
+  }
+  return seen;
+}
+
+void Analysis::analyse(Body& body) {
+  const std::vector<bool> runs = executed(body);
+  accesses_.clear();
+  stale_.clear();
+  for (std::uint32_t n = 0; n < body.size(); ++n)
+    if (runs[n]) add_accesses(body, n);
+  std::set<Key> reads, writes;
+  for (const Access& a : accesses_) (a.write ? writes : reads).insert(a.variable);
+  std::vector<Key> shared;
+  std::set_intersection(reads.begin(), reads.end(), writes.begin(), writes.end(), std::back_inserter(shared));
+  if (!shared.empty()) find_stale_reads(body, runs, shared);
+  if (!writes.empty()) warn_of_lost_changes(body);
+  Summary& s = summaries_[&body];
+  for (const Key k : reads)
+    if (k < argument_count(body)) s.reads.insert(k);
+  for (const Key k : writes)
+    if (k < argument_count(body)) s.writes.insert(k);
+}
+
+void Analysis::add_accesses(const Body& body, std::uint32_t n) {
+  const OpKind kind = body.ops[n]->kind;
+  if (is_call(kind)) return add_call(body, n);
+  const auto inputs = body.inputs_of(n);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Key k = variable_behind(body, inputs[i]);
+    if (k == kNone) continue;
+    const bool is_handle =
+        k < argument_count(body) || body.node(k - argument_count(body)).op == "VarHandleOp";
+    if (kind == OpKind::pass_through && is_handle) continue;  // only hands it on
+    accesses_.push_back({n, k, kind == OpKind::write_variable && i == 0});
+  }
+}
+
+void Analysis::add_call(const Body& body, std::uint32_t n) {
+  const auto inputs = body.inputs_of(n);
+  const std::string_view op = body.node(n).op;
+  const std::size_t skip = body.ops[n]->kind == OpKind::control_flow && !op.ends_with("While") ? 1 : 0;
+  std::set<Key> reads, writes;
+  for (const std::string& name : callees(body, n)) {
+    const auto it = summaries_.find(bodies_->function(name));
+    if (it == summaries_.end()) continue;
+    const auto map = [&](const std::set<Key>& arguments, std::set<Key>& to) {
+      for (const Key a : arguments)
+        if (a + skip < inputs.size())
+          if (const Key k = variable_behind(body, inputs[a + skip]); k != kNone) to.insert(k);
+    };
+    map(it->second.reads, reads);
+    map(it->second.writes, writes);
+  }
+  for (const Key k : reads) {
+    accesses_.push_back({n, k, false});
+    if (op.ends_with("While") && writes.contains(k)) report_stale(body, n, k);  // in the second round
+  }
+  for (const Key k : writes) accesses_.push_back({n, k, true});
+}
+
+Key Analysis::variable_behind(const Body& body, InputRef in) const {
+  for (std::size_t steps = 0; steps <= body.size(); ++steps) {
+    if (in.argument >= 0) return static_cast<Key>(in.argument);
+    if (in.node < 0) return kNone;
+    const auto n = static_cast<std::size_t>(in.node);
+    const bool is_reference =
+        steps > 0 && body.node(n).op != "VarHandleOp";  // read when it was passed through
+    if (body.ops[n]->kind == OpKind::variable) return is_reference ? kNone : argument_count(body) + n;
+    const auto inputs = body.inputs_of(n);
+    const auto k = body.node(n).op == "IdentityN" ? static_cast<std::size_t>(in.output) : 0;
+    if (body.ops[n]->kind != OpKind::pass_through || k >= inputs.size()) return kNone;
+    in = inputs[k];
+  }
+  return kNone;
+}
+
+// Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".
+void Analysis::find_stale_reads(const Body& body, const std::vector<bool>& runs,
+                                const std::vector<Key>& shared) {
+  const std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
+  std::vector<std::uint32_t> first(body.size() + 1), order, missing(body.size());
+  for (std::uint32_t n = 0; n < body.size(); ++n)
+    if (runs[n])
+      for_each_source(body, n, [&](std::uint32_t s, const InputRef*) {
+        missing[n] += runs[s];
+        first[s + 1] += runs[s];
+      });
+  for (std::size_t n = 0; n < body.size(); ++n) first[n + 1] += first[n];
+  std::vector<std::uint32_t> readers(first.back()), fill(first.begin(), first.end() - 1);
+  for (std::uint32_t n = 0; n < body.size(); ++n)
+    if (runs[n])
+      for_each_source(body, n, [&](std::uint32_t s, const InputRef*) {
+        if (runs[s]) readers[fill[s]++] = n;
+      });
+  for (std::uint32_t n = 0; n < body.size(); ++n)
+    if (runs[n] && missing[n] == 0) order.push_back(n);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (std::uint32_t r = first[order[i]]; r < first[order[i] + 1]; ++r)
+      if (--missing[readers[r]] == 0) order.push_back(readers[r]);
+  for (std::size_t from = 0; from < shared.size(); from += 64) {
+    std::vector<std::uint64_t> before(body.size()), reads(body.size()), writes(body.size());
+    for (const Access& a : accesses_) {
+      const auto at = std::lower_bound(shared.begin(), shared.end(), a.variable);
+      const auto bit = static_cast<std::size_t>(at - shared.begin()) - from;
+      if (at != shared.end() && *at == a.variable && bit < 64)
+        (a.write ? writes : reads)[a.node] |= std::uint64_t{1} << bit;
+    }
+    for (const std::uint32_t n : order) {
+      const std::uint64_t stale = needed[n] ? before[n] & reads[n] : 0;
+      for (std::size_t bit = 0; bit < 64; ++bit)
+        if (stale >> bit & 1) report_stale(body, n, shared[from + bit]);
+      for (std::uint32_t r = first[n]; r < first[n + 1]; ++r) before[readers[r]] |= before[n] | writes[n];
+    }
+  }
+}
+
+void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {
+  if (!stale_.insert(k).second) return;
+  const auto writer = std::find_if(accesses_.begin(), accesses_.end(),
+                                   [&](const Access& a) { return a.write && a.variable == k; });
+  const std::string by =
+      writer == accesses_.end() ? "it" : "'" + std::string(body.node(writer->node).name) + "'";
+  out_->push_back(
+      {.code = Code::unsupported_op,
+       .message = "reads variable '" + variable_name(body, k) + "' after " + by + " has changed it",
+       .remedy = "Export the model for inference: an ONNX model's weights do not change while it runs.",
+       .origin = {std::string(body.node(reader).name), std::string(body.node(reader).op), body.name}});
+}
+
+void Analysis::warn_of_lost_changes(const Body& body) {
+  std::set<Key> told = stale_;
+  for (const Access& a : accesses_) {
+    if (!a.write || a.variable < argument_count(body) || !told.insert(a.variable).second) continue;
+    out_->push_back(
+        {.severity = Severity::warning,
+         .code = Code::unsupported_op,
+         .message = "the change of variable '" + variable_name(body, a.variable) + "' is not exported",
+         .origin = {std::string(body.node(a.node).name), std::string(body.node(a.node).op), body.name}});
+  }
+}
+
+std::string Analysis::variable_name(const Body& body, Key k) const {
+  const std::size_t args = argument_count(body);
+  return k < args ? body.signature->inputs[k].name : std::string(body.node(k - args).name);
+}
+
+}  // namespace
+
+void check_state_effects(Bodies& bodies, const MainScope& scope, Diagnostics& out) {
+  Analysis(bodies, scope, out).run();
+}
+
+}  // namespace t2o::tf

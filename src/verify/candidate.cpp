@@ -1,0 +1,108 @@
+#include "verify/candidate.h"
+
+#include <algorithm>
+
+#include "diagnostics.h"
+#include "verify/compare.h"
+
+namespace t2o::verify {
+namespace {
+
+const Ints kToNchw = {0, 3, 1, 2}, kToNhwc = {0, 2, 3, 1};
+
+std::string listed(const std::vector<engines::TensorInfo>& infos) {
+  std::string text;
+  for (const engines::TensorInfo& i : infos) text += (text.empty() ? "'" : ", '") + i.name + "'";
+  return text;
+}
+
+std::string bare(const std::string& name) { return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name; }
+
+const engines::TensorInfo* find(const std::vector<engines::TensorInfo>& infos, const std::string& name) {
+  const auto it = std::find_if(infos.begin(), infos.end(), [&](const auto& i) { return bare(i.name) == bare(name); });
+  return it == infos.end() ? nullptr : &*it;
+}
+
+Shape permuted(const Shape& s, const Ints& permutation) {
+  if (!s.ranked() || s.rank() != static_cast<int>(permutation.size())) return s;
+  Ints dims;
+  for (const std::int64_t p : permutation) dims.push_back(s.dims()[static_cast<std::size_t>(p)]);
+  return Shape(std::move(dims));
+}
+
+// ONNX Runtime shows an unknown rank as rank 0; only rank and sizes that TensorFlow does not contradict are taken over.
+void sharpen(Shape& shape, const Shape& declared) {
+  if (declared.rank() == 0) return;
+  if (const auto merged = merge(shape, declared)) shape = *merged;
+}
+
+}  // namespace
+
+TensorPtr transposed(const TensorPtr& t, const Ints& permutation) {
+  const auto rank = permutation.size();
+  const std::size_t size = bit_width(t->dtype()) / 8;
+  if (t->dims().size() != rank || size == 0)
+    fail(Code::bad_model, "a tensor of " + std::string(name(t->dtype())) + shape_text(t->dims()) + " cannot be brought into another layout");
+  Ints dims(rank), strides(rank), position(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const auto from = static_cast<std::size_t>(permutation[i]);
+    dims[i] = t->dims()[from];
+    strides[i] = element_count(Ints(t->dims().begin() + static_cast<std::ptrdiff_t>(from) + 1, t->dims().end()));
+  }
+  std::vector<std::byte> bytes(t->byte_size());
+  const Bytes source = t->bytes();
+  for (std::size_t i = 0; i < bytes.size() / size; ++i) {
+    std::int64_t at = 0;
+    for (std::size_t k = 0; k < rank; ++k) at += position[k] * strides[k];
+    std::memcpy(bytes.data() + i * size, source.data() + static_cast<std::size_t>(at) * size, size);
+    for (std::size_t k = rank; k-- > 0;) {
+      if (++position[k] < dims[k]) break;
+      position[k] = 0;
+    }
+  }
+  return std::make_shared<Tensor>(t->dtype(), std::move(dims), heap_storage(std::move(bytes)));
+}
+
+Candidate::Candidate(engines::OrtSession session, const tf2onnx::Options& source, std::vector<Port>& inputs,
+                     std::vector<Port>& outputs)
+    : session_(std::move(session)),
+      inputs_(match(session_.inputs(), inputs, source.inputs_as_nchw, "inputs")),
+      outputs_(match(session_.outputs(), outputs, source.outputs_as_nchw, "outputs")) {}
+
+std::vector<Candidate::Match> Candidate::match(const std::vector<engines::TensorInfo>& infos, std::vector<Port>& ports,
+                                               const std::vector<std::string>& as_nchw, const std::string& what) {
+  const bool by_name = std::all_of(ports.begin(), ports.end(), [&](const Port& p) { return find(infos, p.name); });
+  if (infos.size() != ports.size())
+    fail(Code::bad_option,
+         "the ONNX model has " + std::to_string(infos.size()) + " " + what + " (" + listed(infos) + "), the source " + std::to_string(ports.size()),
+         "Give the same --signature, --inputs and --outputs as for the conversion.");
+  std::vector<Match> matches;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const engines::TensorInfo& info = by_name ? *find(infos, ports[i].name) : infos[i];
+    const bool nchw = std::any_of(as_nchw.begin(), as_nchw.end(), [&](const std::string& n) {
+      return bare(n) == bare(ports[i].name) || bare(n) == bare(ports[i].tensor);
+    });
+    ports[i].name = info.name;
+    sharpen(ports[i].shape, nchw ? permuted(info.shape, kToNhwc) : info.shape);
+    matches.push_back({info.name, nchw});
+  }
+  return matches;
+}
+
+engines::Feeds Candidate::feeds(const std::vector<TensorPtr>& inputs) const {
+  engines::Feeds feeds;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    feeds.emplace_back(inputs_[i].name, inputs_[i].nchw ? transposed(inputs[i], kToNchw) : complex_as_pairs(inputs[i]));
+  return feeds;
+}
+
+std::vector<TensorPtr> Candidate::run(const std::vector<TensorPtr>& inputs) const {
+  Strings names;
+  for (const Match& m : outputs_) names.push_back(m.name);
+  std::vector<TensorPtr> results = session_.run(feeds(inputs), names);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (outputs_[i].nchw) results[i] = transposed(results[i], kToNhwc);
+  return results;
+}
+
+}  // namespace t2o::verify

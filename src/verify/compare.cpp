@@ -1,0 +1,133 @@
+#include "verify/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace t2o::verify {
+namespace {
+
+bool has_numbers(DType t) { return t == DType::boolean || (bit_width(t) != 0 && !is_complex(t)); }
+
+bool is_float8(DType t) {
+  return t == DType::f8e4m3fn || t == DType::f8e4m3fnuz || t == DType::f8e5m2 || t == DType::f8e5m2fnuz;
+}
+
+// The differences of 64-bit integers do not fit a double.
+double integer_error(const Tensor& a, const Tensor& b, std::int64_t i) {
+  const std::int64_t x = a.int_at(i), y = b.int_at(i);
+  if (a.dtype() == DType::u64) {
+    const auto ux = static_cast<std::uint64_t>(x), uy = static_cast<std::uint64_t>(y);
+    return static_cast<double>(ux > uy ? ux - uy : uy - ux);
+  }
+  return static_cast<double>(x > y ? static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)
+                                   : static_cast<std::uint64_t>(y) - static_cast<std::uint64_t>(x));
+}
+
+struct Counter {
+  Comparison& result;
+  Tolerance tolerance;
+  double sum = 0;
+  std::int64_t finite = 0;
+
+  void mismatch(std::int64_t i) {
+    if (result.mismatches++ == 0) result.first = i;
+  }
+  void error(std::int64_t i, double expected, double error) {
+    sum += error;
+    ++finite;
+    if (result.worst < 0 || error > result.max_error) {
+      result.worst = i;
+      result.max_error = error;
+    }
+    if (expected != 0) result.max_relative = std::max(result.max_relative, error / std::abs(expected));
+    if (error > tolerance.absolute + tolerance.relative * std::abs(expected)) mismatch(i);
+  }
+};
+
+void count_floats(const Tensor& expected, const Tensor& got, Counter& counter) {
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double x = expected.float_at(i), y = got.float_at(i);
+    if (std::isfinite(x) && std::isfinite(y)) counter.error(i, x, std::abs(x - y));
+    else if (!(x == y || (std::isnan(x) && std::isnan(y)))) counter.mismatch(i);
+  }
+}
+
+void count_others(const Tensor& expected, const Tensor& got, Counter& counter) {
+  if (expected.dtype() == DType::string) {
+    for (std::size_t i = 0; i < expected.strings().size(); ++i)
+      if (expected.strings()[i] != got.strings()[i]) counter.mismatch(static_cast<std::int64_t>(i));
+  } else if (is_float8(expected.dtype())) {
+    for (std::int64_t i = 0; i < expected.elements(); ++i)
+      if (expected.at<std::uint8_t>(i) != got.at<std::uint8_t>(i)) counter.mismatch(i);
+  } else {
+    for (std::int64_t i = 0; i < expected.elements(); ++i)
+      counter.error(i, expected.float_at(i), integer_error(expected, got, i));
+  }
+}
+
+std::string describe(const Tensor& expected, const Tensor& got, const Comparison& c) {
+  if (!c.same_dtype)
+    return "dtype is " + std::string(name(got.dtype())) + ", expected " + std::string(name(expected.dtype()));
+  if (!c.same_shape) return "shape is " + shape_text(got.dims()) + ", expected " + shape_text(expected.dims());
+  if (c.mismatches == 0) return "";
+  return std::to_string(c.mismatches) + " of " + std::to_string(c.elements) + " elements differ, first at " +
+         index_text(expected.dims(), c.first) + ": " + element_text(got, c.first) + ", expected " +
+         element_text(expected, c.first);
+}
+
+}  // namespace
+
+TensorPtr complex_as_pairs(const TensorPtr& t) {
+  if (!is_complex(t->dtype())) return t;
+  Ints dims = t->dims();
+  dims.push_back(2);
+  return std::make_shared<Tensor>(t->dtype() == DType::c64 ? DType::f32 : DType::f64, std::move(dims), t->storage());
+}
+
+Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance) {
+  if (is_complex(expected.dtype()) && !is_complex(got.dtype()))
+    return compare(*complex_as_pairs(std::make_shared<Tensor>(expected)), got, tolerance);
+  if (is_complex(expected.dtype()) && expected.dtype() == got.dtype())
+    return compare(*complex_as_pairs(std::make_shared<Tensor>(expected)), *complex_as_pairs(std::make_shared<Tensor>(got)), tolerance);
+  Comparison result;
+  result.elements = expected.elements();
+  result.same_dtype = expected.dtype() == got.dtype();
+  result.same_shape = expected.dims() == got.dims();
+  if (result.same_dtype && result.same_shape) {
+    Counter counter{result, tolerance};
+    if (is_float(expected.dtype()) && !is_float8(expected.dtype())) count_floats(expected, got, counter);
+    else count_others(expected, got, counter);
+    if (counter.finite != 0) result.mean_error = counter.sum / static_cast<double>(counter.finite);
+  }
+  result.problem = describe(expected, got, result);
+  return result;
+}
+
+std::string shape_text(const Ints& dims) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+std::string index_text(const Ints& dims, std::int64_t index) {
+  Ints position(dims.size());
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    position[axis] = index % dims[axis];
+    index /= dims[axis];
+  }
+  return shape_text(position);
+}
+
+std::string element_text(const Tensor& t, std::int64_t i) {
+  if (t.dtype() == DType::string) return "\"" + t.strings()[static_cast<std::size_t>(i)] + "\"";
+  if (is_float8(t.dtype())) return "bits " + std::to_string(t.at<std::uint8_t>(i));
+  if (t.dtype() == DType::u64) return std::to_string(t.at<std::uint64_t>(i));
+  if (!has_numbers(t.dtype())) return "?";
+  if (!is_float(t.dtype())) return std::to_string(t.int_at(i));
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", t.float_at(i));
+  return text;
+}
+
+}  // namespace t2o::verify

@@ -1,0 +1,136 @@
+#include "verify/reference.h"
+
+#include <filesystem>
+
+#include "diagnostics.h"
+#include "support/mapped_file.h"
+#include "tf/source.h"
+#include "tf/source_format.h"
+#include "tf/text_proto.h"
+
+namespace t2o::verify {
+namespace {
+
+using engines::TfGraph;
+using engines::TfSession;
+using engines::TfSessionOptions;
+
+[[noreturn]] void throw_first(const Diagnostics& diagnostics) {
+  for (const Diagnostic& d : diagnostics)
+    if (d.severity == Severity::error) throw ConversionError(d);
+  fail(Code::internal, "the source could not be read, for no reason given");
+}
+
+struct Interface {
+  std::vector<Port> inputs, outputs;
+};
+
+// Where the model does not tell its interface, the importer finds it, as it does when it converts.
+Interface found_interface(const tf::Source& source, const tf::ImportRequest& request, const tf2onnx::Options& options) {
+  Diagnostics diagnostics;
+  const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics);
+  if (!graph) throw_first(diagnostics);
+  const auto ports = [](const Values& values, const Strings& names) {
+    std::vector<Port> list;
+    for (const Value* v : values) {
+      const std::string name = list.size() < names.size() ? names[list.size()] : v->name();
+      list.push_back({name, v->name(), v->dtype(), v->shape()});
+    }
+    return list;
+  };
+  return {ports(graph->inputs(), options.rename_inputs), ports(graph->outputs(), options.rename_outputs)};
+}
+
+Interface interface_of(const tf::Source& source, const tf2onnx::Options& options) {
+  Diagnostics diagnostics;
+  const tf::ImportRequest request = tf::make_request(source, options, diagnostics);
+  if (has_errors(diagnostics)) throw_first(diagnostics);
+  if (request.find_interface) return found_interface(source, request, options);
+  Interface interface;
+  for (const tf::Feed& f : request.feeds)
+    interface.inputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor, f.dtype, f.shape});
+  for (const tf::Fetch& f : request.fetches) interface.outputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor});
+  return interface;
+}
+
+struct Message {  // serialized; text is made binary first
+  MappedFilePtr file;
+  std::string from_text;
+  Bytes bytes() const { return from_text.empty() ? file->bytes() : std::as_bytes(std::span(from_text)); }
+};
+
+Message read_message(const tf::Found& found, std::string (*from_text)(std::string_view, const std::string&)) {
+  Message message{MappedFile::open(found.path), ""};
+  const Bytes bytes = message.file->bytes();
+  if (found.is_text) message.from_text = from_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, found.path);
+  return message;
+}
+
+TfSession open_graph_def(const tf::Found& found, const TfSessionOptions& engine) {
+  TfGraph graph(engine.library);
+  graph.import(read_message(found, tf::graph_def_from_text).bytes());
+  return TfSession(std::move(graph), engine);
+}
+
+// "save/restore_all" restores from the path that "save/Const" holds.
+void restore_variables(TfSession& session, const std::string& restore_op, const std::string& prefix) {
+  const std::string filename = restore_op.substr(0, restore_op.rfind('/') + 1) + "Const";
+  if (!session.graph().has(filename))
+    fail(Code::not_yet, "the variables cannot be restored with '" + restore_op + "': there is no '" + filename + "'",
+         "Freeze the graph, or verify the SavedModel.");
+  session.run({{filename, std::make_shared<Tensor>(Ints{}, Strings{prefix})}}, {}, {restore_op});
+}
+
+TfSession open_meta_graph(const tf::Found& found, const TfSessionOptions& engine) {
+  const auto message = std::make_shared<const Message>(read_message(found, tf::meta_graph_from_text));
+  const tf::MetaGraph meta = tf::parse_meta_graph(message->bytes(), message);
+  TfGraph graph(engine.library);
+  graph.import(meta.graph_def);
+  TfSession session(std::move(graph), engine);
+  const std::string prefix = std::filesystem::path(found.path).replace_extension().string();
+  if (!meta.restore_op.empty()) restore_variables(session, meta.restore_op, prefix);
+  return session;
+}
+
+TfSession open_session(const tf::Source& source, const tf2onnx::Options& options, const TfSessionOptions& engine) {
+  const tf::Found found = tf::find_source(options.model, options.format);
+  switch (found.format) {
+    case tf2onnx::Format::saved_model: return TfSession::load_saved_model(found.path, source.tags, engine);
+    case tf2onnx::Format::meta_graph: return open_meta_graph(found, engine);
+    default: return open_graph_def(found, engine);
+  }
+}
+
+// What TensorFlow knows of a tensor goes before what a file says.
+void complete(Port& port, const TfGraph& graph) {
+  if (!graph.has(port.tensor))
+    fail(Code::bad_option, "TensorFlow's graph has no tensor '" + port.tensor + "'",
+         "Tensors inside functions cannot be fed or fetched there: choose inputs and outputs of the graph itself.");
+  port.dtype = graph.dtype(port.tensor);
+  if (const auto merged = merge(port.shape, graph.shape(port.tensor))) port.shape = *merged;
+}
+
+}  // namespace
+
+Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& engine) {
+  engines::tensorflow_version(engine.library);  // a missing engine is told before anything is read
+  Diagnostics diagnostics;
+  const tf::Source source = tf::open_source(options, diagnostics);
+  if (has_errors(diagnostics)) throw_first(diagnostics);
+  Interface interface = interface_of(source, options);
+  inputs_ = std::move(interface.inputs);
+  outputs_ = std::move(interface.outputs);
+  session_ = std::make_unique<TfSession>(open_session(source, options, engine));
+  for (Port& port : inputs_) complete(port, session_->graph());
+  for (Port& port : outputs_) complete(port, session_->graph());
+}
+
+std::vector<TensorPtr> Reference::run(const std::vector<TensorPtr>& inputs) {
+  engines::Feeds feeds;
+  Strings fetches;
+  for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(inputs_[i].tensor, inputs[i]);
+  for (const Port& port : outputs_) fetches.push_back(port.tensor);
+  return session_->run(feeds, fetches);
+}
+
+}  // namespace t2o::verify

@@ -1,0 +1,25 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/tensorflow.h"
+#include "tf2onnx/options.h"
+#include "verify/inputs.h"
+
+namespace t2o::verify {
+
+// The source model, run by TensorFlow itself through the interface that its conversion would have.
+class Reference {
+ public:
+  Reference(const tf2onnx::Options& source, const engines::TfSessionOptions& engine);
+  const std::vector<Port>& inputs() const { return inputs_; }    // names as in the exported model
+  const std::vector<Port>& outputs() const { return outputs_; }
+  std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs);
+
+ private:
+  std::vector<Port> inputs_, outputs_;
+  std::unique_ptr<engines::TfSession> session_;
+};
+
+}  // namespace t2o::verify

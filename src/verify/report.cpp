@@ -1,0 +1,123 @@
+#include "verify/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace t2o::verify {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+std::string number(double v) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3g", v);
+  return text;
+}
+
+std::string aligned(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += " " + row[i];
+      if (i + 1 < row.size()) line += std::string(widths[i] - row[i].size() + 1, ' ');
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string verdict(const Comparison& c) { return c.ok() ? "ok" : c.problem; }
+
+Row row_of(const std::string& name, const std::string& type, const Comparison& c) {
+  const bool comparable = c.same_dtype && c.same_shape;
+  return {name, type, comparable ? number(c.max_error) : "-", comparable ? number(c.mean_error) : "-",
+          comparable ? number(c.max_relative) : "-", verdict(c)};
+}
+
+std::string sample_text(const ComparedSample& s) {
+  std::string text = s.label + ":";
+  for (const auto& [name, type] : s.inputs) text += "  " + name + " " + type;
+  std::vector<Row> rows = {{"output", "type", "max error", "mean error", "max relative", "result"}};
+  for (const ComparedTensor& t : s.outputs) {
+    const std::string type = std::string(name(t.dtype)) + shape_text(t.dims);
+    rows.push_back(row_of(t.name, type, t.comparison));
+    if (t.has_data) rows.push_back(row_of("  with the data's", type, t.with_data));
+  }
+  return text + "\n" + aligned(rows);
+}
+
+std::string divergence_text(const Divergence& d) {
+  std::string text = std::to_string(d.compared) + " tensors inside were compared";
+  if (d.incomparable != 0) text += " (" + std::to_string(d.incomparable) + " have another form there)";
+  if (!d.found) return text + "; none of them differs: the cause lies between the last of them and the outputs\n";
+  text += "; the first that differs:\n  " + d.tensor + ", made by " + d.onnx_op;
+  if (!d.source_node.empty()) text += " from " + d.source_op + " '" + d.source_node + "'";
+  text += "\n  " + d.comparison.problem + "\n  max error " + number(d.comparison.max_error) + ", mean error " + number(d.comparison.mean_error) + "\n";
+  for (const std::string& in : d.inputs) text += "  reads " + in + "\n";
+  return text;
+}
+
+Json json_of(const Comparison& c) {
+  Json j = {{"ok", c.ok()},           {"same_dtype", c.same_dtype},   {"same_shape", c.same_shape},     {"elements", c.elements},
+            {"mismatches", c.mismatches}, {"max_error", c.max_error}, {"mean_error", c.mean_error}, {"max_relative_error", c.max_relative}};
+  if (!c.ok()) j["problem"] = c.problem;
+  return j;
+}
+
+Json json_of(const ComparedSample& s) {
+  Json inputs = Json::array(), outputs = Json::array();
+  for (const auto& [name, type] : s.inputs) inputs.push_back({{"name", name}, {"type", type}});
+  for (const ComparedTensor& t : s.outputs) {
+    Json j = {{"name", t.name}, {"dtype", name(t.dtype)}, {"shape", t.dims}};
+    j.update(json_of(t.comparison));
+    if (t.has_data) j["with_data"] = json_of(t.with_data);
+    outputs.push_back(std::move(j));
+  }
+  return {{"label", s.label}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
+}
+
+Json json_of(const Divergence& d) {
+  Json j = {{"compared", d.compared}, {"incomparable", d.incomparable}, {"found", d.found}};
+  if (!d.found) return j;
+  j["tensor"] = d.tensor;
+  j["onnx_op"] = d.onnx_op;
+  j["source_node"] = d.source_node;
+  j["source_op"] = d.source_op;
+  j["inputs"] = d.inputs;
+  j["comparison"] = json_of(d.comparison);
+  return j;
+}
+
+}  // namespace
+
+std::string to_text(const VerifyReport& r) {
+  std::string text = "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version + ", rtol " +
+                     number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) + "\n";
+  for (const ComparedSample& s : r.samples) text += sample_text(s);
+  if (r.divergence) text += divergence_text(*r.divergence);
+  if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";
+  return text;
+}
+
+Json to_json(const VerifyReport& r) {
+  Json j = {{"ok", r.ok()},
+            {"tensorflow", r.tensorflow_version},
+            {"onnxruntime", r.onnxruntime_version},
+            {"rtol", r.tolerance.relative},
+            {"atol", r.tolerance.absolute},
+            {"samples", Json::array()}};
+  for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
+  if (r.divergence) j["bisect"] = json_of(*r.divergence);
+  if (!r.bisect_problem.empty()) j["bisect_problem"] = r.bisect_problem;
+  return j;
+}
+
+}  // namespace t2o::verify

@@ -1,0 +1,220 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/graph_def_maker.h"
+#include "cli/program.h"
+
+namespace t2o::test {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kNotConvertible = 1, kUsage = 2;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class Usage : public testing::Test {
+ protected:
+  // Converts the model with these arguments and gives the file's bytes; the model is put where "MODEL" stands.
+  std::string converted(Names arguments) {
+    const std::string out = (dir_ / "out.onnx").string();
+    std::filesystem::remove(out);
+    std::replace(arguments.begin(), arguments.end(), std::string("MODEL"), model_);
+    std::replace(arguments.begin(), arguments.end(), std::string("OUT"), out);
+    last_ = run(arguments, {.directory = dir_.path()});
+    EXPECT_EQ(last_.exit_code, 0) << last_.err;
+    return content(out);
+  }
+  Finished refused(int exit_code, Names arguments, const Names& words) {
+    std::replace(arguments.begin(), arguments.end(), std::string("MODEL"), model_);
+    Finished f = run(arguments, {.directory = dir_.path()});
+    EXPECT_EQ(f.exit_code, exit_code) << f.err;
+    for (const std::string& word : words) EXPECT_TRUE(has(f.err, word)) << "'" << word << "' in:\n" << f.err;
+    EXPECT_EQ(dir_.files(), Names{"model.pb"}) << "nothing may be written";
+    return f;
+  }
+
+  TemporaryDirectory dir_;
+  std::string model_ = dir_.file("model.pb", relu_model());
+  Finished last_;
+};
+
+TEST_F(Usage, HelpTeaches) {
+  const Finished f = run({"--help"});
+  EXPECT_EQ(f.exit_code, 0);
+  EXPECT_LT(f.out.find("Examples:"), f.out.find("Commands:"));
+  EXPECT_TRUE(has(f.out, "Exit codes:"));
+  for (const char* command : {"convert", "verify", "info", "ops", "opsets", "completion", "man"}) {
+    const Finished help = run({command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_TRUE(has(help.out, std::string("tf2onnx-cpp ") + command)) << help.out;
+    EXPECT_TRUE(has(f.out, command));
+    EXPECT_FALSE(has(help.out, "\033")) << "colours are for terminals";
+  }
+}
+
+TEST_F(Usage, Version) {
+  const Finished f = run({"--version"});
+  EXPECT_EQ(f.exit_code, 0);
+  for (const char* part : {"tf2onnx-cpp ", "onnx ", "protobuf ", "opset "}) EXPECT_TRUE(has(f.out, part)) << f.out;
+}
+
+TEST_F(Usage, NothingGiven) {
+  const Finished f = run({});
+  EXPECT_EQ(f.exit_code, kUsage);
+  EXPECT_TRUE(has(f.err, "Examples:"));
+}
+
+TEST_F(Usage, MistakesAreNamed) {
+  refused(kUsage, {"MODEL", "--opest", "18"}, {"--opest", "--opset"});
+  refused(kUsage, {"MODEL", "--opset", "10"}, {"opset 10", "11"});
+  refused(kUsage, {"MODEL", "--opset", "29"}, {"opset 29"});
+  refused(kUsage, {"MODEL", "--opset", "many"}, {"many"});
+  refused(kUsage, {"MODEL", "another.pb"}, {"another.pb"});
+  refused(kUsage, {"MODEL", "--graphdef", "another.pb"}, {"two models"});
+  refused(kUsage, {"-o", "out.onnx"}, {"no model"});
+  refused(kUsage, {"MODEL", "--format", "caffe"}, {"caffe", "saved-model"});
+  refused(kUsage, {"MODEL", "--external-data=maybe"}, {"maybe", "always"});
+  refused(kUsage, {"completion", "tcsh"}, {"tcsh"});
+  refused(kUsage, {"verify", "MODEL"}, {"error["});
+  refused(kUsage, {"info"}, {"no model"});
+}
+
+TEST_F(Usage, ConvertMayBeLeftOut) {
+  const std::string bytes = converted({"MODEL", "-o", "OUT"});
+  EXPECT_FALSE(bytes.empty());
+  EXPECT_EQ(converted({"convert", "MODEL", "-o", "OUT"}), bytes);
+  EXPECT_EQ(converted({"-o", "OUT", "MODEL"}), bytes);
+  EXPECT_EQ(converted({"-v", "MODEL", "--output=OUT", "-o", "OUT"}), bytes);
+}
+
+TEST_F(Usage, SameInputSameBytes) { EXPECT_EQ(converted({"MODEL", "-o", "OUT"}), converted({"MODEL", "-o", "OUT"})); }
+
+TEST_F(Usage, SummaryAndQuiet) {
+  converted({"MODEL", "-o", "OUT"});
+  EXPECT_TRUE(has(last_.out, "1 node, opset 21")) << last_.out;
+  EXPECT_EQ(std::count(last_.out.begin(), last_.out.end(), '\n'), 1);
+  EXPECT_EQ(last_.err, "");
+  converted({"MODEL", "-o", "OUT", "-q"});
+  EXPECT_EQ(last_.out + last_.err, "");
+  converted({"MODEL", "-o", "OUT", "-v"});
+  EXPECT_TRUE(has(last_.out, "f32[2,3]")) << last_.out;
+}
+
+TEST_F(Usage, DefaultOutputIsNamed) {
+  const Finished f = run({model_}, {.directory = dir_.path()});
+  EXPECT_EQ(f.exit_code, 0) << f.err;
+  EXPECT_TRUE(has(f.err, "'model.onnx'")) << f.err;
+  EXPECT_EQ(dir_.files(), (Names{"model.onnx", "model.pb"}));
+}
+
+TEST_F(Usage, Json) {
+  converted({"MODEL", "-o", "OUT", "--json"});
+  const Json json = Json::parse(last_.out);
+  EXPECT_EQ(last_.err, "");
+  EXPECT_EQ(json["exit_code"], 0);
+  EXPECT_EQ(json["opset"], 21);
+  EXPECT_EQ(json["nodes"], 1);
+  EXPECT_EQ(json["outputs"].size(), 1u);
+  EXPECT_EQ(json["bytes"], content(dir_ / "out.onnx").size());
+  const Finished f = run({"missing.pb", "--json"}, {.directory = dir_.path()});
+  const Json failed = Json::parse(f.out);
+  EXPECT_EQ(failed["exit_code"], 4);
+  EXPECT_EQ(failed["diagnostics"][0]["code"], "bad-file");
+}
+
+TEST_F(Usage, ColoursWhenAsked) {
+  EXPECT_FALSE(has(run({"missing.pb"}).err, "\033"));
+  EXPECT_TRUE(has(run({"missing.pb", "--color", "always"}).err, "\033[1;31m"));
+}
+
+TEST_F(Usage, CommandLinesOfTf2onnx) {
+  const std::string bytes = converted({"MODEL", "--inputs", "x:0", "--outputs", "y:0", "-o", "OUT"});
+  const std::vector<Names> same = {
+      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT"},
+      {"--input", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--fold_const"},
+      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--continue_on_error"},
+      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--target", ""},
+      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--load_op_libraries", "a.so"}};
+  for (const Names& arguments : same) EXPECT_EQ(converted(arguments), bytes);
+}
+
+TEST_F(Usage, BothSpellings) {
+  const std::string bytes = converted({"MODEL", "-o", "OUT", "--rename-inputs", "image", "--rename-outputs", "result"});
+  EXPECT_EQ(converted({"MODEL", "-o", "OUT", "--rename_inputs", "image", "--rename_outputs=result"}), bytes);
+  EXPECT_TRUE(has(bytes, "image"));
+  converted({"MODEL", "-o", "OUT", "--use_graph_names", "--use-graph-names"});
+  converted({"MODEL", "-o", "OUT", "--inputs_as_nchw", "", "--outputs-as-nchw", ""});
+}
+
+TEST_F(Usage, LargeModelMeansExternalData) {
+  model_ = dir_.file("model.pb", big_model(100'000));
+  converted({"MODEL", "-o", "OUT", "--large_model"});
+  EXPECT_TRUE(has(last_.err, "--large-model")) << last_.err;
+  EXPECT_TRUE(has(last_.out, "out.onnx.data")) << last_.out;
+  EXPECT_EQ(dir_.files(), (Names{"model.pb", "out.onnx", "out.onnx.data"}));
+  EXPECT_GE(content(dir_ / "out.onnx.data").size(), 100'000u);
+}
+
+TEST_F(Usage, ShapesHaveCommasToo) {
+  model_ = dir_.file("model.pb", graph_def({placeholder("a", {-1, -1}), placeholder("b", {-1, -1}),
+                                            node("y", "AddV2", {"a", "b"}, {type_attr("T", kFloat)})}));
+  converted({"MODEL", "-o", "OUT", "--inputs", "b:0[4,5],a[-1,5]", "--outputs", "y", "--json"});
+  const Json inputs = Json::parse(last_.out)["inputs"];
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[0]["shape"], Json::parse("[4,5]"));
+  EXPECT_EQ(inputs[1]["shape"][1], 5);
+}
+
+TEST_F(Usage, WhatIsNotThereYetIsRefused) {
+  const std::vector<Names> refusals = {{"--keras", "a.h5"},          {"--tflite", "a.tflite"},      {"--tfjs", "model.json"},
+                                       {"MODEL", "--dequantize"},    {"MODEL", "--extra_opset", "com.microsoft:1"},
+                                       {"MODEL", "--output_frozen_graph", "f.pb"}, {"MODEL", "--target", "rs6"}};
+  for (const Names& arguments : refusals) refused(kNotConvertible, arguments, {"error[not-yet]", "help:"});
+}
+
+TEST_F(Usage, Info) {
+  const Finished f = run({"info", model_});
+  EXPECT_EQ(f.exit_code, 0) << f.err;
+  EXPECT_TRUE(has(f.out, "Relu")) << f.out;
+  EXPECT_TRUE(has(f.out, "all ops are supported")) << f.out;
+  const std::string other = dir_.file("other.pb", graph_def({placeholder("x"), unary("y", "NoSuchOp", "x")}));
+  const Finished g = run({"info", other, "--json", "--opset", "13"});
+  EXPECT_EQ(g.exit_code, 0) << g.err;
+  EXPECT_EQ(Json::parse(g.out)["unsupported"][0]["op"], "NoSuchOp");
+  EXPECT_EQ(run({"info", "missing.pb"}).exit_code, 4);
+}
+
+TEST_F(Usage, Lists) {
+  EXPECT_TRUE(has(run({"ops", "relu"}).out, "Relu6"));
+  EXPECT_GT(Json::parse(run({"ops", "--json"}).out).size(), 50u);
+  EXPECT_EQ(Json::parse(run({"opsets", "--json"}).out).size(), 28u);
+  EXPECT_TRUE(has(run({"opsets"}).out, "the default"));
+  EXPECT_EQ(run({"ops"}, {.stdout_path = "/dev/full"}).exit_code, kNotConvertible);
+}
+
+TEST_F(Usage, GeneratedPagesAreCurrent) {
+  const std::filesystem::path docs = std::filesystem::path(T2O_SOURCE_DIR) / "docs";
+  EXPECT_EQ(run({"man", "--markdown"}).out, content(docs / "cli.md")) << "tf2onnx-cpp man --markdown > docs/cli.md";
+  EXPECT_EQ(run({"ops", "--markdown"}).out, content(docs / "support.md")) << "tf2onnx-cpp ops --markdown > docs/support.md";
+  EXPECT_EQ(run({"opsets", "--markdown"}).out, content(docs / "opsets.md")) << "tf2onnx-cpp opsets --markdown > docs/opsets.md";
+}
+
+TEST_F(Usage, ManPageAndCompletion) {
+  EXPECT_TRUE(run({"man"}).out.starts_with(".TH TF2ONNX"));
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Finished f = run({"completion", shell});
+    EXPECT_EQ(f.exit_code, 0);
+    EXPECT_TRUE(has(f.out, "external-data")) << shell;
+  }
+  const std::string script = dir_.file("completion.bash", run({"completion", "bash"}).out +
+                                                              "COMP_WORDS=(tf2onnx-cpp info --op); COMP_CWORD=2\n"
+                                                              "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == --opset ]]\n");
+  EXPECT_EQ(std::system(("bash " + script).c_str()), 0);
+}
+
+}  // namespace
+}  // namespace t2o::test

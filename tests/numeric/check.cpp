@@ -1,0 +1,292 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "coverage.h"
+#include "engines/onnxruntime.h"
+#include "harness.h"
+#include "ir/text.h"
+#include "onnx/model_edit.h"
+#include "op_mappers/registry.h"
+
+namespace t2o::numeric {
+namespace {
+
+constexpr int kMostFailures = 4;          // of one case; the others look alike
+constexpr std::size_t kElideAbove = 512;  // bytes of a constant in the printed graph
+const std::vector<int> kOpsets = {11, 13, 15, 17, 18, 21, 23, 26};
+
+Bytes as_bytes(const std::string& s) { return std::as_bytes(std::span(s.data(), s.size())); }
+
+verify::Tolerance default_tolerance(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return {5e-3, 5e-3};
+    case DType::bf16: return {3e-2, 3e-2};
+    case DType::f32: case DType::f64: case DType::c64: case DType::c128: return {1e-4, 1e-5};
+    default: return {0, 0};
+  }
+}
+
+DType as_onnx(DType dtype) {
+  switch (dtype) {
+    case DType::qi8: return DType::i8;
+    case DType::qu8: return DType::u8;
+    case DType::qi16: return DType::i16;
+    case DType::qu16: return DType::u16;
+    case DType::qi32: return DType::i32;
+    default: return dtype;
+  }
+}
+
+// ONNX has no complex and no quantized tensors: pairs of floats, plain integers.
+TensorPtr as_onnx(const TensorPtr& t) {
+  const DType plain = as_onnx(t->dtype());
+  return plain == t->dtype() ? verify::complex_as_pairs(t) : t->with_dtype(plain);
+}
+
+// NaN, infinities and zeros of both signs among the elements; another rhythm for each input, so that they meet.
+TensorPtr with_specials(const Tensor& t, std::size_t input) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> specials = {std::numeric_limits<double>::quiet_NaN(), inf, -inf, 0.0, -0.0};
+  std::vector<double> values = t.to_floats();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const std::size_t k = (i * (input + 1) + input) % 7; k < specials.size()) values[i] = specials[k];
+  return verify::tensor_of(t.dtype(), t.dims(), values);
+}
+
+std::string declared_problem(const Value& declared, const Tensor& got) {
+  const std::string what = "the exported graph declares output " + declared.name() + " ";
+  if (declared.dtype() != got.dtype())
+    return what + "as " + std::string(t2o::name(declared.dtype())) + ", but it is " + std::string(t2o::name(got.dtype()));
+  if (!declared.shape().ranked()) return "";
+  const Ints& dims = declared.shape().dims();
+  bool fits = dims.size() == got.dims().size();
+  for (std::size_t i = 0; fits && i < dims.size(); ++i) fits = !is_known(dims[i]) || dims[i] == got.dims()[i];
+  return fits ? "" : what + "with shape " + verify::shape_text(dims) + ", but it is " + verify::shape_text(got.dims());
+}
+
+bool engines_there(std::string& why) {
+  try {
+    engines::tensorflow_version();
+    engines::onnxruntime_version();
+    return true;
+  } catch (const ConversionError& e) {
+    why = e.what();
+    return false;
+  }
+}
+
+}  // namespace
+
+struct Case::Graph {
+  engines::TfGraph graph;
+  engines::Feeds feeds;
+  Strings outputs;
+};
+
+struct Case::Truth {  // one set of values to feed, and what TensorFlow makes of it
+  std::string label;
+  engines::Feeds feeds;
+  std::vector<TensorPtr> results;
+};
+
+struct Case::Run {
+  Mode mode;
+  int opset;
+  const Graph* graph;
+  std::string graph_def;
+};
+
+Case::Graph Case::make_graph(Mode mode, DType dtype, bool empty) const {
+  Builder b(title_, mode, dtype, empty);
+  build(b);
+  return {b.graph_, b.feeds_, b.outputs_};
+}
+
+class Case::Checker {
+ public:
+  Checker(const Case& c, SourceLoc at) : case_(c), at_(at) {}
+
+  void check_all() {
+    for (const DType dtype : case_.dtypes_.empty() ? DTypes{any} : case_.dtypes_) {
+      check_variant(dtype, false);
+      if (case_.empty_) check_variant(dtype, true);
+    }
+  }
+
+ private:
+  void check_variant(DType dtype, bool empty);
+  bool find_truths(const Graph& graph);
+  std::vector<int> opsets(const Graph& graph) const;
+  bool check_run(const Run& run);
+  void convert_and_run(const Run& run);
+  bool check_refusal(const Run& run, const Conversion& conversion);
+  void run_onnx(const Run& run, const Conversion& conversion, const std::string& model);
+  void compare_results(const Run& run, const Conversion& conversion, const Truth& truth, const std::vector<TensorPtr>& got);
+  void report(const Run* run, const std::string& problem, const ir::Graph* graph = nullptr);
+
+  const Case& case_;
+  SourceLoc at_;
+  std::string variant_;           // dtype and emptiness, for messages
+  std::vector<Truth> truths_;
+  std::set<std::string> done_;    // models that differ from earlier ones in nothing that a runtime sees
+  int failures_ = 0;
+};
+
+void Case::Checker::report(const Run* run, const std::string& problem, const ir::Graph* graph) {
+  if (++failures_ > kMostFailures) return;
+  std::string text = case_.title_ + variant_;
+  if (run) text += ", " + std::string(name(run->mode)) + ", opset " + std::to_string(run->opset);
+  text += ": " + problem;
+  if (!case_.note_.empty()) text += "\nnote: " + case_.note_;
+  if (graph) text += "\n" + ir::to_text(*graph, {.elide_above = kElideAbove});
+  ADD_FAILURE_AT(at_.file, at_.line) << text;
+}
+
+void Case::Checker::check_variant(DType dtype, bool empty) {
+  variant_ = (dtype == any ? "" : " " + std::string(t2o::name(dtype))) + (empty ? " empty" : "");
+  truths_.clear();
+  done_.clear();
+  try {
+    const Graph fixed = case_.make_graph(Mode::fixed, dtype, empty);
+    const bool refused_always = std::any_of(case_.refusals_.begin(), case_.refusals_.end(),
+                                            [](const Refusal& r) { return r.modes.empty() && r.below_opset == 0; });
+    if (!refused_always && !find_truths(fixed)) return;
+    std::string before;
+    for (const Mode mode : {Mode::fixed, Mode::batch, Mode::dims, Mode::rank}) {
+      if (case_.without_.contains(mode)) continue;
+      std::optional<Graph> other;
+      try {
+        if (mode != Mode::fixed) other = case_.make_graph(mode, dtype, empty);
+      } catch (const ConversionError&) {
+        continue;  // TensorFlow itself wants to know more of the shapes
+      }
+      const Graph& graph = other ? *other : fixed;
+      std::string graph_def = graph.graph.graph_def();
+      if (graph_def == before) continue;
+      for (const int opset : opsets(graph))
+        if (!check_run({mode, opset, &graph, graph_def})) break;  // the other opsets fail alike
+      before = std::move(graph_def);
+    }
+  } catch (const ConversionError& e) {
+    report(nullptr, e.what());
+  }
+}
+
+bool Case::Checker::find_truths(const Graph& graph) {
+  truths_.push_back({"", graph.feeds, {}});
+  if (case_.nan_inf_) {
+    Truth& special = truths_.emplace_back(Truth{"NaN and infinities", graph.feeds, {}});
+    for (std::size_t i = 0; i < special.feeds.size(); ++i)
+      if (TensorPtr& value = special.feeds[i].second; is_float(value->dtype())) value = with_specials(*value, i);
+  }
+  try {
+    engines::TfSession session(graph.graph, {.single_threaded = true});
+    for (Truth& truth : truths_) truth.results = session.run(truth.feeds, graph.outputs);
+    return true;
+  } catch (const ConversionError& e) {
+    report(nullptr, e.what());
+    return false;
+  }
+}
+
+std::vector<int> Case::Checker::opsets(const Graph& graph) const {
+  if (!case_.opsets_.empty()) return case_.opsets_;
+  int lowest = case_.since_;
+  for (const auto& operation : graph.graph.operations())
+    if (tf_registry().knows(operation.op)) lowest = std::max(lowest, tf_registry().lowest_opset(operation.op));
+  std::vector<int> list;
+  std::copy_if(kOpsets.begin(), kOpsets.end(), std::back_inserter(list), [&](int o) { return o >= lowest; });
+  return list;
+}
+
+bool Case::Checker::check_run(const Run& run) {
+  const int before = failures_;
+  convert_and_run(run);
+  return failures_ == before;
+}
+
+void Case::Checker::convert_and_run(const Run& run) {
+  Options options;
+  for (const auto& [tensor, value] : run.graph->feeds) options.inputs.push_back(tensor + ":0");
+  options.outputs = run.graph->outputs;
+  options.opset = run.opset;
+  if (case_.change_) case_.change_(options);
+  const Conversion conversion = convert(options, as_bytes(run.graph_def));
+  if (check_refusal(run, conversion)) return;
+  std::string model;
+  Diagnostics diagnostics = conversion.diagnostics;
+  if (conversion.ok()) diagnostics = write_model(conversion, options, model);
+  if (!conversion.ok() || has_errors(diagnostics)) {
+    std::string text = "not converted";
+    for (const Diagnostic& d : diagnostics) text += "\n  " + to_string(d, true);
+    return report(&run, text, conversion.graph.get());
+  }
+  try {
+    run_onnx(run, conversion, model);
+  } catch (const ConversionError& e) {
+    report(&run, e.what(), conversion.graph.get());
+  }
+}
+
+bool Case::Checker::check_refusal(const Run& run, const Conversion& conversion) {
+  const Refusal* expected = case_.refusal(run.mode, run.opset);
+  if (!expected) return false;
+  std::string got;
+  for (const Diagnostic& d : conversion.diagnostics) {
+    if (d.severity != Severity::error) continue;
+    got += "\n  " + to_string(d);
+    if (d.code == expected->code && to_string(d).find(expected->part) != std::string::npos) return true;
+  }
+  report(&run,
+         "should be refused with " + std::string(t2o::name(expected->code)) + " \"" + expected->part + "\"" +
+             (got.empty() ? ", but is converted" : ", but was with" + got),
+         conversion.graph.get());
+  return true;
+}
+
+void Case::Checker::run_onnx(const Run& run, const Conversion& conversion, const std::string& model) {
+  const bool fresh = done_.insert(onnx::schema_key(as_bytes(model))).second;
+  if (fresh) {
+    const bool as_users_do = run.mode == Mode::fixed && run.opset == onnx::kDefaultOpset;
+    const auto optimization = as_users_do ? engines::OrtOptimization::all : engines::OrtOptimization::none;
+    const auto session =
+        engines::OrtSession::from_bytes(as_bytes(model), {.threads = 1, .optimization = optimization, .arena = false});
+    if (session.inputs().size() != run.graph->feeds.size() || session.outputs().size() != run.graph->outputs.size())
+      return report(&run, "the number of inputs or outputs is not that of the source", conversion.graph.get());
+    for (const Truth& truth : truths_) {
+      engines::Feeds feeds;
+      for (std::size_t i = 0; i < truth.feeds.size(); ++i)
+        feeds.emplace_back(session.inputs()[i].name, as_onnx(truth.feeds[i].second));
+      compare_results(run, conversion, truth, session.run(feeds));
+    }
+  }
+  for (const auto& operation : run.graph->graph.operations()) record_coverage(operation.op, run.opset);
+}
+
+void Case::Checker::compare_results(const Run& run, const Conversion& conversion, const Truth& truth,
+                                    const std::vector<TensorPtr>& got) {
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const TensorPtr expected = as_onnx(truth.results[i]);
+    verify::Tolerance tolerance = case_.tolerance_.value_or(default_tolerance(expected->dtype()));
+    if (case_.shape_only_) tolerance.absolute = std::numeric_limits<double>::infinity();
+    std::string problem = verify::compare(*expected, *got[i], tolerance).problem;
+    if (case_.shape_only_ && expected->dtype() == got[i]->dtype() && expected->dims() == got[i]->dims()) problem.clear();
+    if (problem.empty()) problem = declared_problem(*conversion.graph->outputs()[i], *got[i]);
+    if (problem.empty()) continue;
+    const std::string where = "output " + std::to_string(i) + (truth.label.empty() ? "" : " with " + truth.label);
+    return report(&run, where + ": " + problem, conversion.graph.get());
+  }
+}
+
+void Case::check(SourceLoc at) {
+  if (std::string why; !engines_there(why)) {
+    if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << why;
+    GTEST_SKIP() << why;
+  }
+  Checker(*this, at).check_all();
+}
+
+}  // namespace t2o::numeric

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+const DTypes kFloats = {f32, f64, f16, bf16};
+
+void check_unary(const std::vector<std::string>& ops, double low, double high, const DTypes& types = kFloats) {
+  for (const std::string& op : ops) op_case(op).in(any, {3, 4, 5}).range(low, high).dtypes(types).nan_inf().empty().check();
+}
+
+TEST(Elementwise, FloatFunctions) {
+  check_unary({"Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Square", "Reciprocal", "Inv", "Sigmoid", "Tanh", "Erf", "Erfc", "Relu",
+               "Relu6", "Elu", "Selu", "LeakyRelu", "Softplus", "Softsign"},
+              -8, 8);
+  check_unary({"Exp", "Expm1", "Sin", "Cos", "Sinh", "Cosh", "Asinh", "Atan"}, -3, 3);
+  check_unary({"Sqrt", "Rsqrt", "Log"}, 0.01, 50);
+  check_unary({"Log1p"}, -0.9, 50);
+  check_unary({"Asin", "Acos", "Atanh", "Tan"}, -0.99, 0.99);
+  check_unary({"Acosh"}, 1, 20);
+  check_unary({"Rint"}, -8, 8, {f32, f64});
+  check_unary({"IsNan", "IsInf", "IsFinite"}, -8, 8);
+}
+
+TEST(Elementwise, HalvesRoundToEven) {
+  for (const char* op : {"Round", "Rint"})
+    op_case(op).values<float>({6}, {-2.5F, -1.5F, -0.5F, 0.5F, 1.5F, 2.5F}).check();
+}
+
+TEST(Elementwise, SmallArgumentsKeepTheirDigits) {
+  op_case("Expm1").values<float>({4}, {1e-6F, -1e-4F, 80, -80}).tol(1e-5, 0).check();
+}
+
+TEST(Elementwise, Integers) {
+  for (const char* op : {"Abs", "Neg", "Sign"}) op_case(op).in(any, {3, 4}).dtypes({i8, i16, i32, i64}).empty().check();
+  op_case("Square").in(any, {3, 4}).dtypes({i32, i64}).check();
+  op_case("Square").values<std::int32_t>({2}, {70000, -70001}).note("wraps").check();
+  for (const char* op : {"Relu", "Relu6"}) op_case(op).in(any, {3, 4}).dtypes({i8, u8, i16, u16, i32, i64}).check();
+  op_case("Neg").values<std::int8_t>({2}, {-128, 127}).check();
+}
+
+TEST(Elementwise, LeakyReluAlpha) {
+  for (const float alpha : {0.0F, 0.3F, 1.5F, -0.5F}) op_case("LeakyRelu").in(f32, {3, 4}).attr("alpha", alpha).check();
+}
+
+TEST(Elementwise, Atan2) {
+  op_case("Atan2").in(any, {4, 5}).in(any, {4, 5}).dtypes(kFloats).nan_inf().check();
+  op_case("Atan2").in(f32, {4, 1}).in(f32, {5}).empty().check();
+  op_case("Atan2").values<float>({8}, {0, 0, -0.0F, -0.0F, 1, -1, 1, -1}).values<float>({8}, {0, -0.0F, 0, -0.0F, 0, 0, -0.0F, -0.0F}).check();
+}
+
+TEST(Elementwise, L2Loss) { op_case("L2Loss").in(any, {3, 4}).dtypes({f32, f64, f16}).empty().nan_inf().check(); }
+
+TEST(Elementwise, Cast) {
+  const DTypes all = {f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, boolean};
+  for (const DType to : all) {
+    op_case("Cast").in(any, {2, 3}).range(0, 100).attr("DstT", to).dtypes(all).empty().check();
+  }
+  op_case("Cast").values<float>({6}, {1.9F, -1.9F, 0.5F, -0.5F, 100.99F, -0.0F}).attr("DstT", i32).check();
+  op_case("Cast").values<float>({6}, {1.9F, -1.9F, 0.5F, -0.5F, 1e-30F, -0.0F}).attr("DstT", boolean).nan_inf().check();
+  op_case("Cast").values<std::int32_t>({3}, {300, -1, 70000}).attr("DstT", u8).check();
+  op_case("Cast").in(f32, {2, 3}).attr("DstT", f16).attr("Truncate", true).refuses(Code::unsupported_attr, "Truncate").check();
+}
+
+TEST(Elementwise, Bitcast) {
+  op_case("Bitcast").in(i32, {2, 3}).attr("type", u32).check();
+  op_case("Bitcast").in(u8, {2, 3}).attr("type", i8).check();
+  op_case("Bitcast").in(f32, {2, 3}).attr("type", f32).check();
+  op_case("Bitcast").in(f32, {2, 3}).attr("type", i32).refuses_below(26, Code::opset_too_low, "BitCast").check();
+  op_case("Bitcast").in(i64, {2, 3}).attr("type", f64).refuses_below(26, Code::opset_too_low, "BitCast").check();
+  op_case("Bitcast").in(f32, {2, 3}).attr("type", u8).only_opsets({26}).refuses(Code::unsupported_type, "width").check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+const DTypes kAll = {f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, boolean};
+
+Case gathered(Ints params, Ints indices, std::int32_t axis, std::int64_t batch) {
+  return op_case("GatherV2").in(f32, std::move(params)).in(i32, std::move(indices)).range(0, 2).scalar<std::int32_t>(axis).attr("batch_dims", batch);
+}
+
+TEST(Gather, Axes) {
+  op_case("Gather").in(any, {4, 3}).i32s({2, 0, 3}, fed).dtypes(kAll).check();
+  op_case("GatherV2").in(any, {4, 3}).i32s({2, 0}).scalar<std::int32_t>(-1).dtypes(kAll).check();
+  gathered({3, 4, 3}, {2, 2}, 1, 0).check();
+  gathered({3, 4, 3}, {}, 2, 0).check();
+  gathered({3, 4, 3}, {0}, 0, 0).check();
+  op_case("GatherV2").in(f32, {4, 3}).values<std::int64_t>({2}, {1, 3}).scalar<std::int64_t>(0).check();
+  op_case("GatherV2").in(f32, {4, 3}).i32s({1}).scalar<std::int32_t>(0, fed).refuses(Code::not_constant, "input 2").check();
+  op_case("Gather").strings({3}, {"a", "b", "c"}).i32s({2, 0}).check();
+}
+
+TEST(Gather, BatchDims) {
+  gathered({2, 3, 4}, {2, 5}, 1, 1).since(12).check();
+  gathered({2, 3, 4}, {2, 3, 2}, 2, 2).since(12).check();
+  gathered({2, 3, 4}, {2}, 1, 1).since(12).check();
+  gathered({2, 5, 3, 4}, {2, 2, 3}, 2, 1).since(12).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 5, 4, 3}, {2, 2}, -1, -1).since(12).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 3, 4}, {2, 5}, 1, 1).only_opsets({11}).refuses(Code::opset_too_low, "batch_dims").check();
+}
+
+TEST(Gather, GatherNd) {
+  op_case("GatherNd").in(any, {3, 4}).values<std::int32_t>({2, 2}, {0, 1, 2, 3}).dtypes(kAll).check();
+  op_case("GatherNd").in(f32, {3, 4}).values<std::int64_t>({2, 1}, {2, 0}).check();
+  op_case("GatherNd").in(f32, {3, 4, 2}).values<std::int32_t>({2}, {1, 3}, constant).check();
+  op_case("GatherNd").in(f32, {3, 4}).values<std::int32_t>({1, 1, 2}, {1, 3}).check();
+}
+
+TEST(Gather, OneHot) {
+  const auto one_hot = [](Ints dims, std::vector<std::int32_t> indices, std::int64_t axis) {
+    return op_case("OneHot").values<std::int32_t>(std::move(dims), indices).scalar<std::int32_t>(3).scalar<float>(2.5F)
+        .scalar<float>(-1).attr("axis", axis);
+  };
+  one_hot({5}, {-1, 0, 2, 3, -4}, -1).check();
+  one_hot({5}, {-1, 0, 2, 3, -4}, 0).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  one_hot({}, {1}, -1).check();
+  one_hot({}, {1}, 0).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  for (const std::int64_t axis : {0, 1, 2}) one_hot({2, 3}, {-1, 0, 2, 3, 1, 1}, axis).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  op_case("OneHot").values<std::int64_t>({3}, {0, 2, -1}).scalar<std::int32_t>(3, fed).values_as(any, {}, {1}, constant)
+      .values_as(any, {}, {0}, constant).dtypes(kAll).check();
+  op_case("OneHot").values<std::uint8_t>({3}, {0, 2, 255}).scalar<std::int32_t>(300).scalar<float>(1).scalar<float>(0).check();
+  op_case("OneHot").values<std::int32_t>({3}, {0, 2, 5}).scalar<std::int32_t>(3).in(f32, {}).in(f32, {}).check();
+}
+
+TEST(Gather, Where) {
+  op_case("Where").in(any, {3, 4}).range(0, 2).dtypes({f32, f64, i8, u8, i16, i32, i64, boolean}).check();
+  op_case("Where").in(boolean, {2, 3, 2}).empty().check();
+  op_case("Where").in(boolean, {5}).check();
+  op_case("Where").values<double>({3}, {1e-300, 0, -0.0}).check();
+  op_case("Where").in(f32, {12}).nan_inf().check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

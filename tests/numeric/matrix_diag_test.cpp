@@ -1,0 +1,57 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+const DTypes kSome = {f32, f64, f16, i32, i64, u8, boolean};
+
+TEST(MatrixDiag, Make) {
+  op_case("MatrixDiag").in(any, {2, 3}).dtypes(kSome).check();
+  op_case("MatrixDiag").in(f32, {4}).nan_inf().check();
+  const auto v3 = [](std::int32_t k, std::int32_t rows, std::int32_t columns) {
+    return op_case("MatrixDiagV3").in(f32, {2, 3}).scalar<std::int32_t>(k).scalar<std::int32_t>(rows).scalar<std::int32_t>(columns).scalar<float>(9);
+  };
+  v3(0, -1, -1).check();
+  v3(1, -1, -1).check();
+  v3(-2, -1, -1).check();
+  v3(0, 3, 5).check();
+  v3(1, 3, 6).check();
+  v3(-1, 4, 3).check();
+}
+
+TEST(MatrixDiag, Part) {
+  op_case("MatrixDiagPart").in(any, {2, 3, 3}).dtypes(kSome).check();
+  op_case("MatrixDiagPart").in(f32, {3, 5}).check();
+  op_case("MatrixDiagPart").in(f32, {5, 3}).nan_inf().check();
+  for (const std::int32_t k : {0, 1, -1, 3, -2})
+    op_case("MatrixDiagPartV3").in(f32, {2, 3, 5}).scalar<std::int32_t>(k).scalar<float>(0).check();
+  op_case("MatrixDiagPartV3").in(f32, {3, 5}).i32s({-1, 1}).scalar<float>(0).refuses(Code::unsupported_attr, "band").check();
+}
+
+TEST(MatrixDiag, Set) {
+  op_case("MatrixSetDiag").in(any, {2, 3, 4}).in(any, {2, 3}).dtypes(kSome).check();
+  for (const std::int32_t k : {0, 1, -1}) {
+    const std::int64_t length = k == 0 ? 3 : k > 0 ? 3 : 2;
+    op_case("MatrixSetDiagV3").in(f32, {2, 3, 4}).in(f32, {2, length}).scalar<std::int32_t>(k).check();
+  }
+}
+
+TEST(MatrixDiag, BandPart) {
+  for (const std::int64_t lower : {-1, 0, 1})
+    for (const std::int64_t upper : {-1, 0, 2})
+      op_case("MatrixBandPart").in(f32, {2, 4, 5}).scalar<std::int64_t>(lower).scalar<std::int64_t>(upper).nan_inf().check();
+  op_case("MatrixBandPart").in(any, {4, 3}).scalar<std::int32_t>(1).scalar<std::int32_t>(0).dtypes(kSome).check();
+  op_case("MatrixBandPart").in(f32, {4, 3}).scalar<std::int32_t>(1, fed).scalar<std::int32_t>(-1, fed).check();
+}
+
+TEST(MatrixDiag, Diag) {
+  op_case("Diag").in(any, {3}).dtypes({f32, f64, i32, i64}).check();
+  op_case("Diag").in(f32, {2, 3}).check();
+  op_case("DiagPart").in(f32, {3, 3}).check();
+  op_case("DiagPart").in(f32, {2, 3, 2, 3}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+const DTypes kFloats = {f32, f64, f16, bf16};
+const std::vector<std::string> kReductions = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"};
+
+TEST(Reduction, AxesAndKeepDims) {
+  for (const std::string& op : kReductions) {
+    for (const bool keep : {false, true}) {
+      op_case(op).in(f32, {2, 3, 4}).i32s({1}).attr("keep_dims", keep).check();
+      op_case(op).in(f32, {2, 3, 4}).i32s({-1, 0}).attr("keep_dims", keep).check();
+      op_case(op).in(f32, {2, 3, 4}).ints({0, 1, 2}).attr("keep_dims", keep).check();
+    }
+    op_case(op).in(f32, {2, 3}).i32s({}).check();
+    op_case(op).in(f32, {2, 3}).scalar<std::int32_t>(1).check();
+    op_case(op).in(f32, {}).i32s({}).check();
+  }
+}
+
+TEST(Reduction, RuntimeAxes) {
+  for (const std::string& op : kReductions)
+    op_case(op).in(f32, {2, 3, 4}).i32s({1, 2}, fed).since(18).check();
+  op_case("Sum").in(f32, {2, 3, 4}).i32s({0}, fed).since(13).check();
+  op_case("Max").in(f32, {2, 3, 4}).i32s({0}, fed).refuses_below(18, Code::opset_too_low, "run time").check();
+}
+
+TEST(Reduction, AllAxesOfUnknownRank) {
+  for (const std::string& op : kReductions)
+    graph_case(op + " over range(rank)", [op](Builder& b) {
+      const std::string x = b.input(f32, {2, 3, 4});
+      const std::string rank = b.op("Rank", {x});
+      const std::string axes = b.op("Range", {b.constant_of<std::int32_t>({}, {0}), rank, b.constant_of<std::int32_t>({}, {1})});
+      b.output(b.op(op, {x, axes}));
+    }).check();
+}
+
+TEST(Reduction, Dtypes) {
+  for (const std::string& op : kReductions)
+    op_case(op).in(any, {3, 4}).range(-2, 3).i32s({1}).dtypes({f32, f64, f16, i32, i64, i8, i16}).check();
+  for (const std::string& op : kReductions) op_case(op).in(any, {3, 4}).range(0, 100).i32s({1}).dtypes({u8, u16}).check();
+  for (const char* op : {"Max", "Min"}) op_case(op).in(any, {3, 4}).i32s({1}).dtypes({bf16, u32}).check();
+  op_case("Mean").values<std::int32_t>({2, 2}, {-1, -2, 2147483647, 2147483647}).i32s({1}).check();
+}
+
+TEST(Reduction, NanInfAndNothing) {
+  for (const std::string& op : kReductions) {
+    op_case(op).in(any, {4, 5}).i32s({1}).dtypes({f32, f64, f16}).nan_inf().check();
+    op_case(op).in(any, {4, 5}).i32s({0}).dtypes({f32, f64}).nan_inf().empty().check();
+    op_case(op).in(any, {4, 5}).i32s({0, 1}).dtypes({f32}).nan_inf().empty().check();
+  }
+  for (const char* op : {"Max", "Min"}) op_case(op).values<float>({3}, {-0.0F, -0.0F, 0}).i32s({0}).check();
+  for (const char* op : {"Sum", "Max", "Min", "Prod"}) op_case(op).in(any, {4, 5}).i32s({0}).dtypes({i32, i64, u8, i8}).empty().check();
+}
+
+TEST(Reduction, AllAny) {
+  for (const char* op : {"All", "Any"}) {
+    op_case(op).in(boolean, {3, 4}).i32s({1}).empty().check();
+    op_case(op).in(boolean, {3, 4}).i32s({0}).empty().attr("keep_dims", true).check();
+    op_case(op).in(boolean, {3, 4}).i32s({0, 1}).empty().check();
+    op_case(op).in(boolean, {3, 4}).i32s({}).check();
+  }
+}
+
+TEST(Reduction, ArgMaxArgMin) {
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    op_case(op).in(any, {3, 4}).scalar<std::int32_t>(1).dtypes({f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, boolean}).check();
+    op_case(op).in(f32, {3, 4}).scalar<std::int64_t>(-2).attr("output_type", i32).nan_inf().check();
+    op_case(op).in(f32, {3, 7}).scalar<std::int64_t>(1).nan_inf().check();
+    op_case(op).values<float>({5}, {1, 3, 3, 0, 0}).scalar<std::int32_t>(0).check();
+    op_case(op).in(f32, {3, 4}).scalar<std::int32_t>(1, fed).refuses(Code::not_constant, "input 1").check();
+  }
+  op_case("ArgMax").in(f32, {3, 4}).scalar<std::int64_t>(1).attr("output_type", u16).check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+TEST(Scan, Cumsum) {
+  for (const bool exclusive : {false, true})
+    for (const bool reverse : {false, true})
+      op_case("Cumsum").in(any, {3, 4}).range(-5, 5).scalar<std::int32_t>(-1).attr("exclusive", exclusive).attr("reverse", reverse)
+          .dtypes({f32, f64, f16, i32, i64, i8}).empty().check();
+  op_case("Cumsum").in(f32, {3, 4}).scalar<std::int64_t>(0).nan_inf().check();
+  op_case("Cumsum").in(f32, {3, 4}).scalar<std::int32_t>(0, fed).check();
+  op_case("Cumsum").values<std::uint8_t>({3}, {200, 100, 7}).scalar<std::int32_t>(0).check();
+}
+
+TEST(Scan, Cumprod) {
+  for (const bool exclusive : {false, true})
+    for (const bool reverse : {false, true})
+      op_case("Cumprod").in(any, {3, 5}).range(-3, 3).scalar<std::int32_t>(1).attr("exclusive", exclusive).attr("reverse", reverse)
+          .dtypes({f32, f64, f16, i32, i64}).without({Mode::dims, Mode::rank}).check();
+  op_case("Cumprod").in(f32, {3, 5}).scalar<std::int32_t>(1).only_opsets({26}).check();
+  op_case("Cumprod").in(f32, {3, 5}).scalar<std::int32_t>(1).only_opsets({21})
+      .refuses(Code::not_constant, "size of axis", {Mode::dims}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+}
+
+TEST(Scan, CumulativeLogsumexp) {
+  for (const bool exclusive : {false, true})
+    for (const bool reverse : {false, true})
+      op_case("CumulativeLogsumexp").in(any, {3, 5}).range(-30, 30).scalar<std::int32_t>(1).attr("exclusive", exclusive)
+          .attr("reverse", reverse).dtypes({f32, f64}).without({Mode::dims, Mode::rank}).check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

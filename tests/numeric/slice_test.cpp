@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+const DTypes kAll = {f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, boolean};
+
+TEST(Slice, Slice) {
+  op_case("Slice").in(any, {3, 4}).i32s({1, 0}).i32s({2, 3}).dtypes(kAll).check();
+  op_case("Slice").in(f32, {3, 4}).ints({0, 1}).ints({-1, -1}).empty().check();
+  op_case("Slice").in(f32, {3, 4}).ints({0, 0}).ints({-1, -1}).check();
+  op_case("Slice").in(f32, {3, 4}).i32s({1, 0}, fed).i32s({2, -1}).check();
+  op_case("Slice").in(f32, {3, 4}).i32s({1, 2}, fed).i32s({-1, 1}, fed).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  op_case("Slice").in(f32, {3, 4}).ints({1, 2}).ints({-1, 1}, fed).check();
+  op_case("Slice").in(f32, {3, 4}).i32s({1, 4}).i32s({0, 0}).check();
+  op_case("Slice").in(f32, {}).i32s({}).i32s({}).check();
+  op_case("Slice").strings({3}, {"a", "b", "c"}).i32s({1}).i32s({2}).check();
+}
+
+TEST(Slice, Split) {
+  op_case("Split").scalar<std::int32_t>(1).in(any, {2, 6}).attr("num_split", std::int64_t{3}).dtypes(kAll).check();
+  op_case("Split").scalar<std::int32_t>(0).in(f32, {4, 2}).attr("num_split", std::int64_t{2}).empty().check();
+  op_case("Split").scalar<std::int32_t>(-1).in(f32, {2, 6}).attr("num_split", std::int64_t{1}).check();
+  op_case("Split").scalar<std::int32_t>(0, fed).in(f32, {2, 6}).attr("num_split", std::int64_t{2}).refuses(Code::not_constant, "input 0").check();
+}
+
+TEST(Slice, SplitV) {
+  const auto split = [](std::vector<std::int32_t> sizes, std::int32_t axis) {
+    const auto n = static_cast<std::int64_t>(sizes.size());
+    return op_case("SplitV").in(f32, {2, 7}).i32s(sizes).scalar<std::int32_t>(axis).attr("num_split", n);
+  };
+  split({2, 5}, 1).check();
+  split({2, -1, 1}, 1).check();
+  split({-1, 3}, -1).check();
+  split({3, -1}, 1).check();
+  split({0, -1, 0, 2, 0}, 1).check();
+  split({-1, 7}, 1).check();
+  split({-1}, 1).check();
+  op_case("SplitV").in(f32, {2, 7}).ints({2, -1, 4}, fed).scalar<std::int32_t>(1).attr("num_split", std::int64_t{3})
+      .refuses_below(13, Code::not_constant, "input 1").check();
+}
+
+TEST(Slice, Unpack) {
+  op_case("Unpack").in(any, {3, 2}).attr("num", std::int64_t{3}).dtypes(kAll).check();
+  op_case("Unpack").in(f32, {2, 3, 4}).attr("num", std::int64_t{3}).attr("axis", std::int64_t{-2}).check();
+  op_case("Unpack").in(f32, {2}).attr("num", std::int64_t{2}).check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -1,0 +1,101 @@
+#include "onnx/fold.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ir/graph.h"
+
+namespace t2o::onnx {
+namespace {
+
+TensorPtr i64(Ints dims, Ints v) { return Tensor::of<std::int64_t>(std::move(dims), v); }
+TensorPtr vec(Ints v) { return i64({static_cast<std::int64_t>(v.size())}, v); }
+TensorPtr f32(Ints dims, std::vector<float> v) { return Tensor::of<float>(std::move(dims), v); }
+
+TensorPtr run(const std::string& op, const std::vector<TensorPtr>& in, const Attrs& attrs = {}) {
+  auto r = fold(op, in, attrs, 21);
+  return r ? r->at(0) : nullptr;
+}
+void expect(const TensorPtr& t, const Ints& dims, const Ints& v) {
+  ASSERT_NE(t, nullptr);
+  EXPECT_EQ(t->dims(), dims);
+  EXPECT_EQ(t->to_ints(), v);
+}
+
+TEST(Fold, TransposeOfEveryPermutationAgreesWithIndexArithmetic) {
+  const Ints dims = {2, 3, 4, 5};
+  std::vector<float> data(120);
+  std::iota(data.begin(), data.end(), 0.0F);
+  Ints perm = {0, 1, 2, 3};
+  do {
+    const TensorPtr t = transposed(f32(dims, data), perm);
+    Ints at(4);
+    std::int64_t n = 0;
+    for (at[0] = 0; at[0] < t->dims()[0]; ++at[0])
+      for (at[1] = 0; at[1] < t->dims()[1]; ++at[1])
+        for (at[2] = 0; at[2] < t->dims()[2]; ++at[2])
+          for (at[3] = 0; at[3] < t->dims()[3]; ++at[3]) {
+            Ints source(4);
+            for (std::size_t i = 0; i < 4; ++i) source[static_cast<std::size_t>(perm[i])] = at[i];
+            const std::int64_t flat = ((source[0] * 3 + source[1]) * 4 + source[2]) * 5 + source[3];
+            ASSERT_EQ(t->at<float>(n++), data[static_cast<std::size_t>(flat)]);
+          }
+  } while (std::next_permutation(perm.begin(), perm.end()));
+}
+
+TEST(Fold, BigTransposesAreComputedOnDemandAndGivenBack) {
+  const TensorPtr t = transposed(f32({64, 64}, std::vector<float>(4096, 1)), {1, 0});
+  EXPECT_EQ(t->byte_size(), 16384U);
+  std::size_t streamed = 0;
+  t->storage()->stream([&](Bytes b) { streamed += b.size(); });
+  EXPECT_EQ(streamed, 16384U);
+  EXPECT_EQ(t->at<float>(7), 1);
+}
+
+TEST(Fold, SliceClampsAndStepsBackwards) {
+  const TensorPtr x = vec({0, 1, 2, 3, 4});
+  expect(run("Slice", {x, vec({1}), vec({100}), vec({0})}), {4}, {1, 2, 3, 4});
+  expect(run("Slice", {x, vec({-2}), vec({INT64_MAX}), vec({0})}), {2}, {3, 4});
+  expect(run("Slice", {x, vec({-1}), vec({INT64_MIN}), vec({0}), vec({-2})}), {3}, {4, 2, 0});
+  expect(run("Slice", {x, vec({3}), vec({1}), vec({0})}), {0}, {});
+}
+
+TEST(Fold, ShapeArithmetic) {
+  expect(run("Concat", {vec({1, 2}), vec({3})}, {{"axis", std::int64_t{0}}}), {3}, {1, 2, 3});
+  expect(run("Gather", {vec({5, 6, 7}), i64({}, {-1})}, {{"axis", std::int64_t{0}}}), {}, {7});
+  expect(run("Unsqueeze", {i64({}, {4}), vec({0})}), {1}, {4});
+  expect(run("Squeeze", {vec({4}), vec({0})}), {}, {4});
+  expect(run("ReduceProd", {vec({2, 3, 4})}, {{"keepdims", std::int64_t{0}}}), {}, {24});
+  expect(run("Mul", {vec({2, 3}), i64({}, {10})}), {2}, {20, 30});
+  expect(run("Div", {vec({-7, 7}), vec({2, 2})}), {2}, {-3, 3});
+  expect(run("Where", {Tensor::of<bool>({2}, {true, false}), vec({1, 2}), vec({3, 4})}), {2}, {1, 4});
+  expect(run("Range", {i64({}, {1}), i64({}, {8}), i64({}, {3})}), {3}, {1, 4, 7});
+  expect(run("Expand", {vec({1, 2}), vec({2, 2})}), {2, 2}, {1, 2, 1, 2});
+  expect(run("Tile", {vec({1, 2}), vec({2})}), {4}, {1, 2, 1, 2});
+}
+
+TEST(Fold, ReduceOfAScalarAndOverNoElements) {
+  expect(run("ReduceSum", {i64({}, {3})}, {{"keepdims", std::int64_t{0}}}), {}, {3});
+  expect(run("ReduceSum", {i64({0, 2}, {}), vec({0})}, {{"keepdims", std::int64_t{0}}}), {2}, {0, 0});
+  EXPECT_EQ(run("ReduceMax", {i64({0, 2}, {}), vec({0})}, {{"keepdims", std::int64_t{0}}}), nullptr);
+}
+
+TEST(Fold, DivisionByZeroIsLeftToTheRuntime) { EXPECT_EQ(run("Div", {vec({1}), vec({0})}), nullptr); }
+
+TEST(Fold, CastsWrapTruncateAndSaturateWithoutUndefinedBehaviour) {
+  expect(converted(vec({300, -1}), DType::u8), {2}, {44, 255});
+  expect(converted(f32({4}, {1.9F, -1.9F, 1e30F, NAN}), DType::i32)->with_dtype(DType::i32), {4}, {1, -1, -1, 0});
+  expect(converted(f32({2}, {0.5F, 0}), DType::boolean), {2}, {1, 0});
+  EXPECT_EQ(converted(f32({1}, {1.0F}), DType::f16)->at<std::uint16_t>(0), 0x3c00);
+}
+
+TEST(Fold, DoesNotBlowUpConstants) {
+  EXPECT_EQ(run("Tile", {f32({1}, {0}), vec({1 << 20})}), nullptr);
+  EXPECT_EQ(run("Expand", {f32({1}, {0}), vec({1 << 20})}), nullptr);
+}
+
+}  // namespace
+}  // namespace t2o::onnx

@@ -1,0 +1,214 @@
+#include "tf/import.h"
+
+#include <gtest/gtest.h>
+
+#include "tf/text_proto.h"
+
+namespace t2o::tf {
+namespace {
+
+struct Imported {
+  GraphPtr graph;
+  Diagnostics diagnostics;
+};
+
+Imported import(const std::string& text, const ImportRequest& request) {
+  const auto binary = std::make_shared<const std::string>(graph_def_from_text(text, "test"));
+  Imported r;
+  r.graph = import_graph(parse_graph_def(std::as_bytes(std::span(*binary)), binary), request, r.diagnostics);
+  return r;
+}
+
+ImportRequest fetch(std::vector<Fetch> fetches, std::vector<Feed> feeds = {}) {
+  ImportRequest r;
+  r.fetches = std::move(fetches);
+  r.feeds = std::move(feeds);
+  r.find_interface = true;
+  r.variable = [](const VariableRef& v) -> TensorPtr {
+    return v.node == "lost" ? nullptr : Tensor::of<float>({2}, {1, 2});
+  };
+  return r;
+}
+
+std::string ops(const ir::Graph& g) {
+  std::string s;
+  for (const ir::Node& n : g.nodes()) s += (s.empty() ? "" : " ") + n.op();
+  return s;
+}
+
+bool mentions(const Diagnostics& all, std::string_view text, Severity severity = Severity::error) {
+  for (const Diagnostic& d : all)
+    if (d.severity == severity && to_string(d).find(text) != std::string::npos) return true;
+  return false;
+}
+
+std::string node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                 const std::string& attrs = "") {
+  std::string s = "node { name: '" + name + "' op: '" + op + "'";
+  for (const std::string& i : inputs) s += " input: '" + i + "'";
+  return s + attrs + " }\n";
+}
+
+std::string attr(const std::string& key, const std::string& value) {
+  return " attr { key: '" + key + "' value { " + value + " } }";
+}
+const std::string kT = attr("T", "type: DT_FLOAT");
+const std::string kX =
+    node("x", "Placeholder", {},
+         attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { dim { size: -1 } dim { size: 2 } }"));
+const std::string kC =
+    node("c", "Const", {},
+         attr("dtype", "type: DT_FLOAT") + attr("value", "tensor { dtype: DT_FLOAT float_val: 3 }"));
+const std::string kV = node("v", "VarHandleOp", {},
+                            attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { dim { size: 2 } }"));
+const std::string kRead = attr("dtype", "type: DT_FLOAT");
+
+TEST(Import, ConstantsAndPassThroughOpsAreNoNodes) {
+  const auto [g, d] =
+      import(kX + kC + node("c/read", "Identity", {"c"}, kT) + node("y", "Mul", {"x", "c/read"}, kT),
+             fetch({{"y:0", "out"}}));
+  ASSERT_TRUE(g) << (d.empty() ? "" : to_string(d[0]));
+  EXPECT_EQ(ops(*g), "Mul");
+  EXPECT_EQ(g->dialect(), "tf");
+  ASSERT_EQ(g->inputs().size(), 1U);
+  EXPECT_EQ(g->inputs()[0]->name(), "x:0");
+  EXPECT_EQ(g->inputs()[0]->shape(), Shape({-1, 2}));
+  EXPECT_EQ(g->outputs()[0]->name(), "out");
+  EXPECT_EQ(g->outputs()[0]->dtype(), DType::f32);
+  EXPECT_EQ(g->first()->input(1)->constant()->float_at(0), 3.0);
+}
+
+TEST(Import, StrippedAttributesComeBack) {
+  const auto g = import(kX + node("y", "LeakyRelu", {"x"}), fetch({{"y"}})).graph;
+  ASSERT_TRUE(g);
+  EXPECT_EQ(*g->first()->attr("alpha"), Attr(0.2F));
+  EXPECT_EQ(g->outputs()[0]->name(), "y");
+}
+
+TEST(Import, FeedsCutTheGraphAndStayInOrder) {
+  const std::string graph = kX + node("a", "Relu", {"x"}, kT) + node("y", "Neg", {"a"}, kT);
+  const auto g =
+      import(graph,
+             fetch({{"y"}}, {{"x", "unused"}, {.tensor = "a:0", .shape = Shape({5}), .shape_given = true}}))
+          .graph;
+  ASSERT_TRUE(g);
+  EXPECT_EQ(ops(*g), "Neg");
+  EXPECT_EQ(g->inputs()[0]->name(), "unused");
+  EXPECT_EQ(g->inputs()[1]->name(), "a:0");
+  EXPECT_EQ(g->inputs()[1]->shape(), Shape({5}));
+}
+
+TEST(Import, AnOutputThatNoNodeMakesGetsAnIdentity) {
+  const auto g =
+      import(kX + node("y", "Neg", {"x"}, kT), fetch({{"x", "same"}, {"y", "a"}, {"y", "b"}})).graph;
+  ASSERT_TRUE(g);
+  EXPECT_EQ(ops(*g), "Neg Identity Identity");
+  EXPECT_EQ(g->outputs()[0]->name(), "same");
+  EXPECT_EQ(g->outputs()[2]->name(), "b");
+}
+
+TEST(Import, AnOutputsNameGoesBeforeAnInnerOne) {
+  const auto g =
+      import(kX + node("out", "Relu", {"x"}, kT) + node("y", "Neg", {"out"}, kT), fetch({{"y:0", "out"}}))
+          .graph;
+  ASSERT_TRUE(g);
+  EXPECT_EQ(g->outputs()[0]->name(), "out");
+  EXPECT_NE(g->first()->output()->name(), "out");
+}
+
+TEST(Import, FindsTheInterface) {
+  const auto g = import(kX + node("other", "Placeholder", {}, kRead) + node("y", "Neg", {"x"}, kT) +
+                            node("init", "NoOp", {"^y"}),
+                        fetch({}))
+                     .graph;
+  ASSERT_TRUE(g);
+  ASSERT_EQ(g->inputs().size(), 1U);  // nothing needs "other"
+  EXPECT_EQ(g->outputs().size(), 1U);
+  EXPECT_EQ(g->outputs()[0]->name(), "y:0");
+}
+
+TEST(Import, ReportsAllMistakesAtOnce) {
+  const auto [g, d] = import(kX + node("y", "AddV2", {"x", "gone"}, kT) + node("z", "Neg", {"x:3"}, kT) +
+                                 node("z", "Neg", {"x"}, kT) + node("w", "Neg", {"x", "x"}, kT),
+                             fetch({{"y"}, {"z"}, {"w"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "two nodes are called 'z'"));
+}
+
+TEST(Import, NamesWhatIsWrongWithAnEdge) {
+  const auto [g, d] = import(kX + node("y", "AddV2", {"x", "gone"}, kT) + node("z", "Neg", {"x:3"}, kT) +
+                                 node("w", "Neg", {"x", "x"}, kT),
+                             fetch({{"y"}, {"z"}, {"w"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "reads 'gone', which does not exist"));
+  EXPECT_TRUE(mentions(d, "reads 'x:3', which does not exist"));
+  EXPECT_TRUE(mentions(d, "2 inputs instead of 1"));
+}
+
+TEST(Import, SuggestsTheNearestName) {
+  const auto [g, d] = import(kX + node("dense/BiasAdd", "Neg", {"x"}, kT), fetch({{"dense/BiasAd"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "Did you mean 'dense/BiasAdd'?"));
+}
+
+TEST(Import, RefusesACycleButAllowsALoop) {
+  const auto [g, d] = import(node("a", "Neg", {"b"}, kT) + node("b", "Neg", {"a"}, kT), fetch({{"a"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "cycle"));
+  const std::string n = attr("N", "i: 2");
+  const auto loop =
+      import(kX + node("enter", "Enter", {"x"}, kT + attr("frame_name", "s: 'f'")) +
+                 node("merge", "Merge", {"enter", "next"}, kT + n) + node("neg", "Neg", {"merge"}, kT) +
+                 node("next", "NextIteration", {"neg"}, kT) + node("exit", "Exit", {"merge"}, kT),
+             fetch({{"exit"}}));
+  ASSERT_TRUE(loop.graph) << to_string(loop.diagnostics.at(0));
+  for (const ir::Node& m : loop.graph->nodes()) {
+    if (m.op() == "Merge") {
+      EXPECT_EQ(m.input(1)->producer()->op(), "NextIteration");
+    }
+  }
+}
+
+TEST(Import, VariablesAreConstants) {
+  const auto [g, d] = import(
+      kX + kV + node("r", "ReadVariableOp", {"v"}, kRead) + node("y", "Mul", {"x", "r"}, kT), fetch({{"y"}}));
+  ASSERT_TRUE(g);
+  EXPECT_EQ(ops(*g), "Mul");
+  EXPECT_EQ(g->first()->input(1)->name(), "v");
+  EXPECT_EQ(g->first()->input(1)->constant()->to_floats(), (std::vector<double>{1, 2}));
+}
+
+TEST(Import, AVariableWithoutAValueIsAnErrorOnce) {
+  const std::string lost = node("lost", "VarHandleOp", {}, kRead);
+  const auto [g, d] = import(
+      lost + node("r", "ReadVariableOp", {"lost"}, kRead) + node("y", "Mul", {"r", "r"}, kT), fetch({{"y"}}));
+  EXPECT_FALSE(g);
+  EXPECT_EQ(d.size(), 1U);
+  EXPECT_TRUE(mentions(d, "variable 'lost' has no value"));
+}
+
+TEST(Import, AReadAfterAChangeIsRefused) {
+  const std::string change = kX + kV + node("add", "AssignAddVariableOp", {"v", "x"}, kRead);
+  const auto [g, d] =
+      import(change + node("r", "ReadVariableOp", {"v", "^add"}, kRead) + node("y", "Neg", {"r"}, kT),
+             fetch({{"y"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "reads variable 'v' after 'add' has changed it"));
+  const auto before =
+      import(change + node("r", "ReadVariableOp", {"v"}, kRead) + node("y", "Neg", {"r", "^add"}, kT),
+             fetch({{"y"}}));
+  EXPECT_TRUE(before.graph);
+  EXPECT_TRUE(mentions(before.diagnostics, "the change of variable 'v' is not exported", Severity::warning));
+}
+
+TEST(Import, ManyNodesNeedNoStack) {
+  std::string text = kX;
+  for (int i = 20000; i > 0; --i)  // consumers first
+    text += node("n" + std::to_string(i), "Neg", {i == 1 ? "x" : "n" + std::to_string(i - 1)}, kT);
+  const auto g = import(text, fetch({{"n20000"}})).graph;
+  ASSERT_TRUE(g);
+  EXPECT_EQ(g->node_count(), 20000U);
+}
+
+}  // namespace
+}  // namespace t2o::tf

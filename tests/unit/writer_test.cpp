@@ -1,0 +1,309 @@
+#include "onnx/writer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "ir/text.h"
+#include "support/atomic_file.h"
+
+namespace t2o::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Directory {
+ public:
+  Directory() {
+    std::string name = (fs::temp_directory_path() / "t2o_writer_XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Directory() { fs::remove_all(path_); }
+  std::string operator/(const std::string& file) const { return path_ + "/" + file; }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& e : fs::directory_iterator(path_)) names.push_back(e.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+pb::ModelProto parsed(const std::string& bytes) {
+  pb::ModelProto m;
+  EXPECT_TRUE(m.ParseFromString(bytes));
+  return m;
+}
+
+std::string to_bytes(const ir::Graph& g, const ModelInfo& info) {
+  std::string bytes;
+  write_bytes(g, info, bytes);
+  return bytes;
+}
+
+ModelInfo info_for(int opset) { return {.target = make_target(opset), .producer_version = "1.2.3"}; }
+
+GraphPtr sample() {
+  return ir::parse_graph(R"(graph sample {
+    input %x: f32[batch,?,300]
+    input %any: i64[*]
+    const %w: f32[300,1000] = splat 0.5
+    const %unused: f32[5] = [1, 2, 3, 4, 5]
+    const %names: string[2] = ["a", "b\x00\xff"]
+    const %empty: f32[0] = []
+    const %packed: u4[3] = [1, 2, 15]
+    %y: f32[batch,?,1000] = MatMul(%x, %w) @"layer/dense" "MatMul" in "call"
+    %z: f32[*] = com.example::Custom(%y, _, %names, %empty, %packed, %any) {i=-1, f=1.5, s="t", is=[], fs=[0.5], ss=["u"],
+         d=bf16, ds=[f32, i64], t=const i64[2] = [3, 4], b=graph body {
+      const %small: f32[2] = [1, 2]
+      const %big: f32[300] = splat 2
+      const %result: f32[300] = splat 3
+      %u: f32[300] = Add(%big, %small)
+      output %u, %result
+    }}
+    %l = ai.onnx.ml::LabelEncoder(%names)
+    output %z, %y
+  })");
+}
+
+void expect_same_as_proto(const pb::ModelProto& a, const pb::ModelProto& b) {
+  EXPECT_EQ(a.SerializeAsString(), b.SerializeAsString());
+}
+
+TEST(Writer, StreamsWhatTheProtoSays) {
+  const GraphPtr g = sample();
+  ModelInfo info = info_for(21);
+  info.metadata_props = {{"z", "1"}, {"a", "2"}};
+  info.doc_string = "about";
+  info.value_info = true;
+  expect_same_as_proto(parsed(to_bytes(*g, info)), to_proto(*g, info));
+}
+
+TEST(Writer, WritesTheModel) {
+  ModelInfo info = info_for(20);
+  info.metadata_props = {{"z", "1"}, {"a", "2"}};
+  const pb::ModelProto m = parsed(to_bytes(*sample(), info));
+  EXPECT_EQ(m.ir_version(), 9);
+  EXPECT_EQ(m.producer_name(), "tf2onnx-cpp");
+  EXPECT_EQ(m.producer_version(), "1.2.3");
+  EXPECT_EQ(m.metadata_props(0).key(), "a");
+  ASSERT_EQ(m.opset_import_size(), 3);
+  EXPECT_EQ(m.opset_import(0).version(), 20);
+  EXPECT_EQ(m.opset_import(1).domain(), "ai.onnx.ml");
+  EXPECT_EQ(m.opset_import(1).version(), 4);
+  EXPECT_EQ(m.opset_import(2).domain(), "com.example");
+  EXPECT_EQ(m.opset_import(2).version(), 1);
+
+  const auto& shape = m.graph().input(0).type().tensor_type().shape();
+  EXPECT_EQ(shape.dim(0).dim_param(), "batch");
+  EXPECT_EQ(shape.dim(1).value_case(), pb::TensorShapeProto_Dimension::VALUE_NOT_SET);
+  EXPECT_EQ(shape.dim(2).dim_value(), 300);
+  EXPECT_FALSE(m.graph().input(1).type().tensor_type().has_shape());
+  EXPECT_EQ(m.graph().output(0).name(), "z");
+}
+
+TEST(Writer, WritesAttributes) {
+  const pb::ModelProto m = to_proto(*sample(), info_for(21));
+  const pb::NodeProto& n = m.graph().node(1);
+  EXPECT_EQ(n.op_type(), "Custom");
+  EXPECT_EQ(n.domain(), "com.example");
+  EXPECT_EQ(n.input(1), "");
+  EXPECT_EQ(n.attribute(0).i(), -1);
+  EXPECT_EQ(n.attribute(1).f(), 1.5F);
+  EXPECT_EQ(n.attribute(2).s(), "t");
+  EXPECT_EQ(n.attribute(3).type(), pb::AttributeProto::INTS);
+  EXPECT_EQ(n.attribute(4).floats(0), 0.5F);
+  EXPECT_EQ(n.attribute(5).strings(0), "u");
+  EXPECT_EQ(n.attribute(6).i(), pb::TensorProto::BFLOAT16);
+  EXPECT_EQ(n.attribute(7).ints(1), pb::TensorProto::INT64);
+  EXPECT_EQ(n.attribute(8).t().raw_data().size(), 16U);
+  EXPECT_EQ(n.attribute(9).g().name(), "body");
+}
+
+TEST(Writer, SmallConstantsOfASubgraphStayThereBigOnesMoveOut) {
+  const pb::ModelProto m = to_proto(*sample(), info_for(21));
+  const pb::GraphProto& body = m.graph().node(1).attribute(9).g();
+  ASSERT_EQ(body.initializer_size(), 2);
+  EXPECT_EQ(body.initializer(0).name(), "small");
+  EXPECT_EQ(body.initializer(1).name(), "result") << "a subgraph must make its outputs itself";
+  std::string names;
+  for (const pb::TensorProto& t : m.graph().initializer()) names += t.name() + " ";
+  EXPECT_EQ(names, "w names empty packed big ");
+  EXPECT_EQ(m.graph().initializer(1).string_data(1), std::string("b\0\xff", 3));
+  EXPECT_EQ(m.graph().initializer(3).raw_data(), std::string("\x21\x0f"));
+}
+
+TEST(Writer, SaysWhereNodesComeFrom) {
+  ModelInfo info = info_for(21);
+  EXPECT_EQ(to_proto(*sample(), info).graph().node(0).metadata_props_size(), 0);
+  info.node_metadata = true;
+  const pb::ModelProto m = to_proto(*sample(), info);
+  ASSERT_EQ(m.graph().node(0).metadata_props_size(), 3);
+  EXPECT_EQ(m.graph().node(0).metadata_props(0).value(), "layer/dense");
+  const GraphPtr old = ir::parse_graph("graph { %y: f32[] = Op() @\"n\" \"O\" in \"f\" output %y }");
+  info.target = make_target(18);
+  EXPECT_EQ(to_proto(*old, info).graph().node(0).doc_string(), "O 'n' in function 'f'");
+}
+
+TEST(Writer, IrVersionFollowsTheTypes) {
+  const auto lowest = [](const std::string& type) {
+    return lowest_ir_version(*ir::parse_graph("graph { input %x: " + type + "[] %y: f32[] = Op(%x) output %y }"));
+  };
+  EXPECT_EQ(lowest("f32"), 4);
+  EXPECT_EQ(lowest("f8e5m2"), 9);
+  EXPECT_EQ(lowest("i4"), 10);
+  EXPECT_EQ(lowest("u2"), 13);
+  EXPECT_EQ(lowest_ir_version(*ir::parse_graph("graph { %y = If() {b=graph { %z = Op() {to=i4} }} }")), 10);
+
+  ModelInfo info = info_for(23);
+  info.ir_version = 10;
+  EXPECT_EQ(to_proto(*sample(), info).ir_version(), 10);
+  for (const int wrong : {3, 9, 15}) {
+    info.ir_version = wrong;
+    EXPECT_THROW(to_proto(*sample(), info), ConversionError) << wrong;
+  }
+}
+
+TEST(Writer, RefusesTypesThatOnnxLacks) {
+  EXPECT_THROW(to_proto(*ir::parse_graph("graph { input %x: resource[] }"), info_for(21)), ConversionError);
+  EXPECT_THROW(to_proto(*ir::parse_graph("graph { Op() {s=shape[2]} }"), info_for(21)), ConversionError);
+}
+
+TEST(Writer, SameGraphSameBytes) {
+  EXPECT_EQ(to_bytes(*sample(), info_for(21)), to_bytes(*sample(), info_for(21)));
+}
+
+TEST(Writer, FileHoldsTheBytes) {
+  const Directory dir;
+  const Written w = write_file(*sample(), info_for(21), dir / "m.onnx");
+  EXPECT_EQ(content(dir / "m.onnx"), to_bytes(*sample(), info_for(21)));
+  EXPECT_EQ(w.model_bytes, fs::file_size(dir / "m.onnx"));
+  EXPECT_EQ(w.data_bytes, 0U);
+  EXPECT_EQ(dir.files(), std::vector<std::string>{"m.onnx"});
+}
+
+TEST(Writer, ExternalDataIsAligned) {
+  const Directory dir;
+  const GraphPtr g = sample();
+  const Written w = write_file(*g, info_for(21), dir / "m.onnx", ExternalData::always);
+  EXPECT_EQ(dir.files(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
+  const std::string data = content(dir / "m.onnx.data");
+  EXPECT_EQ(w.data_bytes, data.size());
+
+  const pb::ModelProto m = parsed(content(dir / "m.onnx"));
+  int external = 0;
+  for (const pb::TensorProto& t : m.graph().initializer()) {
+    if (t.data_location() != pb::TensorProto::EXTERNAL) continue;
+    ++external;
+    EXPECT_FALSE(t.has_raw_data());
+    ASSERT_EQ(t.external_data_size(), 3);
+    EXPECT_EQ(t.external_data(0).value(), "m.onnx.data");
+    const auto offset = std::stoul(t.external_data(1).value()), length = std::stoul(t.external_data(2).value());
+    EXPECT_EQ(offset % (length >= 65536 ? 4096 : 64), 0U);
+    const float expected = t.name() == "w" ? 0.5F : 2.0F;
+    ASSERT_LE(offset + length, data.size());
+    for (std::size_t i = 0; i < length; i += 4) {
+      float v = 0;
+      std::memcpy(&v, data.data() + offset + i, 4);
+      ASSERT_EQ(v, expected);
+    }
+  }
+  EXPECT_EQ(external, 2) << "w and big; the others are small";
+}
+
+// 3 GB that take no memory.
+class Huge final : public Storage {
+ public:
+  std::size_t size() const override { return std::size_t{3} << 30; }
+  Bytes bytes() override { fail(Code::internal, "nobody may ask for them"); }
+};
+
+TEST(Writer, RefusesWhatProtobufCannotHold) {
+  const GraphPtr g = ir::parse_graph("graph { const %c: f32 = 1 %y: f32[*] = Relu(%c) output %y }");
+  g->set_constant(g->constants()[0], std::make_shared<Tensor>(DType::u8, Ints{std::int64_t{3} << 30}, std::make_shared<Huge>()));
+  const Directory dir;
+  std::string bytes;
+  EXPECT_THROW(write_bytes(*g, info_for(21), bytes), ConversionError);
+  EXPECT_THROW(write_file(*g, info_for(21), dir / "m.onnx", ExternalData::never), ConversionError);
+  EXPECT_TRUE(dir.files().empty());
+}
+
+TEST(Writer, LeavesNothingWhenAWeightCannotBeRead) {
+  const GraphPtr g = ir::parse_graph("graph { const %c: f32 = 1 %y: f32[*] = Relu(%c) output %y }");
+  const auto broken = computed_storage(4000, [](auto) { fail(Code::bad_file, "the checkpoint is gone"); });
+  g->set_constant(g->constants()[0], std::make_shared<Tensor>(DType::f32, Ints{1000}, broken));
+  const Directory dir;
+  for (const ExternalData mode : {ExternalData::never, ExternalData::always})
+    EXPECT_THROW(write_file(*g, info_for(21), dir / "m.onnx", mode), ConversionError);
+  EXPECT_TRUE(dir.files().empty());
+}
+
+TEST(Writer, TellsWhyAFileCannotBeWritten) {
+  const Directory dir;
+  const auto message = [&](const std::string& path, ExternalData mode = ExternalData::automatic) {
+    try {
+      write_file(*sample(), info_for(21), path, mode);
+    } catch (const ConversionError& e) {
+      EXPECT_EQ(e.diagnostic().code, Code::output);
+      return e.diagnostic().message;
+    }
+    return std::string("written");
+  };
+  EXPECT_EQ(message(dir / "no/m.onnx"), "cannot create '" + dir / "no/m.onnx" + "': No such file or directory");
+  EXPECT_EQ(message(dir / ""), "cannot write '" + dir / "" + "': Is a directory");
+  EXPECT_EQ(message("/dev/full"), "cannot write '/dev/full': No space left on device");
+  EXPECT_EQ(message("/dev/null"), "written");
+  EXPECT_NE(message("/dev/null", ExternalData::always), "written");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST(AtomicFile, IsThereAsAWholeOrNotAtAll) {
+  const Directory dir;
+  std::ofstream(dir / "f") << "old";
+  const std::string big(1 << 20, 'x');
+  {
+    AtomicFile f(dir / "f");
+    f.write(std::as_bytes(std::span(big)));
+    EXPECT_EQ(content(dir / "f"), "old");
+  }
+  EXPECT_EQ(content(dir / "f"), "old");
+  AtomicFile f(dir / "f");
+  f.write(std::as_bytes(std::span("abc", 3)));
+  f.pad_to(8);
+  f.write(std::as_bytes(std::span(big)));
+  f.commit();
+  EXPECT_EQ(content(dir / "f"), std::string("abc\0\0\0\0\0", 8) + big);
+  EXPECT_EQ(dir.files(), std::vector<std::string>{"f"});
+}
+
+TEST(AtomicFile, UnfinishedOnesCanBeRemoved) {
+  const Directory dir;
+  AtomicFile f(dir / "f");
+  EXPECT_EQ(dir.files().size(), 1U);
+  remove_unfinished();
+  EXPECT_TRUE(dir.files().empty());
+  EXPECT_THROW(f.commit(), ConversionError);
+}
+
+TEST(AtomicFile, ObeysTheUmask) {
+  const Directory dir;
+  const mode_t before = umask(027);
+  AtomicFile f(dir / "f");
+  f.commit();
+  umask(before);
+  EXPECT_EQ(static_cast<unsigned>(fs::status(dir / "f").permissions()), 0640U);
+}
+
+}  // namespace
+}  // namespace t2o::onnx

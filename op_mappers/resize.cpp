@@ -36,9 +36,7 @@ std::optional<StaticSizes> static_sizes(const Value* nhwc, const Value* size) {
 }
 
 // Without elements, and in a way that inference, which looks into constants, takes no offence at.
-Value* empty_scales(Emitter& e, Value* x) {
-  return e.slice(e.reshape(x, {-1}), {0}, {0}, {0});
-}
+Value* empty_scales(Emitter& e, Value* x) { return e.slice(e.reshape(x, {-1}), Ints{0}, Ints{0}, Ints{0}); }
 
 // Whole factors are given as scales: no node then has to compute the sizes of a dynamic batch.
 Value* resize(MapperContext& c, Value* nhwc, Attrs attrs, Form form) {
@@ -101,8 +99,10 @@ Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
 
 Values nearest(MapperContext& c, Form form) {
   const Sampling sampling = read_sampling(c);
+  const DType t = c.in(0)->dtype();
+  const bool resizable = t != DType::i64 && t != DType::u64;  // runtimes have no kernel for them
   const auto sizes = static_sizes(c.in(0), c.in(1));
-  if (const NearestMode* mode = sizes ? nearest_mode(*sizes, sampling) : nullptr)
+  if (const NearestMode* mode = sizes && resizable ? nearest_mode(*sizes, sampling) : nullptr)
     return {resize(c, c.in(0),
                    {{"mode", std::string("nearest")},
                     {"coordinate_transformation_mode", std::string(mode->coordinates)},

@@ -61,21 +61,32 @@ Dim dim_if_known(const Value* v, std::int64_t axis) {
   return s[static_cast<int>(axis)];
 }
 
-Values even_split(MapperContext& c, Attrs more) {
+// The pieces of a known size, or none where the size is known at run time only.
+Values known_split(MapperContext& c, std::size_t n, std::int64_t axis) {
+  const auto count = static_cast<std::int64_t>(n);
+  const Dim size = dim_if_known(c.in(1), axis);
+  if (n == 1) return {c.in(1)};
+  if (!is_known(size)) return {};
+  if (size % count != 0) c.fail(Code::bad_model, "the axis does not divide by num_split");
+  return c.split(c.in(1), Ints(n, size / count), axis);
+}
+
+Values map_split(MapperContext& c) {
   const std::size_t n = parts(c, "num_split");
   const std::int64_t axis = c.const_int(0);
-  Value* x = c.in(1);
-  if (n == 1) return {x};
-  const Dim size = dim_if_known(x, axis);
-  const auto count = static_cast<std::int64_t>(n);
-  if (is_known(size) && size % count != 0) c.fail(Code::bad_model, "the axis does not divide by num_split");
-  if (is_known(size)) return c.split(x, Ints(n, size / count), axis);
-  more.push_back({"axis", axis});
-  return c.emit_n("Split", {x}, more, n);
+  const Values known = known_split(c, n, axis);
+  return known.empty() ? c.emit_n("Split", {c.in(1)}, {{"axis", axis}}, n) : known;
 }
-Values map_split(MapperContext& c) { return even_split(c, {}); }
-Values map_split_18(MapperContext& c) {
-  return even_split(c, {{"num_outputs", c.attr<std::int64_t>("num_split")}});
+
+Values map_split_13(MapperContext& c) {  // not num_outputs: ONNX Runtime refuses it for an axis of 0
+  const std::size_t n = parts(c, "num_split");
+  const std::int64_t axis = c.const_int(0);
+  Values known = known_split(c, n, axis);
+  if (!known.empty()) return known;
+  const auto count = static_cast<std::int64_t>(n);
+  Value* size = c.gather(c.shape_of(c.in(1)), c.ints({axis}), 0);
+  Value* each = c.div(size, c.constant(count));
+  return c.emit_n("Split", {c.in(1), c.expand(each, c.ints({count}))}, {{"axis", axis}}, n);
 }
 
 // Pieces before the -1 are counted from the begin of the axis, those after it from its end.
@@ -143,7 +154,7 @@ Values map_unpack(MapperContext& c) {
 void register_slice(OpRegistry& r) {
   r.op("Slice").by(map_slice);
   r.op("Split").note("constant axis").by(map_split);
-  r.op("Split").since(18).note("constant axis").by(map_split_18);
+  r.op("Split").since(13).note("constant axis").by(map_split_13);
   r.op("SplitV").note("constant axis and sizes").by(map_split_v);
   r.op("SplitV").since(13).note("constant axis").by(map_split_v_13);
   r.op("Unpack").by(map_unpack);

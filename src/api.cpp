@@ -28,7 +28,8 @@ void add(Result& result, const t2o::Diagnostics& diagnostics) {
 std::vector<Tensor> interface_of(const t2o::Values& values) {
   std::vector<Tensor> tensors;
   for (const t2o::Value* v : values) {
-    Tensor& t = tensors.emplace_back(Tensor{v->name(), std::string(t2o::name(v->dtype())), v->shape().ranked(), {}});
+    Tensor& t =
+        tensors.emplace_back(Tensor{v->name(), std::string(t2o::name(v->dtype())), v->shape().ranked(), {}});
     if (!t.ranked) continue;
     for (const t2o::Dim d : v->shape().dims()) t.shape.push_back(t2o::is_known(d) ? d : -1);
   }
@@ -87,11 +88,13 @@ Result convert_memory(const Options& options, std::string_view graph_def, std::s
   return guarded([&] { return finish(t2o::convert(options, as_bytes(graph_def)), options, onnx_bytes); });
 }
 
-Result convert_memory_to_file(const Options& options, std::string_view graph_def, const std::string& out_path) noexcept {
+Result convert_memory_to_file(const Options& options, std::string_view graph_def,
+                              const std::string& out_path) noexcept {
   return guarded([&] { return finish(t2o::convert(options, as_bytes(graph_def)), options, out_path); });
 }
 
-bool set_option(Options& options, std::string_view name, const std::string& value, std::string* why) noexcept {
+bool set_option(Options& options, std::string_view name, const std::string& value,
+                std::string* why) noexcept {
   const Result result = guarded([&] {
     t2o::set_option(options, name, value);
     return Result();

@@ -27,7 +27,9 @@ int misuse(char** messages, const char* text) {
   return TF2ONNX_BAD_OPTION;
 }
 
-tf2onnx::Options value_of(const tf2onnx_options* options) { return options ? options->value : tf2onnx::Options(); }
+tf2onnx::Options value_of(const tf2onnx_options* options) {
+  return options ? options->value : tf2onnx::Options();
+}
 
 // What reaches this edge is std::bad_alloc, and no text can be made of it.
 template <class Work>
@@ -59,7 +61,8 @@ int tf2onnx_options_set(tf2onnx_options* options, const char* name, const char* 
   });
 }
 
-int tf2onnx_convert_file(const tf2onnx_options* options, const char* model_path, const char* out_path, char** messages) {
+int tf2onnx_convert_file(const tf2onnx_options* options, const char* model_path, const char* out_path,
+                         char** messages) {
   return guarded([&]() -> int {
     if (!model_path || !out_path) return misuse(messages, "tf2onnx_convert_file got a null pointer");
     tf2onnx::Options used = value_of(options);

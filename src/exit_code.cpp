@@ -8,10 +8,14 @@ namespace {
 ExitCode exit_code(Code code) {
   switch (code) {
     case Code::bad_file:
-    case Code::bad_model: return kBadInput;
-    case Code::bad_option: return kUsage;
-    case Code::engine_missing: return kEngineMissing;
-    default: return kNotConvertible;
+    case Code::bad_model:
+      return kBadInput;
+    case Code::bad_option:
+      return kUsage;
+    case Code::engine_missing:
+      return kEngineMissing;
+    default:
+      return kNotConvertible;
   }
 }
 

@@ -12,7 +12,8 @@ enum ExitCode : int {
   kEngineMissing = 5,
 };
 
-// What a run with these diagnostics ends in. Of several kinds of errors the one that is to be mended first decides.
+// What a run with these diagnostics ends in. Of several kinds of errors the one that is to be mended first
+// decides.
 ExitCode exit_code(const Diagnostics&);
 
 }  // namespace t2o

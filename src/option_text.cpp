@@ -32,7 +32,8 @@ bool to_bool(const std::string& text) {
 }
 
 template <class T, std::size_t N>
-T one_of(std::string_view what, const std::string& text, const std::array<std::pair<std::string_view, T>, N>& choices) {
+T one_of(std::string_view what, const std::string& text,
+         const std::array<std::pair<std::string_view, T>, N>& choices) {
   std::string names;
   for (const auto& [name, value] : choices) {
     if (name == text) return value;
@@ -42,14 +43,15 @@ T one_of(std::string_view what, const std::string& text, const std::array<std::p
 }
 
 void set_format(Options& o, const std::string& v) {
-  static constexpr std::array<std::pair<std::string_view, Format>, 8> kFormats{{{"auto", Format::detect},
-                                                                                {"graphdef", Format::graph_def},
-                                                                                {"saved-model", Format::saved_model},
-                                                                                {"checkpoint", Format::meta_graph},
-                                                                                {"meta-graph", Format::meta_graph},
-                                                                                {"tflite", Format::tflite},
-                                                                                {"keras", Format::keras},
-                                                                                {"tfjs", Format::tfjs}}};
+  static constexpr std::array<std::pair<std::string_view, Format>, 8> kFormats{
+      {{"auto", Format::detect},
+       {"graphdef", Format::graph_def},
+       {"saved-model", Format::saved_model},
+       {"checkpoint", Format::meta_graph},
+       {"meta-graph", Format::meta_graph},
+       {"tflite", Format::tflite},
+       {"keras", Format::keras},
+       {"tfjs", Format::tfjs}}};
   o.format = one_of("--format", v, kFormats);
 }
 
@@ -86,16 +88,18 @@ void set_switch(Options& o, const std::string& v) {
 using enum OptionGroup;
 constexpr OptionRow kRows[] = {
     {"format", "FORMAT",
-     "What MODEL is: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.", model, set_format},
+     "What MODEL is: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.", model,
+     set_format},
     {"signature", "NAME", "Which signature of a SavedModel; serving_default, or else the only one.", model,
      set_text<&Options::signature>},
-    {"tag", "TAGS", "Which graph of a SavedModel, by its comma-separated tags; serve, or else the only one.", model,
-     set_text<&Options::tags>},
+    {"tag", "TAGS", "Which graph of a SavedModel, by its comma-separated tags; serve, or else the only one.",
+     model, set_text<&Options::tags>},
     {"concrete-function", "NAME", "A function of a TF2 SavedModel, instead of a signature.", model,
      set_text<&Options::concrete_function>},
 
     {"inputs", "NAMES",
-     "The inputs, comma-separated. Cuts the graph there; a shape behind a name overrides the model's: X:0[1,28,28,3],Y:0 "
+     "The inputs, comma-separated. Cuts the graph there; a shape behind a name overrides the model's: "
+     "X:0[1,28,28,3],Y:0 "
      "(-1: unknown).",
      interface, set_list<&Options::inputs>},
     {"outputs", "NAMES", "The outputs, comma-separated; what they do not need is left out.", interface,
@@ -104,10 +108,10 @@ constexpr OptionRow kRows[] = {
      set_list<&Options::rename_inputs>},
     {"rename-outputs", "NAMES", "Names in the ONNX model, in the order of the outputs.", interface,
      set_list<&Options::rename_outputs>},
-    {"use-graph-names", "", "Keep the graph's names (serving_default_x:0) instead of the signature's (x).", interface,
-     set_switch<&Options::use_graph_names>},
-    {"ignore-default", "NAMES", "PlaceholderWithDefault nodes that become inputs without a default.", interface,
-     set_list<&Options::ignore_default>},
+    {"use-graph-names", "", "Keep the graph's names (serving_default_x:0) instead of the signature's (x).",
+     interface, set_switch<&Options::use_graph_names>},
+    {"ignore-default", "NAMES", "PlaceholderWithDefault nodes that become inputs without a default.",
+     interface, set_list<&Options::ignore_default>},
     {"use-default", "NAMES", "PlaceholderWithDefault nodes that become their default.", interface,
      set_list<&Options::use_default>},
     {"inputs-as-nchw", "NAMES", "Inputs that the ONNX model takes channels first.", interface,
@@ -119,22 +123,25 @@ constexpr OptionRow kRows[] = {
     {"ir-version", "N", "A lower IR version than the opset's own, where the model allows it.", target,
      [](Options& o, const std::string& v) { o.ir_version = to_int("--ir-version", v); }},
     {"target-runtime", "NAME",
-     "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard alone.", target,
-     set_text<&Options::target_runtime>},
-    {"custom-ops", "OPS", "Not there yet: ops to pass through under a domain of your own, as Op or Op:domain.", target,
+     "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard "
+     "alone.",
+     target, set_text<&Options::target_runtime>},
+    {"custom-ops", "OPS",
+     "Not there yet: ops to pass through under a domain of your own, as Op or Op:domain.", target,
      [](Options&, const std::string& v) {
-       if (!v.empty()) fail(Code::not_yet, "custom ops cannot be passed through yet (--custom-ops)", "leave it out");
+       if (!v.empty())
+         fail(Code::not_yet, "custom ops cannot be passed through yet (--custom-ops)", "leave it out");
      }},
 
     {"external-data", "[WHEN]",
-     "Weights in a .data file beside the model: auto (above 2 GB), always or never. Alone it means always.", output,
-     set_external_data},
+     "Weights in a .data file beside the model: auto (above 2 GB), always or never. Alone it means always.",
+     output, set_external_data},
     {"node-metadata", "", "Write each ONNX node's source node and op into its metadata_props.", output,
      set_switch<&Options::node_metadata>},
     {"doc-string", "TEXT", "The doc_string of the ONNX model.", output, set_text<&Options::doc_string>},
 
-    {"dump-after", "STAGES", "Print the graph after these stages: read, tf, map, onnx, or after a rewriter.", debug,
-     set_list<&Options::dump_after>},
+    {"dump-after", "STAGES", "Print the graph after these stages: read, tf, map, onnx, or after a rewriter.",
+     debug, set_list<&Options::dump_after>},
     {"trace-match", "REWRITERS", "Tell what these rewriters try, and why a match fails.", debug,
      set_list<&Options::trace_match>},
 };

@@ -8,7 +8,8 @@
 
 namespace t2o {
 
-// Every option by its name and as text: what the command line, the C interface and the documentation have in common.
+// Every option by its name and as text: what the command line, the C interface and the documentation have in
+// common.
 enum class OptionGroup : std::uint8_t { model, interface, target, output, debug };
 
 struct OptionRow {
@@ -20,7 +21,8 @@ struct OptionRow {
 };
 std::span<const OptionRow> option_rows();
 
-// `name` may be spelt with '_' or '-'. Throws ConversionError for an unknown one, naming the nearest, and for a bad value.
+// `name` may be spelt with '_' or '-'. Throws ConversionError for an unknown one, naming the nearest, and for
+// a bad value.
 void set_option(tf2onnx::Options&, std::string_view name, const std::string& value);
 
 // At the commas that stand outside of brackets: "X:0[1,28,28,3],Y:0" are two. Empty parts are left out.

@@ -61,7 +61,8 @@ std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) 
   for (std::string& word : words) {
     if (word == "--") break;
     if (!word.starts_with("--")) continue;
-    std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_', '-');
+    std::replace(word.begin(),
+                 word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_', '-');
   }
   const std::vector<std::string> own = {"-h", "--help", "--version"};
   if (words.empty() || std::find(own.begin(), own.end(), words.front()) != own.end()) return words;
@@ -79,8 +80,10 @@ std::string see_help(const CLI::App& command) {
 }
 
 int unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
-  const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& s) { return s.starts_with("-"); });
-  if (option == extras.end()) return usage_error("'" + extras.front() + "' is one argument too many", see_help(command));
+  const auto option =
+      std::find_if(extras.begin(), extras.end(), [](const std::string& s) { return s.starts_with("-"); });
+  if (option == extras.end())
+    return usage_error("'" + extras.front() + "' is one argument too many", see_help(command));
   std::vector<std::string> known;
   for (const OptionDoc& o : describe(command).options)
     for (const std::string& name : o.names) known.push_back(name);
@@ -94,6 +97,15 @@ void print_version() {
   std::cout << "tf2onnx-cpp " << kVersion << "\nonnx        " << onnx::onnx_version() << "\nprotobuf    "
             << onnx::protobuf_version() << "\nopset       " << onnx::kDefaultOpset << " by default, "
             << onnx::kLowestOpset << " to " << onnx::kHighestOpset << std::endl;
+}
+
+// Of an option that is given twice the last counts, as in Python's argparse; lists that gather are left
+// alone.
+void let_last_win(CLI::App& root) {
+  for (CLI::App* command : root.get_subcommands([](CLI::App*) { return true; }))
+    for (CLI::Option* option : command->get_options([](CLI::Option* o) { return o->nonpositional(); }))
+      if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw && option->get_type_size() == 1)
+        option->take_last();
 }
 
 void define(CLI::App& root, Session& session) {
@@ -112,14 +124,6 @@ void define(CLI::App& root, Session& session) {
   let_last_win(root);
 }
 
-// Of an option that is given twice the last counts, as in Python's argparse; lists that gather are left alone.
-void let_last_win(CLI::App& root) {
-  for (CLI::App* command : root.get_subcommands([](CLI::App*) { return true; }))
-    for (CLI::Option* option : command->get_options([](CLI::Option* o) { return o->nonpositional(); }))
-      if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw && option->get_type_size() == 1)
-        option->take_last();
-}
-
 int act(CLI::App& root, Session& session, bool version) {
   if (version) {
     print_version();
@@ -134,7 +138,8 @@ int act(CLI::App& root, Session& session, bool version) {
   if (!extras.empty()) return unknown_argument(*given.front(), extras);
   const int code = session.action();
   if (!std::cout.flush()) {
-    std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}}) << std::endl;
+    std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}})
+              << std::endl;
     return code == kDone ? kNotConvertible : code;
   }
   return code;

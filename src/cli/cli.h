@@ -38,9 +38,12 @@ void add_completion(CLI::App& root, Session&);
 void add_man(CLI::App& root, Session&);
 
 // Arguments that several commands share.
-CLI::App* add_command(CLI::App& root, const std::string& name, const std::string& summary, const std::string& examples);
+CLI::App* add_command(CLI::App& root, const std::string& name, const std::string& summary,
+                      const std::string& examples);
 void add_common_options(CLI::App& command, Common&, bool with_json = true);
-void add_model_options(CLI::App& command, tf2onnx::Options&);      // MODEL, --saved-model, --signature, --inputs ...
-void add_conversion_options(CLI::App& command, tf2onnx::Options&);  // --opset, --external-data, --dump-after ...
+void add_model_options(CLI::App& command,
+                       tf2onnx::Options&);  // MODEL, --saved-model, --signature, --inputs ...
+void add_conversion_options(CLI::App& command,
+                            tf2onnx::Options&);  // --opset, --external-data, --dump-after ...
 
 }  // namespace t2o::cli

@@ -15,7 +15,8 @@ std::string option_words(const CommandDoc& doc) {
 
 std::string command_words(const CommandDoc& program) {
   std::string words;
-  for (const CommandDoc& command : program.commands) words.append(words.empty() ? "" : " ").append(command.name);
+  for (const CommandDoc& command : program.commands)
+    words.append(words.empty() ? "" : " ").append(command.name);
   return words;
 }
 
@@ -49,7 +50,9 @@ std::string bash_completion(const CommandDoc& program) {
     out += "    " + command.name + ") words=" + quoted(option_words(command)) + " ;;\n";
   out += "    *) words=" + quoted(option_words(convert_of(program))) + " ;;\n  esac\n";
   out += "  COMPREPLY=()\n";
-  out += "  if [[ $current == -* ]]; then\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n";
+  out +=
+      "  if [[ $current == -* ]]; then\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- "
+      "\"$current\")\n";
   out += "  elif ((COMP_CWORD == 1)); then\n    mapfile -t COMPREPLY < <(compgen -W " +
          quoted(command_words(program)) + " -- \"$current\")\n";
   out += "  elif ((COMP_CWORD == 2)) && [[ ${COMP_WORDS[1]} == completion ]]; then\n";
@@ -64,7 +67,8 @@ std::string zsh_completion(const CommandDoc& program) {
       if (option.positional) continue;
       for (const std::string& name : option.names) {
         out += " \\\n        " + quoted(name + "[" + option.help + "]", "");
-        if (!option.value.empty() && option.value.front() != '[') out.insert(out.size() - 1, ":" + option.value + ":_files");
+        if (!option.value.empty() && option.value.front() != '[')
+          out.insert(out.size() - 1, ":" + option.value + ":_files");
       }
     }
     return out + " \\\n        '*:file:_files'";
@@ -85,7 +89,8 @@ std::string fish_completion(const CommandDoc& program) {
   std::string out = "# fish completion of tf2onnx-cpp\n";
   std::string others;
   for (const CommandDoc& command : program.commands) {
-    out += "complete -c tf2onnx-cpp -n __fish_use_subcommand -a " + command.name + " -d " + quoted(command.summary) + "\n";
+    out += "complete -c tf2onnx-cpp -n __fish_use_subcommand -a " + command.name + " -d " +
+           quoted(command.summary) + "\n";
     if (command.name != "convert") others += " " + command.name;
   }
   for (const CommandDoc& command : program.commands) {
@@ -94,7 +99,8 @@ std::string fish_completion(const CommandDoc& program) {
     for (const OptionDoc& option : command.options) {
       if (option.positional) continue;
       out += "complete -c tf2onnx-cpp -n " + quoted(condition);
-      for (const std::string& name : option.names) out += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      for (const std::string& name : option.names)
+        out += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (!option.value.empty() && option.value.front() != '[') out += " -r";
       out += " -d " + quoted(option.help) + "\n";
     }

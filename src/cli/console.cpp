@@ -71,7 +71,9 @@ void Console::hint(const std::string& text) const {
   if (!quiet_ && !json_) std::cerr << painted(color_err_, Style::note, "note") << ": " << text << std::endl;
 }
 
-std::string Console::paint(Style style, std::string_view text) const { return painted(color_out_, style, text); }
+std::string Console::paint(Style style, std::string_view text) const {
+  return painted(color_out_, style, text);
+}
 
 void Console::report(const Diagnostics& diagnostics, std::string_view consequence) const {
   if (json_) return;
@@ -88,7 +90,8 @@ void Console::report(const Diagnostics& diagnostics, std::string_view consequenc
   if (const std::string ops = unsupported_ops(diagnostics); !ops.empty()) text += ops + "\n";
   if (errors != 0)
     text += painted(color_err_, Style::error, counted(errors, "error")) +
-            (warnings != 0 ? ", " + counted(warnings, "warning") : "") + "; " + std::string(consequence) + "\n";
+            (warnings != 0 ? ", " + counted(warnings, "warning") : "") + "; " + std::string(consequence) +
+            "\n";
   std::cout.flush();
   std::cerr << text << std::flush;
 }

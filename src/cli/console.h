@@ -18,11 +18,11 @@ class Console {
  public:
   explicit Console(const Common& common);
 
-  void say(const std::string& line) const;                   // stdout; not when quiet or JSON is asked for
+  void say(const std::string& line) const;  // stdout; not when quiet or JSON is asked for
   // stderr: errors, warnings, and notes when verbose; after errors their count and what it means.
   void report(const Diagnostics&, std::string_view consequence = "nothing was written") const;
-  void hint(const std::string& text) const;                  // stderr; as say()
-  std::string paint(Style, std::string_view text) const;     // for say()
+  void hint(const std::string& text) const;               // stderr; as say()
+  std::string paint(Style, std::string_view text) const;  // for say()
   bool json() const { return json_; }
   bool verbose() const { return verbose_; }
   bool shows_progress() const { return progress_; }
@@ -60,8 +60,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::string human_size(std::uint64_t bytes);     // "14.2 MB"
-std::string human_time(double seconds);          // "0.31 s"
+std::string human_size(std::uint64_t bytes);                // "14.2 MB"
+std::string human_time(double seconds);                     // "0.31 s"
 std::string counted(std::size_t n, std::string_view noun);  // "1 error", "3 errors"
 
 }  // namespace t2o::cli

@@ -56,7 +56,8 @@ Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
     const Diagnostics written = write_model(outcome.conversion, a.options, a.output);
     outcome.diagnostics.insert(outcome.diagnostics.end(), written.begin(), written.end());
     outcome.model_bytes = size_of(a.output);
-    if (a.options.external_data != tf2onnx::ExternalData::never) outcome.data_bytes = size_of(a.output + ".data");
+    if (a.options.external_data != tf2onnx::ExternalData::never)
+      outcome.data_bytes = size_of(a.output + ".data");
     if (!points_to_data(a, outcome)) outcome.data_bytes = 0;
   }
   outcome.seconds = time.seconds();
@@ -69,8 +70,9 @@ void summarize(const ConvertArguments& a, const Console& console, const Outcome&
     for (const Value* v : c.graph->inputs()) console.say("input   " + interface_text(*c.graph, v));
     for (const Value* v : c.graph->outputs()) console.say("output  " + interface_text(*c.graph, v));
   }
-  std::string line = console.paint(Style::good, a.output) + ": " + counted(c.graph->node_count(), "node") + ", opset " +
-                     std::to_string(c.target.opset) + ", " + human_size(outcome.model_bytes + outcome.data_bytes);
+  std::string line = console.paint(Style::good, a.output) + ": " + counted(c.graph->node_count(), "node") +
+                     ", opset " + std::to_string(c.target.opset) + ", " +
+                     human_size(outcome.model_bytes + outcome.data_bytes);
   if (outcome.data_bytes != 0) line += " with " + a.output + ".data";
   console.say(line + ", " + human_time(outcome.seconds));
 }
@@ -98,7 +100,8 @@ int run_convert(ConvertArguments& a) {
   if (!a.refused.empty()) {
     console.report(a.refused);
     if (console.json())
-      std::cout << printed({{"diagnostics", to_json(a.refused)}, {"exit_code", exit_code(a.refused)}}) << std::endl;
+      std::cout << printed({{"diagnostics", to_json(a.refused)}, {"exit_code", exit_code(a.refused)}})
+                << std::endl;
     return exit_code(a.refused);
   }
   if (a.options.model.empty()) fail(Code::bad_option, "no model is given", "tf2onnx-cpp MODEL -o out.onnx");
@@ -132,14 +135,18 @@ int run_convert(ConvertArguments& a) {
 
 void add_convert(CLI::App& root, Session& session) {
   auto a = std::make_shared<ConvertArguments>();
-  CLI::App* command = add_command(root, "convert", "Convert a model. 'convert' itself may be left out.", kExamples);
+  CLI::App* command =
+      add_command(root, "convert", "Convert a model. 'convert' itself may be left out.", kExamples);
   add_model_options(*command, a->options);
   add_conversion_options(*command, a->options);
-  command->add_option("-o,--output", a->output, "The file to write; else MODEL's name with .onnx, in this directory.")
+  command
+      ->add_option("-o,--output", a->output,
+                   "The file to write; else MODEL's name with .onnx, in this directory.")
       ->type_name("FILE")
       ->group("Output");
   add_common_options(*command, a->common);
-  command->add_flag("--verify", a->verify, "Then run both models and compare, as 'verify' does.")->group("Verification");
+  command->add_flag("--verify", a->verify, "Then run both models and compare, as 'verify' does.")
+      ->group("Verification");
   add_verification_options(*command, a->verification);
   add_tf2onnx_options(*command, *a);
   command->callback([&session, a] { session.action = [a] { return run_convert(*a); }; });

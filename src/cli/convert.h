@@ -18,7 +18,8 @@ struct ConvertArguments {
   std::vector<std::string> hints;  // what differs from tf2onnx, and does no harm
 };
 
-// The options of `python -m tf2onnx.convert` that have no counterpart: accepted where they change nothing, else refused.
+// The options of `python -m tf2onnx.convert` that have no counterpart: accepted where they change nothing,
+// else refused.
 void add_tf2onnx_options(CLI::App& command, ConvertArguments&);
 
 }  // namespace t2o::cli

@@ -7,7 +7,8 @@ namespace CLI {
 class App;
 }
 
-// The definition of the command line, as data: help, man page, Markdown and shell completion are all made of it.
+// The definition of the command line, as data: help, man page, Markdown and shell completion are all made of
+// it.
 namespace t2o::cli {
 
 struct OptionDoc {
@@ -19,7 +20,7 @@ struct OptionDoc {
 };
 
 struct CommandDoc {
-  std::string name;      // "convert"; empty for the program
+  std::string name;  // "convert"; empty for the program
   std::string summary;
   std::string examples;  // lines; those that begin with '#' explain the next
   std::vector<OptionDoc> options;

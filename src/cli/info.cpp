@@ -85,7 +85,8 @@ Json as_json(const std::vector<tf::Signature>& signatures) {
         shape = Json::array();
         for (const Dim d : t.shape.dims()) shape.push_back(is_known(d) ? Json(d) : Json());
       }
-      json.push_back({{"name", t.key}, {"tensor", t.tensor}, {"dtype", name(t.dtype)}, {"shape", std::move(shape)}});
+      json.push_back(
+          {{"name", t.key}, {"tensor", t.tensor}, {"dtype", name(t.dtype)}, {"shape", std::move(shape)}});
     }
     return json;
   };
@@ -99,7 +100,8 @@ Json as_json(const ir::Graph& graph, const Histogram& histogram, int opset) {
   Json ops = Json::object(), unsupported = Json::array();
   for (const auto& [op, use] : histogram) {
     ops[op] = use.nodes;
-    if (!use.supported) unsupported.push_back({{"op", op}, {"nodes", use.nodes}, {"lowest_opset", use.lowest_opset}});
+    if (!use.supported)
+      unsupported.push_back({{"op", op}, {"nodes", use.nodes}, {"lowest_opset", use.lowest_opset}});
   }
   return {{"inputs", to_json(graph, graph.inputs())},
           {"outputs", to_json(graph, graph.outputs())},
@@ -126,7 +128,8 @@ std::string as_text(const Console& console, const ir::Graph& graph, const Histog
   if (missing.empty())
     return out + console.paint(Style::good, "all ops are supported") + " at opset " + std::to_string(opset);
   missing.pop_back();
-  return out + console.paint(Style::error, "unsupported") + " at opset " + std::to_string(opset) + "\n" + missing;
+  return out + console.paint(Style::error, "unsupported") + " at opset " + std::to_string(opset) + "\n" +
+         missing;
 }
 
 int inform(const InfoArguments& a) {
@@ -163,13 +166,15 @@ int inform(const InfoArguments& a) {
 
 void add_info(CLI::App& root, Session& session) {
   auto a = std::make_shared<InfoArguments>();
-  CLI::App* command = add_command(root, "info", "Tell what a model has inside, and what of it would not convert.",
-                                  "  tf2onnx-cpp info saved_model_dir\n"
-                                  "  tf2onnx-cpp info frozen.pb --outputs logits:0 --opset 13 --json");
+  CLI::App* command =
+      add_command(root, "info", "Tell what a model has inside, and what of it would not convert.",
+                  "  tf2onnx-cpp info saved_model_dir\n"
+                  "  tf2onnx-cpp info frozen.pb --outputs logits:0 --opset 13 --json");
   add_model_options(*command, a->options);
   command
-      ->add_option_function<int>("--opset", [a](int opset) { a->options.opset = opset; },
-                                 "Tell which ops are unsupported at this one. The default is 21.")
+      ->add_option_function<int>(
+          "--opset", [a](int opset) { a->options.opset = opset; },
+          "Tell which ops are unsupported at this one. The default is 21.")
       ->type_name("N")
       ->group("Output")
       ->check(CLI::Range(onnx::kLowestOpset, onnx::kHighestOpset));

@@ -6,7 +6,9 @@ Json to_json(const Diagnostics& diagnostics) {
   static constexpr std::string_view kSeverity[] = {"note", "warning", "error"};
   Json list = Json::array();
   for (const Diagnostic& d : diagnostics) {
-    Json entry = {{"severity", kSeverity[static_cast<int>(d.severity)]}, {"code", name(d.code)}, {"message", d.message}};
+    Json entry = {{"severity", kSeverity[static_cast<int>(d.severity)]},
+                  {"code", name(d.code)},
+                  {"message", d.message}};
     if (!d.remedy.empty()) entry["help"] = d.remedy;
     if (!d.origin.op.empty()) entry["op"] = d.origin.op;
     if (!d.origin.node.empty()) entry["node"] = d.origin.node;

@@ -10,11 +10,14 @@ namespace {
 using tf2onnx::Format;
 using tf2onnx::Options;
 
-// "--name" alone means --name=always; unlike an option with an optional value it never takes the next argument.
+// "--name" alone means --name=always; unlike an option with an optional value it never takes the next
+// argument.
 CLI::Option* add_flag_with_value(CLI::App& command, const std::string& name, const std::string& help,
                                  const std::function<void(const std::string&)>& set) {
   const auto value = std::make_shared<std::string>();
-  return command.add_flag(name + "{always}", *value, help)->each([value, set](const std::string& v) { set(v); });
+  return command.add_flag(name + "{always}", *value, help)->each([value, set](const std::string& v) {
+    set(v);
+  });
 }
 
 void add_rows(CLI::App& command, Options& options, OptionGroup group, const std::string& title) {
@@ -26,7 +29,8 @@ void add_rows(CLI::App& command, Options& options, OptionGroup group, const std:
     const auto set = [&options, &row](const std::string& value) { row.set(options, value); };
     CLI::Option* option = nullptr;
     if (row.value.empty())
-      option = command.add_flag_callback(names, [set] { set("true"); }, help);
+      option = command.add_flag_callback(
+          names, [set] { set("true"); }, help);
     else if (row.value.front() == '[')
       option = add_flag_with_value(command, names, help, set);
     else
@@ -44,7 +48,8 @@ void set_model(Options& options, const std::string& path, Format format) {
 
 }  // namespace
 
-CLI::App* add_command(CLI::App& root, const std::string& name, const std::string& summary, const std::string& examples) {
+CLI::App* add_command(CLI::App& root, const std::string& name, const std::string& summary,
+                      const std::string& examples) {
   CLI::App* command = root.add_subcommand(name, summary);
   command->footer(examples);
   command->allow_extras();
@@ -54,11 +59,15 @@ CLI::App* add_command(CLI::App& root, const std::string& name, const std::string
 
 void add_common_options(CLI::App& command, Common& common, bool with_json) {
   const std::string group = "Output";
-  if (with_json) command.add_flag("--json", common.json, "One JSON object to standard output, nothing else.")->group(group);
+  if (with_json)
+    command.add_flag("--json", common.json, "One JSON object to standard output, nothing else.")
+        ->group(group);
   command.add_flag("-q,--quiet", common.quiet, "Errors alone.")->group(group);
   command.add_flag("-v,--verbose", common.verbose, "Notes too.")->group(group);
-  command.add_flag("--debug", common.debug, "Also where in this program's source a diagnostic was raised.")->group(group);
-  command.add_option("--color", common.color, "auto (on a terminal, unless NO_COLOR is set), always or never.")
+  command.add_flag("--debug", common.debug, "Also where in this program's source a diagnostic was raised.")
+      ->group(group);
+  command
+      .add_option("--color", common.color, "auto (on a terminal, unless NO_COLOR is set), always or never.")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->group(group)
       ->type_name("WHEN");
@@ -70,10 +79,13 @@ void add_model_options(CLI::App& command, Options& options) {
     return command.add_option_function<std::string>(
         names, [&options, format](const std::string& path) { set_model(options, path, format); }, help);
   };
-  add("MODEL", Format::detect, "A SavedModel directory, a GraphDef (.pb, .pbtxt) or a MetaGraph with its checkpoint (.meta).");
+  add("MODEL", Format::detect,
+      "A SavedModel directory, a GraphDef (.pb, .pbtxt) or a MetaGraph with its checkpoint (.meta).");
   add("--saved-model", Format::saved_model, "MODEL is a SavedModel.")->group(group)->type_name("DIR");
   add("--graphdef,--input", Format::graph_def, "MODEL is a GraphDef.")->group(group)->type_name("FILE");
-  add("--checkpoint", Format::meta_graph, "MODEL is a MetaGraph with its checkpoint.")->group(group)->type_name("FILE");
+  add("--checkpoint", Format::meta_graph, "MODEL is a MetaGraph with its checkpoint.")
+      ->group(group)
+      ->type_name("FILE");
   add_rows(command, options, OptionGroup::model, group);
   add_rows(command, options, OptionGroup::interface, "Inputs and outputs");
 }

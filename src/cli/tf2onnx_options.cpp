@@ -39,24 +39,31 @@ constexpr RefusedOption kRefused[] = {
 void add_tf2onnx_options(CLI::App& command, ConvertArguments& a) {
   const auto hint = [&a](const char* text) { return [&a, text] { a.hints.emplace_back(text); }; };
   command
-      .add_flag_callback("--large-model",
-                         [&a] {
-                           a.options.external_data = tf2onnx::ExternalData::always;
-                           a.hints.emplace_back("--large-model: the weights go into a .data file beside the model; no zip is made");
-                         },
-                         "As --external-data: a .data file beside the model, instead of tf2onnx's zip.")
+      .add_flag_callback(
+          "--large-model",
+          [&a] {
+            a.options.external_data = tf2onnx::ExternalData::always;
+            a.hints.emplace_back(
+                "--large-model: the weights go into a .data file beside the model; no zip is made");
+          },
+          "As --external-data: a .data file beside the model, instead of tf2onnx's zip.")
       ->group(kGroup);
   command
-      .add_flag_callback("--continue-on-error",
-                         hint("--continue-on-error: all errors are reported at once anyway; a broken file is not written"),
-                         "Changes nothing: all errors are always reported, and no broken file is written.")
+      .add_flag_callback(
+          "--continue-on-error",
+          hint("--continue-on-error: all errors are reported at once anyway; a broken file is not written"),
+          "Changes nothing: all errors are always reported, and no broken file is written.")
       ->group(kGroup);
-  command.add_flag_callback("--fold-const", [] {}, "Changes nothing: constants are always folded.")->group(kGroup);
+  command
+      .add_flag_callback(
+          "--fold-const", [] {}, "Changes nothing: constants are always folded.")
+      ->group(kGroup);
   command
       .add_option_function<std::string>(
           "--load-op-libraries",
           [&a](const std::string&) {
-            a.hints.emplace_back("--load-op-libraries: graphs are read without TensorFlow; the libraries are not loaded");
+            a.hints.emplace_back(
+                "--load-op-libraries: graphs are read without TensorFlow; the libraries are not loaded");
           },
           "Changes nothing: graphs are read without TensorFlow.")
       ->type_name("FILES")
@@ -75,7 +82,9 @@ void add_tf2onnx_options(CLI::App& command, ConvertArguments& a) {
   for (const RefusedOption& r : kRefused) {
     const auto callback = [&a, &r] { refuse(a, r.message, r.remedy); };
     if (r.value)
-      command.add_option_function<std::string>(r.name, [callback](const std::string&) { callback(); }, r.help)
+      command
+          .add_option_function<std::string>(
+              r.name, [callback](const std::string&) { callback(); }, r.help)
           ->type_name(r.value)
           ->group(kGroup);
     else

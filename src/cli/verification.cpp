@@ -9,36 +9,51 @@ namespace t2o::cli {
 
 void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   const std::string group = "Verification";
-  command.add_option("--rtol", o.tolerance.relative, "Tolerance relative to TensorFlow's value. The default is 0.001.")
+  command
+      .add_option("--rtol", o.tolerance.relative,
+                  "Tolerance relative to TensorFlow's value. The default is 0.001.")
       ->type_name("X")
       ->group(group);
-  command.add_option("--atol", o.tolerance.absolute, "Absolute tolerance, added to it. The default is 0.001.")
+  command
+      .add_option("--atol", o.tolerance.absolute, "Absolute tolerance, added to it. The default is 0.001.")
       ->type_name("X")
       ->group(group);
-  command.add_option("--seed", o.seed, "Of the random inputs. The default is 0.")->type_name("N")->group(group);
+  command.add_option("--seed", o.seed, "Of the random inputs. The default is 0.")
+      ->type_name("N")
+      ->group(group);
   command.add_option("--samples", o.samples, "Runs with so many seeds. The default is 1.")
       ->type_name("N")
       ->group(group)
       ->check(CLI::PositiveNumber);
   command
-      .add_option("--input-shape", o.input_shapes, "Sizes of an input whose own are not known, as NAME:1,28,28,3.")
+      .add_option("--input-shape", o.input_shapes,
+                  "Sizes of an input whose own are not known, as NAME:1,28,28,3.")
       ->type_name("SHAPE")
       ->group(group)
       ->expected(1)
       ->take_all();
   command
       .add_option("--input-data", o.input_data,
-                  "Your own data: a .npz, NAME=FILE with a .npy or a TensorProto (.pb), or a test_data_set folder; its "
+                  "Your own data: a .npz, NAME=FILE with a .npy or a TensorProto (.pb), or a test_data_set "
+                  "folder; its "
                   "outputs are compared too.")
       ->type_name("PATH")
       ->group(group)
       ->expected(1)
       ->take_all();
-  command.add_flag("--bisect", o.bisect, "On a mismatch, find the first tensor that differs and its source node.")
+  command
+      .add_flag("--bisect", o.bisect,
+                "On a mismatch, find the first tensor that differs and its source node.")
       ->group(group);
-  command.add_option("--threads", o.threads, "Of each engine. The default is their own choice.")->type_name("N")->group(group);
-  command.add_option("--tensorflow", o.tensorflow_library, "Path of libtensorflow_cc.so.2.")->type_name("FILE")->group(group);
-  command.add_option("--onnxruntime", o.onnxruntime_library, "Path of libonnxruntime.so.")->type_name("FILE")->group(group);
+  command.add_option("--threads", o.threads, "Of each engine. The default is their own choice.")
+      ->type_name("N")
+      ->group(group);
+  command.add_option("--tensorflow", o.tensorflow_library, "Path of libtensorflow_cc.so.2.")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--onnxruntime", o.onnxruntime_library, "Path of libonnxruntime.so.")
+      ->type_name("FILE")
+      ->group(group);
 }
 
 int run_verification(const verify::VerifyOptions& options, const Console& console, Json& json) {

@@ -30,10 +30,11 @@ int run_verify(const Arguments& a) {
 
 void add_verify(CLI::App& root, Session& session) {
   auto a = std::make_shared<Arguments>();
-  CLI::App* command = add_command(root, "verify", "Run a TensorFlow model and its ONNX export on the same data, and compare.",
-                                  "  tf2onnx-cpp verify saved_model_dir model.onnx\n"
-                                  "  tf2onnx-cpp verify saved_model_dir model.onnx --rtol 1e-4 --samples 10 --bisect\n"
-                                  "  tf2onnx-cpp verify frozen.pb model.onnx --inputs X:0 --outputs Y:0 --input-data X=photo.npy");
+  CLI::App* command = add_command(
+      root, "verify", "Run a TensorFlow model and its ONNX export on the same data, and compare.",
+      "  tf2onnx-cpp verify saved_model_dir model.onnx\n"
+      "  tf2onnx-cpp verify saved_model_dir model.onnx --rtol 1e-4 --samples 10 --bisect\n"
+      "  tf2onnx-cpp verify frozen.pb model.onnx --inputs X:0 --outputs Y:0 --input-data X=photo.npy");
   add_model_options(*command, a->options.source);
   command->add_option("FILE.onnx", a->options.onnx, "The ONNX model.");
   add_verification_options(*command, a->options);

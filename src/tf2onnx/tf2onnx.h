@@ -14,8 +14,8 @@
 //   const tf2onnx::Result result = tf2onnx::convert_file(options, "model.onnx");
 //   if (!result.ok()) std::cerr << tf2onnx::to_string(result);
 //
-// No function throws; what goes wrong is in the result. Where there are errors, nothing is written. Functions may be
-// called from several threads at a time.
+// No function throws; what goes wrong is in the result. Where there are errors, nothing is written. Functions
+// may be called from several threads at a time.
 namespace tf2onnx {
 
 enum class Severity : std::uint8_t { note, warning, error };
@@ -30,7 +30,7 @@ struct Diagnostic {
 
 struct Tensor {  // an input or output of the ONNX model
   std::string name;
-  std::string dtype;                // "f32", "i64", "string" ...
+  std::string dtype;  // "f32", "i64", "string" ...
   bool ranked = false;
   std::vector<std::int64_t> shape;  // -1: not known before the model runs
 };
@@ -50,12 +50,14 @@ TF2ONNX_API Result convert_file(const Options& options, const std::string& out_p
 TF2ONNX_API Result convert_file_to_memory(const Options& options, std::string& onnx_bytes) noexcept;
 
 // From the bytes of a GraphDef, to a file or to memory. The bytes are only read during the call.
-TF2ONNX_API Result convert_memory(const Options& options, std::string_view graph_def, std::string& onnx_bytes) noexcept;
+TF2ONNX_API Result convert_memory(const Options& options, std::string_view graph_def,
+                                  std::string& onnx_bytes) noexcept;
 TF2ONNX_API Result convert_memory_to_file(const Options& options, std::string_view graph_def,
                                           const std::string& out_path) noexcept;
 
-// Sets an option by the name and with the text that the command line has for it: ("opset", "18"), ("inputs", "x:0[1,4]").
-// False when there is no such option or the text makes no sense; `why` then says so, unless it is null.
+// Sets an option by the name and with the text that the command line has for it: ("opset", "18"), ("inputs",
+// "x:0[1,4]"). False when there is no such option or the text makes no sense; `why` then says so, unless it
+// is null.
 TF2ONNX_API bool set_option(Options& options, std::string_view name, const std::string& value,
                             std::string* why = nullptr) noexcept;
 

@@ -8,7 +8,8 @@
 #include "cli/graph_def_maker.h"
 #include "cli/program.h"
 
-// Every bad input gets a clear error and the right exit code; nothing is written; no crash, hang or unbounded memory.
+// Every bad input gets a clear error and the right exit code; nothing is written; no crash, hang or unbounded
+// memory.
 namespace t2o::test {
 namespace {
 
@@ -16,8 +17,10 @@ constexpr int kNotConvertible = 1, kUsage = 2, kBadInput = 4;
 
 class BadInput : public testing::Test {
  protected:
-  // Converts in a directory of its own and expects an error that names these words, and no trace of an output.
-  Finished refused(int exit_code, const std::string& model, const Names& words, const Names& more_arguments = {}) {
+  // Converts in a directory of its own and expects an error that names these words, and no trace of an
+  // output.
+  Finished refused(int exit_code, const std::string& model, const Names& words,
+                   const Names& more_arguments = {}) {
     Names arguments = {model, "-o", (out_ / "out.onnx").string()};
     arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
     Finished f = run(arguments, {.seconds_allowed = 60});
@@ -26,7 +29,8 @@ class BadInput : public testing::Test {
     EXPECT_EQ(f.exit_code, exit_code) << f.err;
     EXPECT_NE(f.err.find("error["), std::string::npos) << f.err;
     EXPECT_EQ(f.err.find("error[internal]"), std::string::npos) << f.err;
-    for (const std::string& word : words) EXPECT_NE(f.err.find(word), std::string::npos) << "'" << word << "' in:\n" << f.err;
+    for (const std::string& word : words)
+      EXPECT_NE(f.err.find(word), std::string::npos) << "'" << word << "' in:\n" << f.err;
     EXPECT_TRUE(out_.files().empty());
     EXPECT_LT(f.peak_mb, 2000);
     return f;
@@ -120,12 +124,14 @@ TEST_F(BadInput, AllUnsupportedOpsAtOnce) {
   const std::string graph =
       graph_def({placeholder("x"), unary("one", "NoSuchOpA", "x"), unary("two", "NoSuchOpB", "one"),
                  unary("three", "NoSuchOpC", "two"), unary("y", "Relu", "three")});
-  refused(kNotConvertible, model(graph), {"NoSuchOpA", "NoSuchOpB", "NoSuchOpC", "'one'", "'two'", "3 errors", "nothing was written"});
+  refused(kNotConvertible, model(graph),
+          {"NoSuchOpA", "NoSuchOpB", "NoSuchOpC", "'one'", "'two'", "3 errors", "nothing was written"});
 }
 
 TEST_F(BadInput, CycleThatIsNoLoop) {
-  const std::string cycle = graph_def({placeholder("x"), node("a", "AddV2", {"x", "b"}, {type_attr("T", kFloat)}),
-                                       unary("b", "Relu", "a"), unary("y", "Relu", "b")});
+  const std::string cycle =
+      graph_def({placeholder("x"), node("a", "AddV2", {"x", "b"}, {type_attr("T", kFloat)}),
+                 unary("b", "Relu", "a"), unary("y", "Relu", "b")});
   refused(kBadInput, model(cycle), {"cycle"});
   refused(kBadInput, model(graph_def({unary("y", "Relu", "y")})), {"cycle"}, {"--outputs", "y"});
 }
@@ -138,26 +144,30 @@ TEST_F(BadInput, MissingFunctionAndMissingNode) {
 
 TEST_F(BadInput, FunctionThatCallsItself) {
   const std::string f = function("f", {call("inner", "f", "arg")}, "inner:output:0");
-  refused(kNotConvertible, model(graph_def({placeholder("x"), call("y", "f", "x")}, {f})), {"'f' calls itself"});
+  refused(kNotConvertible, model(graph_def({placeholder("x"), call("y", "f", "x")}, {f})),
+          {"'f' calls itself"});
 }
 
 TEST_F(BadInput, CallsThatDouble) {  // 2^40 nodes when inlined
   std::vector<std::string> functions;
   for (int i = 0; i < 40; ++i) {
     const std::string next = "f" + std::to_string(i + 1);
-    functions.push_back(function("f" + std::to_string(i), {call("a", next, "arg"), call("b", next, "a:output:0")}, "b:output:0"));
+    functions.push_back(function("f" + std::to_string(i),
+                                 {call("a", next, "arg"), call("b", next, "a:output:0")}, "b:output:0"));
   }
   functions.push_back(function("f40", {unary("last", "Relu", "arg")}, "last:activations:0"));
   refused(kNotConvertible, model(graph_def({placeholder("x"), call("y", "f0", "x")}, functions)), {"f"});
 }
 
 TEST_F(BadInput, TwoNodesOfOneName) {
-  refused(kBadInput, model(graph_def({placeholder("x"), unary("y", "Relu", "x"), unary("y", "Relu", "x")})), {"'y'"});
+  refused(kBadInput, model(graph_def({placeholder("x"), unary("y", "Relu", "x"), unary("y", "Relu", "x")})),
+          {"'y'"});
 }
 
 TEST_F(BadInput, ConstantsThatLie) {
   const auto with = [](const std::vector<std::int64_t>& dims, const std::string& content) {
-    return graph_def({placeholder("x"), constant("w", dims, content), node("y", "AddV2", {"x", "w"}, {type_attr("T", kFloat)})});
+    return graph_def({placeholder("x"), constant("w", dims, content),
+                      node("y", "AddV2", {"x", "w"}, {type_attr("T", kFloat)})});
   };
   refused(kBadInput, model(with({2, 3}, "abc")), {"'w'"});
   refused(kBadInput, model(with({-5}, "abcd")), {"'w'"});
@@ -168,8 +178,10 @@ TEST_F(BadInput, ConstantsThatLie) {
 TEST_F(BadInput, DeepNesting) {
   survives(model(calls_model(10000)));
   std::string value = number(3, 1);
-  for (int i = 0; i < 10000; ++i) value = bytes(10, bytes(1, "f") + bytes(2, bytes(1, "a") + bytes(2, value)));
-  survives(model(graph_def({placeholder("x"), node("y", "Relu", {"x"}, {{"T", number(6, kFloat)}, {"deep", value}})})));
+  for (int i = 0; i < 10000; ++i)
+    value = bytes(10, bytes(1, "f") + bytes(2, bytes(1, "a") + bytes(2, value)));
+  survives(model(
+      graph_def({placeholder("x"), node("y", "Relu", {"x"}, {{"T", number(6, kFloat)}, {"deep", value}})})));
 }
 
 TEST_F(BadInput, MillionNodesInAChain) {
@@ -177,14 +189,16 @@ TEST_F(BadInput, MillionNodesInAChain) {
   const Finished f = run({path, "-o", (out_ / "out.onnx").string()}, {.seconds_allowed = 120});
   EXPECT_EQ(f.exit_code, 0) << f.err;
   EXPECT_LT(f.peak_mb, 4000);
-  const Finished pass_through = run({model(chain_model("Identity", 1'000'000)), "-o", (out_ / "out.onnx").string()});
+  const Finished pass_through =
+      run({model(chain_model("Identity", 1'000'000)), "-o", (out_ / "out.onnx").string()});
   EXPECT_EQ(pass_through.exit_code, 0) << pass_through.err;
 }
 
 TEST_F(BadInput, OutputThatCannotBeWritten) {
   const std::string path = model(relu_model());
   const auto to = [&path](const std::string& output) { return run({path, "-o", output}); };
-  for (const std::string& output : {(out_ / "no/such/dir/out.onnx").string(), out_.path().string(), std::string("/dev/full")}) {
+  for (const std::string& output :
+       {(out_ / "no/such/dir/out.onnx").string(), out_.path().string(), std::string("/dev/full")}) {
     const Finished f = to(output);
     EXPECT_EQ(f.exit_code, kNotConvertible) << output;
     EXPECT_NE(f.err.find("error[output]"), std::string::npos) << f.err;
@@ -209,7 +223,8 @@ TEST_F(BadInput, DiskThatFillsUp) {
 TEST_F(BadInput, FailureLeavesTheOldFile) {
   const std::string old = out_.file("out.onnx", "old");
   EXPECT_EQ(run({model(random_bytes(1, 100)), "-o", old}).exit_code, kBadInput);
-  EXPECT_EQ(run({model(big_model(1 << 20)), "-o", old}, {.file_size_allowed = 100'000}).exit_code, kNotConvertible);
+  EXPECT_EQ(run({model(big_model(1 << 20)), "-o", old}, {.file_size_allowed = 100'000}).exit_code,
+            kNotConvertible);
   EXPECT_EQ(content(old), "old");
   EXPECT_EQ(out_.files(), Names{"out.onnx"});
 }

@@ -27,9 +27,13 @@ std::string shape(const std::vector<std::int64_t>& dims) {
 }  // namespace
 
 Attribute type_attr(const std::string& name, int dtype) { return {name, number(6, dtype)}; }
-Attribute shape_attr(const std::string& name, const std::vector<std::int64_t>& dims) { return {name, bytes(7, shape(dims))}; }
+Attribute shape_attr(const std::string& name, const std::vector<std::int64_t>& dims) {
+  return {name, bytes(7, shape(dims))};
+}
 Attribute int_attr(const std::string& name, std::int64_t v) { return {name, number(3, v)}; }
-Attribute function_attr(const std::string& name, const std::string& f) { return {name, bytes(10, bytes(1, f))}; }
+Attribute function_attr(const std::string& name, const std::string& f) {
+  return {name, bytes(10, bytes(1, f))};
+}
 
 Attribute types_attr(const std::string& name, const std::vector<int>& dtypes) {
   std::string list;
@@ -37,11 +41,13 @@ Attribute types_attr(const std::string& name, const std::vector<int>& dtypes) {
   return {name, bytes(1, list)};
 }
 
-Attribute tensor_attr(const std::string& name, int dtype, const std::vector<std::int64_t>& dims, const std::string& content) {
+Attribute tensor_attr(const std::string& name, int dtype, const std::vector<std::int64_t>& dims,
+                      const std::string& content) {
   return {name, bytes(8, number(1, dtype) + bytes(2, shape(dims)) + bytes(4, content))};
 }
 
-std::string node(const std::string& name, const std::string& op, const Names& inputs, const std::vector<Attribute>& attrs) {
+std::string node(const std::string& name, const std::string& op, const Names& inputs,
+                 const std::vector<Attribute>& attrs) {
   std::string out = bytes(1, name) + bytes(2, op);
   for (const std::string& input : inputs) out += bytes(3, input);
   for (const auto& [key, value] : attrs) out += bytes(5, bytes(1, key) + bytes(2, value));
@@ -56,11 +62,13 @@ std::string unary(const std::string& name, const std::string& op, const std::str
   return node(name, op, {input}, {type_attr("T", kFloat)});
 }
 
-std::string constant(const std::string& name, const std::vector<std::int64_t>& dims, const std::string& content) {
+std::string constant(const std::string& name, const std::vector<std::int64_t>& dims,
+                     const std::string& content) {
   return node(name, "Const", {}, {type_attr("dtype", kFloat), tensor_attr("value", kFloat, dims, content)});
 }
 
-std::string function(const std::string& name, const std::vector<std::string>& body_nodes, const std::string& result) {
+std::string function(const std::string& name, const std::vector<std::string>& body_nodes,
+                     const std::string& result) {
   const auto arg = [](const std::string& arg_name) { return bytes(1, arg_name) + number(3, kFloat); };
   std::string out = bytes(1, bytes(1, name) + bytes(2, arg("arg")) + bytes(3, arg("result")));
   for (const std::string& n : body_nodes) out += bytes(3, n);
@@ -93,16 +101,18 @@ std::string chain_model(const std::string& op, int length) {
 std::string calls_model(int depth) {
   std::vector<std::string> functions;
   for (int i = 0; i + 1 < depth; ++i)
-    functions.push_back(
-        function("f" + std::to_string(i), {call("inner", "f" + std::to_string(i + 1), "arg")}, "inner:output:0"));
-  functions.push_back(function("f" + std::to_string(depth - 1), {unary("last", "Relu", "arg")}, "last:activations:0"));
+    functions.push_back(function("f" + std::to_string(i), {call("inner", "f" + std::to_string(i + 1), "arg")},
+                                 "inner:output:0"));
+  functions.push_back(
+      function("f" + std::to_string(depth - 1), {unary("last", "Relu", "arg")}, "last:activations:0"));
   return graph_def({placeholder("x"), call("y", "f0", "x")}, functions);
 }
 
 std::string big_model(std::size_t weights) {
   const auto n = static_cast<std::int64_t>(weights / 4);
   std::string content(weights / 4 * 4, '\0');
-  for (std::size_t i = 0; i < content.size(); i += 4) content[i + 2] = static_cast<char>(i * 2654435761u >> 24);
+  for (std::size_t i = 0; i < content.size(); i += 4)
+    content[i + 2] = static_cast<char>(i * 2654435761u >> 24);
   return graph_def({placeholder("x", {n}), constant("w", {n}, content),
                     node("y", "AddV2", {"x", "w"}, {type_attr("T", kFloat)})});
 }

@@ -20,22 +20,26 @@ Attribute shape_attr(const std::string& name, const std::vector<std::int64_t>& d
 Attribute int_attr(const std::string& name, std::int64_t);
 Attribute function_attr(const std::string& name, const std::string& function);
 Attribute types_attr(const std::string& name, const std::vector<int>& dtypes);
-Attribute tensor_attr(const std::string& name, int dtype, const std::vector<std::int64_t>& dims, const std::string& content);
+Attribute tensor_attr(const std::string& name, int dtype, const std::vector<std::int64_t>& dims,
+                      const std::string& content);
 
 constexpr int kFloat = 1, kInt32 = 3;
 
-std::string node(const std::string& name, const std::string& op, const Names& inputs, const std::vector<Attribute>& = {});
+std::string node(const std::string& name, const std::string& op, const Names& inputs,
+                 const std::vector<Attribute>& = {});
 std::string placeholder(const std::string& name, const std::vector<std::int64_t>& dims = {2, 3});
 std::string unary(const std::string& name, const std::string& op, const std::string& input);  // of floats
-std::string constant(const std::string& name, const std::vector<std::int64_t>& dims, const std::string& content);
-std::string function(const std::string& name, const std::vector<std::string>& body_nodes, const std::string& result);
+std::string constant(const std::string& name, const std::vector<std::int64_t>& dims,
+                     const std::string& content);
+std::string function(const std::string& name, const std::vector<std::string>& body_nodes,
+                     const std::string& result);
 std::string call(const std::string& name, const std::string& called, const std::string& input);
 
 std::string graph_def(const std::vector<std::string>& nodes, const std::vector<std::string>& functions = {});
 
-std::string relu_model();                             // x -> Relu 'y'
+std::string relu_model();                                    // x -> Relu 'y'
 std::string chain_model(const std::string& op, int length);  // x -> n0 -> n1 ... -> the last
-std::string calls_model(int depth);                   // functions that call each other, `depth` deep
-std::string big_model(std::size_t weights);           // x + w, w of that many bytes
+std::string calls_model(int depth);                          // functions that call each other, `depth` deep
+std::string big_model(std::size_t weights);                  // x + w, w of that many bytes
 
 }  // namespace t2o::test

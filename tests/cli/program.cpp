@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void become_program(const std::vector<std::string>& arguments, const Conditions& c, const fs::path& out,
-                                 const fs::path& err) {
+[[noreturn]] void become_program(const std::vector<std::string>& arguments, const Conditions& c,
+                                 const fs::path& out, const fs::path& err) {
   dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
   dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
@@ -42,7 +42,8 @@ void wait_for(pid_t child, const Conditions& c, Finished& finished) {
   bool interrupted = c.interrupt_after == 0;
   int status = 0;
   rusage usage{};
-  for (auto pause = std::chrono::microseconds(200);; pause = std::min(pause * 2, std::chrono::microseconds(20000))) {
+  for (auto pause = std::chrono::microseconds(200);;
+       pause = std::min(pause * 2, std::chrono::microseconds(20000))) {
     const pid_t ended = wait4(child, &status, WNOHANG, &usage);
     finished.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (ended == child) break;
@@ -94,7 +95,8 @@ std::string TemporaryDirectory::file(const std::string& name, const std::string&
 
 std::vector<std::string> TemporaryDirectory::files() const {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) names.push_back(entry.path().filename());
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_))
+    names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -15,12 +15,12 @@ struct Finished {
 };
 
 struct Conditions {
-  std::filesystem::path directory = {};          // where it runs
-  std::vector<std::string> environment = {};     // "NAME=value", added to ours
+  std::filesystem::path directory = {};       // where it runs
+  std::vector<std::string> environment = {};  // "NAME=value", added to ours
   double seconds_allowed = 120;
-  std::size_t file_size_allowed = 0;             // bytes of any file it writes; 0: any. A disk that fills up
-  double interrupt_after = 0;                    // SIGINT after so many seconds; 0: never
-  std::filesystem::path stdout_path = {};        // instead of Finished::out
+  std::size_t file_size_allowed = 0;       // bytes of any file it writes; 0: any. A disk that fills up
+  double interrupt_after = 0;              // SIGINT after so many seconds; 0: never
+  std::filesystem::path stdout_path = {};  // instead of Finished::out
 };
 
 Finished run(const std::vector<std::string>& arguments, const Conditions& = {});

@@ -18,7 +18,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 class Usage : public testing::Test {
  protected:
-  // Converts the model with these arguments and gives the file's bytes; the model is put where "MODEL" stands.
+  // Converts the model with these arguments and gives the file's bytes; the model is put where "MODEL"
+  // stands.
   std::string converted(Names arguments) {
     const std::string out = (dir_ / "out.onnx").string();
     std::filesystem::remove(out);
@@ -59,7 +60,8 @@ TEST_F(Usage, HelpTeaches) {
 TEST_F(Usage, Version) {
   const Finished f = run({"--version"});
   EXPECT_EQ(f.exit_code, 0);
-  for (const char* part : {"tf2onnx-cpp ", "onnx ", "protobuf ", "opset "}) EXPECT_TRUE(has(f.out, part)) << f.out;
+  for (const char* part : {"tf2onnx-cpp ", "onnx ", "protobuf ", "opset "})
+    EXPECT_TRUE(has(f.out, part)) << f.out;
 }
 
 TEST_F(Usage, NothingGiven) {
@@ -91,7 +93,9 @@ TEST_F(Usage, ConvertMayBeLeftOut) {
   EXPECT_EQ(converted({"-v", "MODEL", "--output=OUT", "-o", "OUT"}), bytes);
 }
 
-TEST_F(Usage, SameInputSameBytes) { EXPECT_EQ(converted({"MODEL", "-o", "OUT"}), converted({"MODEL", "-o", "OUT"})); }
+TEST_F(Usage, SameInputSameBytes) {
+  EXPECT_EQ(converted({"MODEL", "-o", "OUT"}), converted({"MODEL", "-o", "OUT"}));
+}
 
 TEST_F(Usage, SummaryAndQuiet) {
   converted({"MODEL", "-o", "OUT"});
@@ -136,14 +140,17 @@ TEST_F(Usage, CommandLinesOfTf2onnx) {
   const std::vector<Names> same = {
       {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT"},
       {"--input", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--fold_const"},
-      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--continue_on_error"},
+      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT",
+       "--continue_on_error"},
       {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--target", ""},
-      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--load_op_libraries", "a.so"}};
+      {"--graphdef", "MODEL", "--inputs", "x:0", "--outputs", "y:0", "--output", "OUT", "--load_op_libraries",
+       "a.so"}};
   for (const Names& arguments : same) EXPECT_EQ(converted(arguments), bytes);
 }
 
 TEST_F(Usage, BothSpellings) {
-  const std::string bytes = converted({"MODEL", "-o", "OUT", "--rename-inputs", "image", "--rename-outputs", "result"});
+  const std::string bytes =
+      converted({"MODEL", "-o", "OUT", "--rename-inputs", "image", "--rename-outputs", "result"});
   EXPECT_EQ(converted({"MODEL", "-o", "OUT", "--rename_inputs", "image", "--rename_outputs=result"}), bytes);
   EXPECT_TRUE(has(bytes, "image"));
   converted({"MODEL", "-o", "OUT", "--use_graph_names", "--use-graph-names"});
@@ -170,9 +177,13 @@ TEST_F(Usage, ShapesHaveCommasToo) {
 }
 
 TEST_F(Usage, WhatIsNotThereYetIsRefused) {
-  const std::vector<Names> refusals = {{"--keras", "a.h5"},          {"--tflite", "a.tflite"},      {"--tfjs", "model.json"},
-                                       {"MODEL", "--dequantize"},    {"MODEL", "--extra_opset", "com.microsoft:1"},
-                                       {"MODEL", "--output_frozen_graph", "f.pb"}, {"MODEL", "--target", "rs6"}};
+  const std::vector<Names> refusals = {{"--keras", "a.h5"},
+                                       {"--tflite", "a.tflite"},
+                                       {"--tfjs", "model.json"},
+                                       {"MODEL", "--dequantize"},
+                                       {"MODEL", "--extra_opset", "com.microsoft:1"},
+                                       {"MODEL", "--output_frozen_graph", "f.pb"},
+                                       {"MODEL", "--target", "rs6"}};
   for (const Names& arguments : refusals) refused(kNotConvertible, arguments, {"error[not-yet]", "help:"});
 }
 
@@ -198,9 +209,12 @@ TEST_F(Usage, Lists) {
 
 TEST_F(Usage, GeneratedPagesAreCurrent) {
   const std::filesystem::path docs = std::filesystem::path(T2O_SOURCE_DIR) / "docs";
-  EXPECT_EQ(run({"man", "--markdown"}).out, content(docs / "cli.md")) << "tf2onnx-cpp man --markdown > docs/cli.md";
-  EXPECT_EQ(run({"ops", "--markdown"}).out, content(docs / "support.md")) << "tf2onnx-cpp ops --markdown > docs/support.md";
-  EXPECT_EQ(run({"opsets", "--markdown"}).out, content(docs / "opsets.md")) << "tf2onnx-cpp opsets --markdown > docs/opsets.md";
+  EXPECT_EQ(run({"man", "--markdown"}).out, content(docs / "cli.md"))
+      << "tf2onnx-cpp man --markdown > docs/cli.md";
+  EXPECT_EQ(run({"ops", "--markdown"}).out, content(docs / "support.md"))
+      << "tf2onnx-cpp ops --markdown > docs/support.md";
+  EXPECT_EQ(run({"opsets", "--markdown"}).out, content(docs / "opsets.md"))
+      << "tf2onnx-cpp opsets --markdown > docs/opsets.md";
 }
 
 TEST_F(Usage, ManPageAndCompletion) {
@@ -210,9 +224,10 @@ TEST_F(Usage, ManPageAndCompletion) {
     EXPECT_EQ(f.exit_code, 0);
     EXPECT_TRUE(has(f.out, "external-data")) << shell;
   }
-  const std::string script = dir_.file("completion.bash", run({"completion", "bash"}).out +
-                                                              "COMP_WORDS=(tf2onnx-cpp info --op); COMP_CWORD=2\n"
-                                                              "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == --opset ]]\n");
+  const std::string script =
+      dir_.file("completion.bash", run({"completion", "bash"}).out +
+                                       "COMP_WORDS=(tf2onnx-cpp info --op); COMP_CWORD=2\n"
+                                       "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == --opset ]]\n");
   EXPECT_EQ(std::system(("bash " + script).c_str()), 0);
 }
 

@@ -1,5 +1,5 @@
-// beside_tensorflow MODEL.pb OUT.onnx LIBTENSORFLOW_CC: converts in a process that has loaded TensorFlow, with its own
-// protobuf, for all to see; and TensorFlow still works afterwards.
+// beside_tensorflow MODEL.pb OUT.onnx LIBTENSORFLOW_CC: converts in a process that has loaded TensorFlow,
+// with its own protobuf, for all to see; and TensorFlow still works afterwards.
 #include <dlfcn.h>
 #include <tf2onnx/tf2onnx.h>
 

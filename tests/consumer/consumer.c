@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   char* messages = NULL;
   tf2onnx_options* options = tf2onnx_options_new();
   expect(tf2onnx_options_set(options, "opset", "17", NULL) == TF2ONNX_OK, "an option by name");
-  expect(tf2onnx_options_set(options, "opset", "seventeen", &messages) == TF2ONNX_BAD_OPTION && messages, "a bad value");
+  expect(tf2onnx_options_set(options, "opset", "seventeen", &messages) == TF2ONNX_BAD_OPTION && messages,
+         "a bad value");
   tf2onnx_free(messages);
 
   const int to_file = tf2onnx_convert_file(options, argv[1], argv[2], &messages);
@@ -43,7 +44,8 @@ int main(int argc, char** argv) {
   tf2onnx_free(onnx);
   free(model);
 
-  expect(tf2onnx_convert_file(options, "/nonexistent/model.pb", argv[2], &messages) == TF2ONNX_BAD_INPUT && messages,
+  expect(tf2onnx_convert_file(options, "/nonexistent/model.pb", argv[2], &messages) == TF2ONNX_BAD_INPUT &&
+             messages,
          "a missing file is an error, with a text");
   tf2onnx_free(messages);
   expect(tf2onnx_convert_file(options, NULL, NULL, NULL) == TF2ONNX_BAD_OPTION, "null pointers are an error");

@@ -1,4 +1,5 @@
-// consumer MODEL.pb OUT.onnx: converts from path and from memory, to file and to memory, and wants the same bytes each time.
+// consumer MODEL.pb OUT.onnx: converts from path and from memory, to file and to memory, and wants the same
+// bytes each time.
 #include <tf2onnx/tf2onnx.h>
 
 #include <cstdio>
@@ -29,7 +30,8 @@ int main(int argc, char** argv) {
   options.model = argv[1];
   expect(tf2onnx::set_option(options, "opset", "18"), "an option by name");
   std::string why;
-  expect(!tf2onnx::set_option(options, "opsett", "18", &why) && why.find("opset") != std::string::npos, "a wrong option name");
+  expect(!tf2onnx::set_option(options, "opsett", "18", &why) && why.find("opset") != std::string::npos,
+         "a wrong option name");
 
   const tf2onnx::Result to_file = tf2onnx::convert_file(options, out);
   std::fputs(tf2onnx::to_string(to_file).c_str(), stdout);
@@ -41,7 +43,8 @@ int main(int argc, char** argv) {
   options.model.clear();
   const std::string model = content(argv[1]);
   std::string from_memory;
-  expect(tf2onnx::convert_memory(options, model, from_memory).ok() && !from_memory.empty(), "memory to memory");
+  expect(tf2onnx::convert_memory(options, model, from_memory).ok() && !from_memory.empty(),
+         "memory to memory");
   expect(tf2onnx::convert_memory_to_file(options, model, out + ".2.onnx").ok(), "memory to file");
   expect(content(out) == bytes, "file and memory have the same bytes");
   expect(content(out + ".2.onnx") == from_memory, "so they have when the model came from memory");
@@ -49,7 +52,9 @@ int main(int argc, char** argv) {
   tf2onnx::Options missing;
   missing.model = "/nonexistent/model.pb";
   const tf2onnx::Result failed = tf2onnx::convert_file(missing, out + ".3.onnx");
-  expect(failed.exit_code == 4 && !failed.diagnostics.empty() && content(out + ".3.onnx").empty(), "a missing file is an error");
-  expect(!tf2onnx::convert_memory(options, "no model at all", from_memory).ok(), "bytes that are no model are an error");
+  expect(failed.exit_code == 4 && !failed.diagnostics.empty() && content(out + ".3.onnx").empty(),
+         "a missing file is an error");
+  expect(!tf2onnx::convert_memory(options, "no model at all", from_memory).ok(),
+         "bytes that are no model are an error");
   return failures == 0 ? 0 : 1;
 }

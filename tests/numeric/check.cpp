@@ -15,6 +15,7 @@ namespace t2o::numeric {
 namespace {
 
 constexpr int kMostFailures = 4;          // of one case; the others look alike
+constexpr int kFirstOpsetWithBf16 = 13;
 constexpr std::size_t kElideAbove = 512;  // bytes of a constant in the printed graph
 const std::vector<int> kOpsets = {11, 13, 15, 17, 18, 21, 23, 26};
 
@@ -195,8 +196,11 @@ bool Case::Checker::find_truths(const Graph& graph) {
 std::vector<int> Case::Checker::opsets(const Graph& graph) const {
   if (!case_.opsets_.empty()) return case_.opsets_;
   int lowest = case_.since_;
-  for (const auto& operation : graph.graph.operations())
+  for (const auto& operation : graph.graph.operations()) {
     if (tf_registry().knows(operation.op)) lowest = std::max(lowest, tf_registry().lowest_opset(operation.op));
+    const bool is_bf16 = graph.graph.outputs(operation.name) > 0 && graph.graph.dtype(operation.name) == DType::bf16;
+    if (is_bf16) lowest = std::max(lowest, kFirstOpsetWithBf16);
+  }
   std::vector<int> list;
   std::copy_if(kOpsets.begin(), kOpsets.end(), std::back_inserter(list), [&](int o) { return o >= lowest; });
   return list;

@@ -39,7 +39,7 @@ TEST(Tile, MultiplesAndDtypes) {
   for (const Kind kind : {constant, fed}) op_case("Tile").in(f32, {2, 3}).i32s({2, 3}, kind).check();
   op_case("Tile").in(f32, {2, 3}).i32s({2, 3}).empty().check();
   op_case("Tile").in(bf16, {2, 3}).i32s({2, 3}).since(13).check();
-  op_case("Tile").in(any, {2, 3}).ints({1, 2}).dtypes(kAll).check();
+  op_case("Tile").in(any, {2, 3}).ints({1, 2}).dtypes({f32, f64, f16, i8, u8, i16, i32, i64, boolean}).check();
   op_case("Tile").in(f32, {2, 3}).i32s({0, 2}).check();
   op_case("Tile").in(f32, {}).ints({}).check();
 }

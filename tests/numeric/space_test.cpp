@@ -7,6 +7,8 @@ namespace {
 
 const DTypes kAll{f32, f64, f16, i8, u8, i16, u16, i32, u32, i64, u64, boolean};
 
+const DTypes kNumbers{f32, f64, f16, i8, u8, i16, u16, i32, u32, i64, u64};
+
 TEST(SpaceToDepth, BlocksAndDtypes) {
   op_case("SpaceToDepth").in(any, {2, 4, 6, 3}).attr("block_size", std::int64_t{2}).dtypes(kAll).empty().check();
   op_case("SpaceToDepth").in(f32, {1, 9, 6, 2}).attr("block_size", std::int64_t{3}).check();
@@ -20,7 +22,7 @@ TEST(DepthToSpace, BlocksAndDtypes) {
 }
 
 TEST(SpaceToBatchND, BlocksAndPaddings) {
-  op_case("SpaceToBatchND").in(any, {2, 4, 5, 3}).i32s({2, 3}).values<std::int32_t>({2, 2}, {0, 0, 1, 0}, constant).dtypes(kAll).check();
+  op_case("SpaceToBatchND").in(any, {2, 4, 5, 3}).i32s({2, 3}).values<std::int32_t>({2, 2}, {0, 0, 1, 0}, constant).dtypes(kNumbers).check();
   op_case("SpaceToBatchND").in(f32, {2, 6, 3}).i32s({3}).values<std::int32_t>({1, 2}, {2, 1}, constant).check();
   op_case("SpaceToBatchND").in(f32, {2, 4, 2, 6}).i32s({2, 1, 3}).values<std::int32_t>({3, 2}, {0, 2, 1, 1, 0, 0}, constant).check();
   op_case("SpaceToBatchND").in(f32, {2, 6, 4}).i32s({3}).values<std::int32_t>({1, 2}, {2, 1}).without({Mode::rank}).check();
@@ -28,7 +30,7 @@ TEST(SpaceToBatchND, BlocksAndPaddings) {
 }
 
 TEST(BatchToSpaceND, BlocksAndCrops) {
-  op_case("BatchToSpaceND").in(any, {12, 2, 3, 2}).i32s({2, 3}).values<std::int32_t>({2, 2}, {0, 1, 2, 0}, constant).dtypes(kAll).check();
+  op_case("BatchToSpaceND").in(any, {12, 2, 3, 2}).i32s({2, 3}).values<std::int32_t>({2, 2}, {0, 1, 2, 0}, constant).dtypes(kNumbers).check();
   op_case("BatchToSpaceND").in(f32, {6, 2}).i32s({3}).values<std::int32_t>({1, 2}, {0, 2}, constant).check();
   op_case("BatchToSpaceND").in(f32, {6, 2, 4}).i32s({3}).values<std::int32_t>({1, 2}, {1, 1}).without({Mode::rank}).check();
   op_case("BatchToSpace").in(f32, {8, 2, 3, 2}).values<std::int32_t>({2, 2}, {0, 1, 1, 0}, constant).attr("block_size", std::int64_t{2}).check();

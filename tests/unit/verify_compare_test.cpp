@@ -1,0 +1,100 @@
+#include "verify/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "verify/random.h"
+
+namespace t2o::verify {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+
+Comparison compare_floats(const std::vector<float>& expected, const std::vector<float>& got, Tolerance t = {}) {
+  const auto n = static_cast<std::int64_t>(expected.size());
+  return compare(*Tensor::of<float>({n}, expected), *Tensor::of<float>({n}, got), t);
+}
+
+TEST(VerifyCompare, ToleranceIsAbsolutePlusRelative) {
+  EXPECT_TRUE(compare_floats({100}, {100.9F}, {.relative = 0.01, .absolute = 0}).ok());
+  EXPECT_FALSE(compare_floats({100}, {101.1F}, {.relative = 0.01, .absolute = 0}).ok());
+  EXPECT_TRUE(compare_floats({100}, {101.1F}, {.relative = 0.01, .absolute = 0.2}).ok());
+  EXPECT_TRUE(compare_floats({0}, {0.5F}, {.relative = 0, .absolute = 0.5}).ok());
+}
+
+TEST(VerifyCompare, NanAndInfinities) {
+  EXPECT_TRUE(compare_floats({kNan, kInf, -kInf}, {kNan, kInf, -kInf}).ok());
+  EXPECT_FALSE(compare_floats({kNan}, {0}).ok());
+  EXPECT_FALSE(compare_floats({1}, {kNan}).ok());
+  EXPECT_FALSE(compare_floats({kInf}, {-kInf}).ok());
+  EXPECT_FALSE(compare_floats({kInf}, {std::numeric_limits<float>::max()}).ok());
+}
+
+TEST(VerifyCompare, TellsWhereAndHowMuch) {
+  const Comparison c = compare(*Tensor::of<float>({2, 2}, {1, 2, 3, 4}), *Tensor::of<float>({2, 2}, {1, 2, 4, 8}));
+  EXPECT_EQ(c.mismatches, 2);
+  EXPECT_EQ(c.first, 2);
+  EXPECT_EQ(c.worst, 3);
+  EXPECT_DOUBLE_EQ(c.max_error, 4);
+  EXPECT_DOUBLE_EQ(c.mean_error, 1.25);
+  EXPECT_DOUBLE_EQ(c.max_relative, 1);
+  EXPECT_EQ(c.problem, "2 of 4 elements differ, first at [1, 0]: 4, expected 3");
+}
+
+TEST(VerifyCompare, DtypeAndShapeCount) {
+  const TensorPtr f = Tensor::of<float>({2}, {1, 2});
+  EXPECT_EQ(compare(*f, *Tensor::of<double>({2}, {1, 2})).problem, "dtype is f64, expected f32");
+  EXPECT_EQ(compare(*f, *f->with_dims({2, 1})).problem, "shape is [2, 1], expected [2]");
+}
+
+TEST(VerifyCompare, IntegersDoNotOverflow) {
+  constexpr std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+  const Comparison c = compare(*Tensor::scalar<std::int64_t>(low), *Tensor::scalar<std::int64_t>(high), {0, 0});
+  EXPECT_DOUBLE_EQ(c.max_error, 0x1p64);
+  EXPECT_FALSE(compare(*Tensor::scalar<std::int64_t>(high), *Tensor::scalar<std::int64_t>(high - 1), {0, 0}).ok());
+  EXPECT_TRUE(compare(*Tensor::scalar<std::uint64_t>(~0ULL), *Tensor::scalar<std::uint64_t>(~0ULL), {0, 0}).ok());
+}
+
+TEST(VerifyCompare, StringsBoolsAndEmptyTensors) {
+  const Tensor a({2}, {"x", "y"}), b({2}, {"x", "z"});
+  EXPECT_TRUE(compare(a, a).ok());
+  EXPECT_EQ(compare(a, b).first, 1);
+  EXPECT_FALSE(compare(*Tensor::scalar(true), *Tensor::scalar(false)).ok());
+  EXPECT_TRUE(compare_floats({}, {}).ok());
+}
+
+TEST(VerifyCompare, ComplexAgreesWithPairs) {
+  const TensorPtr pairs = Tensor::of<float>({1, 2}, {3, -4});
+  const Tensor complex(DType::c64, {1}, pairs->storage());
+  EXPECT_TRUE(compare(complex, *pairs).ok());
+  EXPECT_TRUE(compare(complex, complex).ok());
+}
+
+TEST(VerifyRandom, SameSeedSameNumbers) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i4, DType::u8, DType::i64, DType::boolean, DType::string, DType::c64}) {
+    Random a(3), b(3);
+    EXPECT_TRUE(same_content(*random_tensor(dtype, {2, 5}, a), *random_tensor(dtype, {2, 5}, b))) << name(dtype);
+  }
+  EXPECT_EQ(Random(0).bits(), 0xe220a8397b1dcdafU);  // SplitMix64's own first number
+}
+
+TEST(VerifyRandom, KeepsToItsRange) {
+  Random random(1);
+  for (const double v : random_tensor(DType::f32, {1000}, random, Range{-1, 2})->to_floats()) {
+    EXPECT_GE(v, -1);
+    EXPECT_LE(v, 2);
+  }
+  const auto ints = random_tensor(DType::i32, {1000}, random, Range{3, 5})->to_ints();
+  EXPECT_EQ(*std::min_element(ints.begin(), ints.end()), 3);
+  EXPECT_EQ(*std::max_element(ints.begin(), ints.end()), 5);
+}
+
+TEST(VerifyRandom, ConvertedValuesSaturate) {
+  EXPECT_EQ(tensor_of(DType::i8, {3}, {-1000, 2.5, 1000})->to_ints(), (Ints{-128, 2, 127}));
+  EXPECT_EQ(tensor_of(DType::i4, {3}, {-100, 3, 100})->to_ints(), (Ints{-8, 3, 7}));
+}
+
+}  // namespace
+}  // namespace t2o::verify

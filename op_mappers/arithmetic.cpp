@@ -90,24 +90,34 @@ Value* repeated_product(MapperContext& c, Value* base, std::int64_t exponent) {
   return result;
 }
 
-Values map_pow(MapperContext& c) {
+Values pow(MapperContext& c, DType wide_type) {
   Value *base = c.in(0), *exponent = c.in(1);
   if (!is_int(base->dtype())) return {c.emit("Pow", {base, exponent})};
   const TensorPtr& t = exponent->constant();
   if (t && t->rank() == 0 && t->int_at(0) > 0) return {repeated_product(c, base, t->int_at(0))};
-  Value* wide = c.emit("Pow", {c.cast(base, DType::i64), c.cast(exponent, DType::i64)});
-  return {c.cast(wide, base->dtype())};
+  Value* wide = c.cast(base, wide_type);
+  Value* wide_exponent = c.cast(exponent, wide_type);
+  return {c.cast(c.emit("Pow", {wide, wide_exponent}), base->dtype())};
 }
+Values map_pow(MapperContext& c) { return pow(c, DType::f64); }
+Values map_pow_12(MapperContext& c) { return pow(c, DType::i64); }  // of integers since then
+
+Values map_maximum(MapperContext& c) { return {c.maximum(c.in(0), c.in(1))}; }
+Values map_minimum(MapperContext& c) { return {c.minimum(c.in(0), c.in(1))}; }
 
 Values map_squared_difference(MapperContext& c) {
   Value* d = c.sub(c.in(0), c.in(1));
   return {c.mul(d, d)};
 }
 
+// x < low ? low : x > high ? high : x, where a bound of NaN is none
 Values map_clip_by_value(MapperContext& c) {
-  Value *low = c.in(1), *high = c.in(2);
-  if (low->shape().is_scalar() && high->shape().is_scalar()) return {c.emit("Clip", {c.in(0), low, high})};
-  return {c.minimum(c.maximum(c.in(0), low), high)};
+  Value *x = c.in(0), *low = c.in(1), *high = c.in(2);
+  if (is_int(x->dtype())) return {c.minimum(c.maximum(x, low), high)};
+  if (low->shape().is_scalar() && high->shape().is_scalar()) return {c.emit("Clip", {x, low, high})};
+  Value* below = c.less(x, low);
+  Value* above = c.greater(x, high);
+  return {c.where(below, low, c.where(above, high, x))};
 }
 
 }  // namespace
@@ -127,12 +137,13 @@ void register_arithmetic(OpRegistry& r) {
   r.op("Xlog1py").by(map_xlog1py);
   r.op("FloorMod").by(map_floor_mod);
   r.op("Mod", "TruncateMod").by(map_truncate_mod);
-  r.op("Pow")
-      .note("64-bit integers beyond 2^53 are rounded unless the exponent is a constant scalar")
-      .by(map_pow);
+  const std::string pow_note =
+      "64-bit integers beyond 2^53 are rounded unless the exponent is a constant scalar";
+  r.op("Pow").note(pow_note).by(map_pow);
+  r.op("Pow").since(12).note(pow_note).by(map_pow_12);
   r.op("SquaredDifference").by(map_squared_difference);
-  r.op("Maximum").to("Max");
-  r.op("Minimum").to("Min");
+  r.op("Maximum").by(map_maximum);
+  r.op("Minimum").by(map_minimum);
   r.op("ClipByValue").by(map_clip_by_value);
 }
 

@@ -30,7 +30,7 @@ Values map_greater_equal(MapperContext& c) { return {c.greater_equal(c.in(0), c.
 
 Values map_approximate_equal(MapperContext& c) {
   Value* distance = c.abs(c.sub(c.in(0), c.in(1)));
-  return {c.less(distance, c.scalar_like(distance, double{c.attr<float>("tolerance")}))};
+  return {c.less_equal(distance, c.scalar_like(distance, double{c.attr<float>("tolerance")}))};
 }
 
 // -1 - x in two's complement, max - x without a sign
@@ -43,12 +43,13 @@ Value* inverted(MapperContext& c, Value* x) {
 
 Values map_invert_by_sub(MapperContext& c) { return {inverted(c, c.in(0))}; }
 
-DType unsigned_of(DType t) {
+DType shifted_as(DType t) {  // ONNX Runtime shifts no u16
   switch (t) {
     case DType::i8:
       return DType::u8;
     case DType::i16:
-      return DType::u16;
+    case DType::u16:
+      return DType::u32;
     case DType::i32:
       return DType::u32;
     case DType::i64:
@@ -61,7 +62,7 @@ DType unsigned_of(DType t) {
 // TensorFlow clamps the amount to [0, bits - 1].
 Value* shifted(MapperContext& c, Value* x, const char* direction) {
   Value* amount = c.in(1);
-  const DType type = x->dtype(), bits = unsigned_of(type);
+  const DType type = x->dtype(), bits = shifted_as(type);
   const auto highest = static_cast<double>(bit_width(type) - 1);
   amount = c.minimum(amount, c.scalar_like(amount, highest));
   if (is_signed_int(type)) amount = c.maximum(amount, c.scalar_like(amount, 0));

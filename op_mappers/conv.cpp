@@ -32,12 +32,13 @@ Value* depthwise_kernel(MapperContext& c, Value* kernel) {
   return c.reshape_to(k, c.concat({c.ints({-1, 1}), c.dims(k, 2, 4)}, 0));
 }
 
-// Where the input's channels are not known, one group: a grouped kernel then fails when the model runs, it never computes
-// something else.
+// Where the input's channels are not known, one group: a grouped kernel then fails when the model runs, it
+// never computes something else.
 std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channels) {
   if (!is_known(input_channels) || !is_known(kernel_channels)) return 1;
   if (kernel_channels == 0 || input_channels % kernel_channels != 0)
-    c.fail(Code::bad_model, std::to_string(input_channels) + " input channels are no multiple of the kernel's " +
+    c.fail(Code::bad_model, std::to_string(input_channels) +
+                                " input channels are no multiple of the kernel's " +
                                 std::to_string(kernel_channels));
   return input_channels / kernel_channels;
 }
@@ -65,7 +66,8 @@ Values map_conv(MapperContext& c) {
   if (format != "CHANNELS_LAST" && format != "CHANNELS_FIRST")
     c.fail(Code::unsupported_attr, "data_format '" + format + "' is not known");
   if (c.attr_or<std::int64_t>("batch_dims", 1) != 1)
-    c.fail(Code::unsupported_attr, "batch_dims other than 1", "reshape the batch axes into one before the Conv");
+    c.fail(Code::unsupported_attr, "batch_dims other than 1",
+           "reshape the batch axes into one before the Conv");
   const auto strides = c.attr<Ints>("strides");
   if (strides.size() < 3 || strides.size() > 5) c.fail(Code::bad_model, "strides needs 3 to 5 entries");
   const Layout layout = format == "CHANNELS_LAST" ? Layout::channels_last : Layout::channels_first;
@@ -81,7 +83,8 @@ Value* depthwise(MapperContext& c) {
   Dim group = dim_or_unknown(kernel, 2);
   if (!is_known(group)) group = dim_or_unknown(x, 1);
   if (!is_known(group))
-    c.fail(Code::not_constant, "the number of input channels is not known", "give the input or the kernel a static channel size");
+    c.fail(Code::not_constant, "the number of input channels is not known",
+           "give the input or the kernel a static channel size");
   add_group(attrs, group);
   Value* k = depthwise_kernel(c, kernel);
   return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, 2);

@@ -7,9 +7,9 @@
 namespace t2o::op_mappers {
 namespace {
 
-struct Sizes {    // of the result's spatial axes
-  Ints known;     // -1 where not known
-  Value* runtime; // 1-D i64
+struct Sizes {     // of the result's spatial axes
+  Ints known;      // -1 where not known
+  Value* runtime;  // 1-D i64
 };
 
 Sizes result_sizes(MapperContext& c, const Window& w) {
@@ -22,7 +22,8 @@ Sizes result_sizes(MapperContext& c, const Window& w) {
   auto elements = constant_ints(sizes);
   if (!elements && sizes->known_elements()) elements = *sizes->known_elements();
   if (elements && elements->size() >= first + n)
-    for (std::size_t i = 0; i < n; ++i) known[i] = std::max<std::int64_t>((*elements)[first + i], kUnknownDim);
+    for (std::size_t i = 0; i < n; ++i)
+      known[i] = std::max<std::int64_t>((*elements)[first + i], kUnknownDim);
   const auto begin = static_cast<std::int64_t>(first);
   Value* spatial = c.slice(sizes, {begin}, {begin + static_cast<std::int64_t>(n)}, {0});
   return {known, c.cast(spatial, DType::i64)};
@@ -33,8 +34,8 @@ struct AxisPlan {
   bool crop;  // the result is cut out when the model runs
 };
 
-// Forward: out = floor((in + begin + end - extent) / stride) + 1. The gradient has to have `in` elements again:
-// in = (out - 1) * stride + extent - begin - end + output_padding
+// Forward: out = floor((in + begin + end - extent) / stride) + 1. The gradient has to have `in` elements
+// again: in = (out - 1) * stride + extent - begin - end + output_padding
 AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in) {
   const std::int64_t extent = w.extent(i), stride = w.strides[i];
   Extents pad{0, 0};
@@ -122,7 +123,8 @@ std::int64_t group_count(MapperContext& c, const Window& w) {
   if (!elements || elements->size() != n + 2 || !kernel.ranked()) return 1;
   const Dim result = (*elements)[channel], per_group = kernel[static_cast<int>(n)];
   if (result <= 0 || per_group <= 0) return 1;
-  if (result % per_group != 0) c.fail(Code::bad_model, "input_sizes' channels are no multiple of the kernel's");
+  if (result % per_group != 0)
+    c.fail(Code::bad_model, "input_sizes' channels are no multiple of the kernel's");
   return result / per_group;
 }
 
@@ -151,7 +153,10 @@ Values map_depthwise_backprop(MapperContext& c) {
 }  // namespace
 
 void register_conv_transpose(OpRegistry& r) {
-  r.op("Conv2DBackpropInput").note("runtime output size; NHWC and NCHW").ignores({"use_cudnn_on_gpu"}).by(map_conv2d_backprop);
+  r.op("Conv2DBackpropInput")
+      .note("runtime output size; NHWC and NCHW")
+      .ignores({"use_cudnn_on_gpu"})
+      .by(map_conv2d_backprop);
   r.op("Conv3DBackpropInputV2").by(map_conv3d_backprop);
   r.op("DepthwiseConv2dNativeBackpropInput").by(map_depthwise_backprop);
 }

@@ -12,7 +12,9 @@ using Labels = std::vector<Label>;
 constexpr Label kEllipsis = 1000;
 bool broadcasts(Label l) { return l >= kEllipsis; }
 bool has(const Labels& labels, Label l) { return std::find(labels.begin(), labels.end(), l) != labels.end(); }
-std::int64_t position(const Labels& labels, Label l) { return std::find(labels.begin(), labels.end(), l) - labels.begin(); }
+std::int64_t position(const Labels& labels, Label l) {
+  return std::find(labels.begin(), labels.end(), l) - labels.begin();
+}
 
 struct Term {
   std::string text;
@@ -61,7 +63,8 @@ Labels labels_of(const Term& t, std::size_t broadcast_axes) {
       r.push_back(t.text[i]);
       continue;
     }
-    for (std::size_t axis = broadcast_axes; axis > 0; --axis) r.push_back(kEllipsis + static_cast<Label>(axis) - 1);
+    for (std::size_t axis = broadcast_axes; axis > 0; --axis)
+      r.push_back(kEllipsis + static_cast<Label>(axis) - 1);
     i += 2;
   }
   return r;
@@ -75,7 +78,8 @@ struct Operand {
 std::size_t broadcast_axes(MapperContext& c, const Term& t, std::size_t input) {
   if (!t.ellipsis) return 0;
   const auto rank = static_cast<std::size_t>(c.rank(input));
-  if (rank < t.letters) c.fail(Code::bad_model, "the equation has more labels than input " + std::to_string(input) + " has axes");
+  if (rank < t.letters)
+    c.fail(Code::bad_model, "the equation has more labels than input " + std::to_string(input) + " has axes");
   return rank - t.letters;
 }
 
@@ -186,7 +190,8 @@ Value* spread(Emitter& e, Operand x, const Labels& output) {
   for (std::size_t i = 0; i < output.size(); ++i) {
     if (x.labels.size() > i && x.labels[i] == output[i]) continue;
     const auto first = position(x.labels, output[i]), second = static_cast<std::int64_t>(i);
-    Value* mask = diagonal_mask(e, e.dim(x.value, static_cast<int>(first)), first, second, x.labels.size() + 1);
+    Value* mask =
+        diagonal_mask(e, e.dim(x.value, static_cast<int>(first)), first, second, x.labels.size() + 1);
     Value* wide = e.unsqueeze(x.value, {second});
     x.value = e.where(mask, wide, e.scalar_like(wide, 0));
     x.labels.insert(x.labels.begin() + second, output[i]);
@@ -237,7 +242,8 @@ Values einsum_by_matmul(MapperContext& c, const Equation& eq) {
 // ONNX Runtime refuses a repeated label in the output, and ellipses that stand for different numbers of axes.
 bool has_onnx_form(MapperContext& c, const Equation& eq) {
   for (std::size_t i = 0; i < eq.output.text.size(); ++i)
-    if (eq.output.text[i] != '.' && eq.output.text.find(eq.output.text[i], i + 1) != std::string::npos) return false;
+    if (eq.output.text[i] != '.' && eq.output.text.find(eq.output.text[i], i + 1) != std::string::npos)
+      return false;
   std::optional<std::size_t> axes;
   for (std::size_t i = 0; i < eq.inputs.size(); ++i) {
     if (!eq.inputs[i].ellipsis || !c.has_rank(i)) continue;

@@ -9,10 +9,10 @@ namespace {
 
 Values map_sign(MapperContext& c) {
   Value* x = c.in(0);
-  if (x->dtype() != DType::f16) return {c.emit("Sign", {x})};
-  // ONNX Runtime's half kernel turns NaN into 0
+  if (x->dtype() != DType::f16 && x->dtype() != DType::bf16) return {c.emit("Sign", {x})};
+  // ONNX Runtime's kernels for halves turn NaN into 0
   Value* wide = c.cast(x, DType::f32);
-  return {c.cast(c.emit("Sign", {wide}), DType::f16)};
+  return {c.cast(c.emit("Sign", {wide}), x->dtype())};
 }
 
 Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
@@ -40,14 +40,25 @@ Values map_log1p(MapperContext& c) { return {c.log(c.add(c.in(0), c.scalar_like(
 
 Values map_erfc(MapperContext& c) { return {c.sub(c.scalar_like(c.in(0), 1), c.emit("Erf", {c.in(0)}))}; }
 
-Values map_relu6(MapperContext& c) { return {c.clip(c.in(0), 0, 6)}; }
+Values map_relu(MapperContext& c) {
+  Value* x = c.in(0);
+  if (is_unsigned_int(x->dtype())) return {x};
+  return {is_int(x->dtype()) ? c.maximum(x, c.scalar_like(x, 0)) : c.emit({x})};
+}
+
+Values map_relu6(MapperContext& c) {
+  Value* x = c.in(0);
+  if (!is_int(x->dtype())) return {c.clip(x, 0, 6)};
+  Value* positive = c.maximum(x, c.scalar_like(x, 0));
+  return {c.minimum(positive, c.scalar_like(x, 6))};
+}
 
 // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which cannot overflow
 Values map_softplus(MapperContext& c) {
   Value* x = c.in(0);
   if (x->dtype() != DType::f64) return {c.emit("Softplus", {x})};
   Value* tail = c.log(c.add(c.exp(c.neg(c.abs(x))), c.scalar_like(x, 1)));
-  return {c.add(c.emit("Relu", {x}), tail)};
+  return {c.add(c.emit({x}), tail)};
 }
 
 Values map_softsign(MapperContext& c) {
@@ -135,8 +146,8 @@ Values map_l2_loss(MapperContext& c) {
 
 void register_elementwise(OpRegistry& r) {
   for (const char* op :
-       {"Abs",  "Neg",  "Floor", "Ceil", "Sqrt",  "Exp",   "Log",   "Sin",     "Cos", "Tan",  "Asin", "Acos",
-        "Atan", "Sinh", "Cosh",  "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Erf", "Relu", "Elu",  "Selu"})
+       {"Abs",  "Neg",  "Floor", "Ceil", "Sqrt",  "Exp",   "Log",   "Sin",     "Cos", "Tan", "Asin", "Acos",
+        "Atan", "Sinh", "Cosh",  "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Erf", "Elu", "Selu"})
     r.op(op).to(op);
   r.op("LeakyRelu").to("LeakyRelu", {"alpha"});
   r.op("Rint").to("Round");
@@ -151,6 +162,7 @@ void register_elementwise(OpRegistry& r) {
   r.op("Expm1").by(map_expm1);
   r.op("Log1p").by(map_log1p);
   r.op("Erfc").by(map_erfc);
+  r.op("Relu").by(map_relu);
   r.op("Relu6").by(map_relu6);
   r.op("Softplus").by(map_softplus);
   r.op("Softsign").by(map_softsign);

@@ -7,12 +7,14 @@ Value* activation(MapperContext& c, Value* y, const std::string& op) {
   if (op == "Relu" || op == "Elu" || op == "Tanh" || op == "Sigmoid") return c.emit(op, {y});
   if (op == "Relu6") return c.clip(y, 0.0, 6.0);
   if (op == "LeakyRelu") return c.emit("LeakyRelu", {y}, {{"alpha", c.attr<float>("leakyrelu_alpha")}});
-  c.fail(Code::unsupported_attr, "fused_ops has '" + op + "'", "convert the graph before grappler has optimized it");
+  c.fail(Code::unsupported_attr, "fused_ops has '" + op + "'",
+         "convert the graph before grappler has optimized it");
 }
 
 // (y - mean) * rsqrt(variance + epsilon) * scale + offset; arguments: scale, offset, mean, variance
 Value* batch_norm(MapperContext& c, Value* y, std::size_t argument) {
-  Value* variance = c.add(c.in(argument + 3), c.scalar_like(y, static_cast<double>(c.attr<float>("epsilon"))));
+  Value* variance =
+      c.add(c.in(argument + 3), c.scalar_like(y, static_cast<double>(c.attr<float>("epsilon"))));
   Value* factor = c.div(c.in(argument), c.sqrt(variance));
   Value* centered = c.sub(y, c.in(argument + 2));
   return c.add(c.mul(centered, factor), c.in(argument + 1));

@@ -1,3 +1,5 @@
+#include "op_mappers/generate.h"
+
 #include "op_mappers/all.h"
 
 namespace t2o::op_mappers {
@@ -41,11 +43,15 @@ Values map_lin_space(MapperContext& c) {
 
 Values map_fill(MapperContext& c) { return {c.expand(as_scalar(c, c.in(1)), c.cast(c.in(0), DType::i64))}; }
 
-Value* zero_of(MapperContext& c, DType type) {
+}  // namespace
+
+Value* zero_of(Emitter& c, DType type) {
   if (type == DType::string)
     return c.constant(std::make_shared<Tensor>(Ints{}, std::vector<std::string>{""}));
   return c.scalar(type, 0);
 }
+
+namespace {
 
 Values map_zeros_like(MapperContext& c) {
   Value* zero = zero_of(c, c.in(0)->dtype());

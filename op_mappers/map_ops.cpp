@@ -20,6 +20,7 @@ class Mapping {
     for (const ir::Node& n : source_.nodes()) map_node(n);
     set_outputs();
     out_->erase_dead();
+    out_->name_rest();
     return out_;
   }
 

@@ -58,12 +58,14 @@ Values map_matrix_diag_v3(MapperContext& c) {
   const std::int64_t k = single_k(c, 1), rows = c.const_int(2), columns = c.const_int(3);
   c.attr_or<std::string>("align", "");  // matters for several diagonals only
   Value* n = c.dim(c.in(0), -1);
-  const auto side = [&](std::int64_t wanted, std::int64_t offset) {
+  const bool square = rows < 0 && columns < 0;  // else what is not given is as small as can be
+  const std::int64_t offset = k < 0 ? -k : k;
+  const auto side = [&](std::int64_t wanted, bool longer) {
     if (wanted >= 0) return c.constant(wanted);
-    return offset == 0 ? n : c.add(n, c.constant(offset));
+    return longer && offset != 0 ? c.add(n, c.constant(offset)) : n;
   };
-  Value* height = side(rows, std::max<std::int64_t>(-k, 0));
-  Value* width = side(columns, std::max<std::int64_t>(k, 0));
+  Value* height = side(rows, square || k < 0);
+  Value* width = square ? height : side(columns, k > 0);
   return {place_diagonal(c, c.in(0), k, height, width, c.in(4))};
 }
 

@@ -20,8 +20,8 @@ Value* per_channel(Emitter& e, Value* v, Layout layout, std::size_t spatial) {
   return e.reshape(v, dims);
 }
 
-Value* batch_norm(Emitter& e, Value* x, const Values& scale_offset_mean_variance, float epsilon, Layout layout,
-                  std::size_t spatial) {
+Value* batch_norm(Emitter& e, Value* x, const Values& scale_offset_mean_variance, float epsilon,
+                  Layout layout, std::size_t spatial) {
   Values in{to_channels_first(e, x, layout, spatial)};
   in.insert(in.end(), scale_offset_mean_variance.begin(), scale_offset_mean_variance.end());
   return from_channels_first(e, e.emit("BatchNormalization", in, {{"epsilon", epsilon}}), layout, spatial);
@@ -35,9 +35,10 @@ Value* running(MapperContext& c, Value* old, Value* batch, float factor) {
   return c.add(kept, added);
 }
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + offset over the batch's own statistics. The variance that is handed
-// out is the unbiased one: times n / (n - 1).
-Normalized train(MapperContext& c, Value* x, Layout layout, std::size_t spatial, float epsilon, float factor) {
+// y = (x - mean) / sqrt(variance + epsilon) * scale + offset over the batch's own statistics. The variance
+// that is handed out is the unbiased one: times n / (n - 1).
+Normalized train(MapperContext& c, Value* x, Layout layout, std::size_t spatial, float epsilon,
+                 float factor) {
   const auto n = static_cast<std::int64_t>(spatial);
   const std::int64_t channel = layout == Layout::channels_last ? n + 1 : 1;
   Ints axes;
@@ -76,7 +77,8 @@ Values outputs(MapperContext& c, const Normalized& n) {
   const DType statistics = c.in(1)->dtype();
   Values r{c.cast(n.y, c.in(0)->dtype())};
   for (Value* v : {n.mean, n.variance, n.saved_mean, n.saved_variance}) r.push_back(c.cast(v, statistics));
-  while (r.size() < c.node().outputs().size()) r.push_back(nullptr);  // reserve_space_3: for gradients on GPUs only
+  while (r.size() < c.node().outputs().size())
+    r.push_back(nullptr);  // reserve_space_3: for gradients on GPUs only
   return r;
 }
 
@@ -115,17 +117,22 @@ Values map_lrn(MapperContext& c) {
   const auto alpha = c.attr_or("alpha", 1.0f), beta = c.attr_or("beta", 0.5f), bias = c.attr_or("bias", 1.0f);
   const std::int64_t radius = c.attr_or<std::int64_t>("depth_radius", 5);
   if (radius < 0 || radius > 1'000'000) c.fail(Code::bad_model, "depth_radius " + std::to_string(radius));
-  if (!(alpha > 0) || !(beta > 0)) c.fail(Code::unsupported_attr, "alpha or beta is not positive", "runtimes refuse such an LRN");
+  if (!(alpha > 0) || !(beta > 0))
+    c.fail(Code::unsupported_attr, "alpha or beta is not positive", "runtimes refuse such an LRN");
   const std::int64_t size = 2 * radius + 1;
   Value* x = to_channels_first(c, c.in(0), Layout::channels_last, 2);
-  Value* y = c.emit("LRN", {x}, {{"size", size}, {"alpha", alpha * static_cast<float>(size)}, {"beta", beta}, {"bias", bias}});
+  Value* y =
+      c.emit("LRN", {x},
+             {{"size", size}, {"alpha", alpha * static_cast<float>(size)}, {"beta", beta}, {"bias", bias}});
   return {from_channels_first(c, y, Layout::channels_last, 2)};
 }
 
 }  // namespace
 
 void register_norm(OpRegistry& r) {
-  r.op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3").note("training too, with its statistics").by(map_fused_batch_norm);
+  r.op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
+      .note("training too, with its statistics")
+      .by(map_fused_batch_norm);
   r.op("_FusedBatchNormEx").by(map_fused_batch_norm_ex);
   r.op("BatchNormWithGlobalNormalization").by(map_global_batch_norm);
   r.op("LRN").note("alpha and beta positive").by(map_lrn);

@@ -10,8 +10,8 @@ Value* onnx_pads(Emitter& e, Value* paddings) {
   return e.reshape(rows, {-1});
 }
 
-// t in [-begin, n + end) reads t of the tensor that is mirrored at both ends, its edges doubled: max(t, -1 - t), then the
-// same from the other end.
+// t in [-begin, n + end) reads t of the tensor that is mirrored at both ends, its edges doubled: max(t, -1 -
+// t), then the same from the other end.
 Value* mirrored_index(Emitter& e, Value* begin, Value* end, Value* n) {
   Value* t = e.range(e.neg(begin), e.add(n, end), e.scalar(DType::i64, 1));
   Value* low = e.maximum(t, e.sub(e.scalar(DType::i64, -1), t));

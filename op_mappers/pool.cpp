@@ -8,11 +8,13 @@ namespace {
 
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-// Over the channels: x is read as [n, h] images of [w, channels]. TensorFlow wants the window to tile the channels.
+// Over the channels: x is read as [n, h] images of [w, channels]. TensorFlow wants the window to tile the
+// channels.
 Value* max_over_channels(MapperContext& c, const Ints& ksize, const Ints& strides) {
   const bool plain = ksize[0] == 1 && ksize[1] == 1 && ksize[2] == 1 && strides == ksize && ksize[3] > 0;
   if (!plain || c.layout() != Layout::channels_last)
-    c.fail(Code::unsupported_attr, "pooling over the channels needs strides equal to ksize, NHWC, and no other pooled axis");
+    c.fail(Code::unsupported_attr,
+           "pooling over the channels needs strides equal to ksize, NHWC, and no other pooled axis");
   const Ints window{1, ksize[3]};
   return c.emit("MaxPool", {c.in(0)}, {{"kernel_shape", window}, {"strides", window}});
 }
@@ -38,9 +40,13 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
   return from_channels_first(c, c.emit("MaxPool", {padded}, attrs), layout, spatial);
 }
 
-Values map_max_pool(MapperContext& c) { return {max_pool(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"), 2)}; }
+Values map_max_pool(MapperContext& c) {
+  return {max_pool(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"), 2)};
+}
 Values map_max_pool_v2(MapperContext& c) { return {max_pool(c, c.const_ints(1), c.const_ints(2), 2)}; }
-Values map_max_pool_3d(MapperContext& c) { return {max_pool(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"), 3)}; }
+Values map_max_pool_3d(MapperContext& c) {
+  return {max_pool(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"), 3)};
+}
 
 // How much of each window lies inside of x, as a fraction: the pooled padded ones.
 Value* coverage(MapperContext& c, Value* x, const Window& w, const Attrs& attrs) {

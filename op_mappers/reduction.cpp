@@ -17,17 +17,6 @@ Value* reduced(MapperContext& c, const std::string& op, Value* x) {
 Values map_sum(MapperContext& c) { return {reduced(c, "ReduceSum", c.in(0))}; }
 Values map_prod(MapperContext& c) { return {reduced(c, "ReduceProd", c.in(0))}; }
 
-// Runtimes ignore NaN in ReduceMax, or not, as it comes: Sum(Clip(x, 0, 0)) is 0, or NaN where x has one.
-Value* extremum(MapperContext& c, const std::string& op) {
-  Value* x = c.in(0);
-  Value* m = reduced(c, op, x);
-  if (m == x || !is_float(x->dtype())) return m;
-  Value* zeros = c.clip(x, 0, 0);
-  return c.add(m, reduced(c, "ReduceSum", zeros));
-}
-Values map_max(MapperContext& c) { return {extremum(c, "ReduceMax")}; }
-Values map_min(MapperContext& c) { return {extremum(c, "ReduceMin")}; }
-
 bool surely_not_empty(MapperContext& c) {
   const Shape& s = c.in(0)->shape();
   const auto axes = c.maybe_ints(1);
@@ -39,6 +28,33 @@ bool surely_not_empty(MapperContext& c) {
   }
   return true;
 }
+
+// Runtimes ignore NaN in ReduceMax, or not, as it comes: Sum(Clip(x, 0, 0)) is 0, or NaN where x has one.
+Value* float_extremum(MapperContext& c, const std::string& op) {
+  const DType type = c.in(0)->dtype();
+  Value* x = c.cast(c.in(0), type == DType::f64 ? DType::f64 : DType::f32);
+  Value* m = reduced(c, op, x);
+  if (m == x) return c.in(0);
+  Value* zeros = c.clip(x, 0, 0);
+  return c.cast(c.add(m, reduced(c, "ReduceSum", zeros)), type);
+}
+
+// Of nothing it is the type's own lowest or highest value, also where it is computed in a wider type.
+Value* narrow_extremum(MapperContext& c, const std::string& op) {
+  const double half = c.in(0)->dtype() == DType::i8 ? 128 : 32768;
+  Value* m = reduced(c, op, c.cast(c.in(0), DType::i32));
+  m = op == "ReduceMax" ? c.maximum(m, c.scalar_like(m, -half)) : c.minimum(m, c.scalar_like(m, half - 1));
+  return c.cast(m, c.in(0)->dtype());
+}
+
+Value* extremum(MapperContext& c, const std::string& op) {
+  const DType type = c.in(0)->dtype();
+  if (is_float(type)) return float_extremum(c, op);
+  const bool narrow = type == DType::i8 || type == DType::i16;
+  return narrow && !surely_not_empty(c) ? narrow_extremum(c, op) : reduced(c, op, c.in(0));
+}
+Values map_max(MapperContext& c) { return {extremum(c, "ReduceMax")}; }
+Values map_min(MapperContext& c) { return {extremum(c, "ReduceMin")}; }
 
 // The mean of nothing is NaN in TensorFlow, 0 in ONNX Runtime: divide by min(elements, 1), which is 0 / 0 for
 // nothing.
@@ -66,12 +82,15 @@ Values map_any(MapperContext& c) {
   return {c.greater(most, c.scalar_like(most, 0))};
 }
 
+// The sum of squares of integers wraps around.
 Values map_euclidean_norm(MapperContext& c) {
   Value* x = c.in(0);
-  const bool whole = is_int(x->dtype());
-  Value* norm = reduced(c, "ReduceL2", whole ? c.cast(x, DType::f64) : x);
-  if (norm == x) norm = c.abs(x);  // over no axes
-  return {c.cast(norm, x->dtype())};
+  if (is_int(x->dtype())) {
+    Value* sum = reduced(c, "ReduceSum", c.mul(x, x));
+    return {c.cast(c.sqrt(c.cast(sum, DType::f64)), x->dtype())};
+  }
+  Value* norm = reduced(c, "ReduceL2", x);
+  return {norm == x ? c.abs(x) : norm};  // over no axes
 }
 
 // TensorFlow never picks NaN, ONNX Runtime does when it comes first.

@@ -2,12 +2,13 @@
 #include "op_mappers/resize.h"
 #include "op_mappers/window.h"
 
-// Resamplings that ONNX's Resize does not compute: each pixel is a weighted sum of a few of the source, first along the
-// height, then along the width.
+// Resamplings that ONNX's Resize does not compute: each pixel is a weighted sum of a few of the source, first
+// along the height, then along the width.
 namespace t2o::op_mappers {
 namespace {
 
-// The pixel o covers [o * scale, (o + 1) * scale) of the source; each source pixel counts by how much of it is covered.
+// The pixel o covers [o * scale, (o + 1) * scale) of the source; each source pixel counts by how much of it
+// is covered.
 struct Taps {
   Value *index, *weight, *scale;  // [out, taps] i64; [out, taps] f32; scalar f32
 };
@@ -47,7 +48,8 @@ Values map_area(MapperContext& c) {
   const Sampling sampling = c.flag("align_corners") ? Sampling::align_corners : Sampling::legacy;
   Value* x = c.cast(c.in(0), DType::f32);
   const auto size = c.maybe_ints(1);
-  if (sampling == Sampling::legacy && size && size->size() == 2 && (*size)[0] > 0 && (*size)[1] > 0 && x->shape().ranked()) {
+  if (sampling == Sampling::legacy && size && size->size() == 2 && (*size)[0] > 0 && (*size)[1] > 0 &&
+      x->shape().ranked()) {
     const Dim h = x->shape()[1], w = x->shape()[2];
     if (is_known(h) && is_known(w) && h > 0 && w > 0 && h % (*size)[0] == 0 && w % (*size)[1] == 0)
       return {whole_factor_area(c, x, h / (*size)[0], w / (*size)[1])};
@@ -73,8 +75,8 @@ Value* cubic_far(Emitter& e, Value* d, double a) {
   return e.sub(e.mul(line, d), e.scalar(DType::f32, 4 * a));
 }
 
-// TensorFlow tabulates the kernel at multiples of 1/1024. With half_pixel_centers a = -0.5 and pixels outside of the image
-// have no weight; else a = -0.75 and the borders repeat.
+// TensorFlow tabulates the kernel at multiples of 1/1024. With half_pixel_centers a = -0.5 and pixels outside
+// of the image have no weight; else a = -0.75 and the borders repeat.
 Taps cubic_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   const bool keys = sampling == Sampling::half_pixel;
   const double a = keys ? -0.5 : -0.75;
@@ -111,8 +113,8 @@ Values map_bicubic(MapperContext& c) {
   return {x};
 }
 
-// Positions along one axis of each crop, [boxes, crop]: y1 * (in - 1) + i * (y2 - y1) * (in - 1) / (crop - 1), and the
-// middle of the box where the crop has one pixel only.
+// Positions along one axis of each crop, [boxes, crop]: y1 * (in - 1) + i * (y2 - y1) * (in - 1) / (crop -
+// 1), and the middle of the box where the crop has one pixel only.
 struct CropAxis {
   Value *position, *inside, *last;  // position is 0 where it is outside
 };
@@ -172,7 +174,8 @@ Value* rounded(Emitter& e, Value* position) {
 
 Values map_crop_and_resize(MapperContext& c) {
   const auto method = c.attr_or<std::string>("method", "bilinear");
-  if (method != "bilinear" && method != "nearest") c.fail(Code::unsupported_attr, "method '" + method + "' is not known");
+  if (method != "bilinear" && method != "nearest")
+    c.fail(Code::unsupported_attr, "method '" + method + "' is not known");
   const CropAxis y = crop_axis(c, 0);
   const CropAxis x = crop_axis(c, 1);
   Value* image = c.cast(c.in(0), DType::f32);

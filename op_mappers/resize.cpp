@@ -17,9 +17,12 @@ enum class Form : std::uint8_t { empty_inputs, omitted_inputs };
 
 const char* coordinates(Sampling s) {
   switch (s) {
-    case Sampling::align_corners: return "align_corners";
-    case Sampling::half_pixel: return "half_pixel";
-    case Sampling::legacy: break;
+    case Sampling::align_corners:
+      return "align_corners";
+    case Sampling::half_pixel:
+      return "half_pixel";
+    case Sampling::legacy:
+      break;
   }
   return "asymmetric";
 }
@@ -35,22 +38,21 @@ std::optional<StaticSizes> static_sizes(const Value* nhwc, const Value* size) {
   return StaticSizes{in, *out};
 }
 
-// Without elements, and in a way that inference, which looks into constants, takes no offence at.
-Value* empty_scales(Emitter& e, Value* x) { return e.slice(e.reshape(x, {-1}), Ints{0}, Ints{0}, Ints{0}); }
-
 // Whole factors are given as scales: no node then has to compute the sizes of a dynamic batch.
 Value* resize(MapperContext& c, Value* nhwc, Attrs attrs, Form form) {
   Value* x = to_channels_first(c, nhwc, Layout::channels_last, 2);
-  Value* roi = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
-  Values in{x, roi};
+  Value* none = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
+  Values in{x, none};
   const auto sizes = static_sizes(nhwc, c.in(1));
-  if (sizes && sizes->in[0] > 0 && sizes->in[1] > 0 && sizes->out[0] % sizes->in[0] == 0 && sizes->out[1] % sizes->in[1] == 0) {
+  if (sizes && sizes->in[0] > 0 && sizes->in[1] > 0 && sizes->out[0] % sizes->in[0] == 0 &&
+      sizes->out[1] % sizes->in[1] == 0) {
     const auto factor = [&](std::size_t i) { return static_cast<float>(sizes->out[i] / sizes->in[i]); };
     in.push_back(c.constant<float>({4}, std::vector<float>{1, 1, factor(0), factor(1)}));
   } else {
     Value* batch_and_channels = c.dims(x, 0, 2);
-    in.push_back(form == Form::empty_inputs ? empty_scales(c, c.cast(x, DType::f32)) : nullptr);
-    in.push_back(c.concat({batch_and_channels, c.cast(c.in(1), DType::i64)}, 0));
+    Value* height_and_width = c.reshape(c.cast(c.in(1), DType::i64), {2});
+    in.push_back(none);
+    in.push_back(c.concat({batch_and_channels, height_and_width}, 0));
   }
   return from_channels_first(c, c.emit("Resize", in, std::move(attrs)), Layout::channels_last, 2);
 }
@@ -75,7 +77,8 @@ const NearestMode* nearest_mode(const StaticSizes& s, Sampling sampling) {
     if (n < 1 || n > kLargestTable) return nullptr;
   for (const NearestMode& mode : kNearestModes) {
     const auto agrees = [&](std::size_t i) {
-      return tf_nearest(s.in[i], s.out[i], sampling) == onnx_nearest(s.in[i], s.out[i], mode.coordinates, mode.rounding);
+      return tf_nearest(s.in[i], s.out[i], sampling) ==
+             onnx_nearest(s.in[i], s.out[i], mode.coordinates, mode.rounding);
     };
     if (agrees(0) && agrees(1)) return &mode;
   }
@@ -152,7 +155,8 @@ Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling sampling) {
   return r;
 }
 
-// As ONNX Runtime does it, in single precision. Empty where exact arithmetic would pick other pixels: another runtime might.
+// As ONNX Runtime does it, in single precision. Empty where exact arithmetic would pick other pixels: another
+// runtime might.
 Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coords, const std::string& rounding) {
   const auto pick = [&]<class T>(T i) {
     const T n = static_cast<T>(in), m = static_cast<T>(out), scale = m / n;
@@ -173,7 +177,9 @@ Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coords, 
 }
 
 void register_resize(OpRegistry& r) {
-  const auto with = [](Values (*map)(MapperContext&, Form), Form form) { return [=](MapperContext& c) { return map(c, form); }; };
+  const auto with = [](Values (*map)(MapperContext&, Form), Form form) {
+    return [=](MapperContext& c) { return map(c, form); };
+  };
   r.op("ResizeBilinear").by(with(bilinear, Form::empty_inputs));
   r.op("ResizeBilinear").since(13).by(with(bilinear, Form::omitted_inputs));
   r.op("ResizeNearestNeighbor").by(with(nearest, Form::empty_inputs));

@@ -21,6 +21,7 @@ struct AxisSizes {
 AxisSizes axis_sizes(Emitter&, Value* nhwc, Value* size, int axis);  // axis: 0 height, 1 width
 
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling);  // the source of each pixel
-Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coordinates, const std::string& rounding);
+Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coordinates,
+                  const std::string& rounding);
 
 }  // namespace t2o::op_mappers

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "op_mappers/all.h"
+#include "op_mappers/generate.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -80,7 +81,7 @@ Values map_combine(MapperContext& c) {
 }
 
 Value* zeros(MapperContext& c, DType type, Value* dims) {
-  return c.expand(c.scalar(type, 0), c.cast(dims, DType::i64));
+  return c.expand(zero_of(c, type), c.cast(dims, DType::i64));
 }
 
 Values map_scatter_nd_unique(MapperContext& c) {

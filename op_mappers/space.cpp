@@ -13,7 +13,9 @@ std::int64_t block_size(MapperContext& c) {
 }
 
 // The runtime's kernels compute in floating point, which holds all types but these.
-bool needs_reshapes(DType t) { return t == DType::i64 || t == DType::u64 || t == DType::string || is_complex(t); }
+bool needs_reshapes(DType t) {
+  return t == DType::i64 || t == DType::u64 || t == DType::string || is_complex(t);
+}
 
 // [n, h, w, c] with every axis split or merged by reshapes around one transpose.
 Value* rearranged(Emitter& e, Value* x, const Values& split, const Ints& perm, const Values& merged) {
@@ -60,7 +62,9 @@ Value* space_and_depth(MapperContext& c, const char* op, Exact exact, Attrs attr
   Value* x = to_channels_first(c, c.in(0), layout, 2);
   return from_channels_first(c, c.emit(op, {x}, attrs), layout, 2);
 }
-Values map_space_to_depth(MapperContext& c) { return {space_and_depth(c, "SpaceToDepth", space_to_depth_exact, {})}; }
+Values map_space_to_depth(MapperContext& c) {
+  return {space_and_depth(c, "SpaceToDepth", space_to_depth_exact, {})};
+}
 Values map_depth_to_space(MapperContext& c) {
   return {space_and_depth(c, "DepthToSpace", depth_to_space_exact, {{"mode", std::string("DCR")}})};
 }
@@ -139,8 +143,12 @@ Value* square_blocks(MapperContext& c) {
   const std::int64_t block = block_size(c);
   return c.ints({block, block});
 }
-Values map_space_to_batch_nd(MapperContext& c) { return {space_to_batch(c, c.in(0), read_blocks(c, c.in(1), c.in(2)))}; }
-Values map_batch_to_space_nd(MapperContext& c) { return {batch_to_space(c, c.in(0), read_blocks(c, c.in(1), c.in(2)))}; }
+Values map_space_to_batch_nd(MapperContext& c) {
+  return {space_to_batch(c, c.in(0), read_blocks(c, c.in(1), c.in(2)))};
+}
+Values map_batch_to_space_nd(MapperContext& c) {
+  return {batch_to_space(c, c.in(0), read_blocks(c, c.in(1), c.in(2)))};
+}
 Values map_space_to_batch(MapperContext& c) {
   return {space_to_batch(c, c.in(0), read_blocks(c, square_blocks(c), c.in(1)))};
 }
@@ -166,18 +174,22 @@ std::string without_batch_and_channel(std::string format) {
 }
 
 Values map_vec_permute(MapperContext& c) {
-  const auto from = c.attr_or<std::string>("src_format", "NHWC"), to = c.attr_or<std::string>("dst_format", "NCHW");
+  const auto from = c.attr_or<std::string>("src_format", "NHWC"),
+             to = c.attr_or<std::string>("dst_format", "NCHW");
   const auto rows = static_cast<std::size_t>(c.dim_of(0, 0));
   const bool spatial = rows == from.size() - 2;
-  if (!spatial && rows != from.size()) c.fail(Code::bad_model, "x does not have one row for each letter of src_format");
-  const Ints perm = spatial ? format_permutation(c, without_batch_and_channel(from), without_batch_and_channel(to))
-                            : format_permutation(c, from, to);
+  if (!spatial && rows != from.size())
+    c.fail(Code::bad_model, "x does not have one row for each letter of src_format");
+  const Ints perm =
+      spatial ? format_permutation(c, without_batch_and_channel(from), without_batch_and_channel(to))
+              : format_permutation(c, from, to);
   return {c.gather(c.in(0), c.ints(perm), 0)};
 }
 
 // y = index in dst_format of the letter that stands at x in src_format; x may count from the end
 Values map_dim_map(MapperContext& c) {
-  const auto from = c.attr_or<std::string>("src_format", "NHWC"), to = c.attr_or<std::string>("dst_format", "NCHW");
+  const auto from = c.attr_or<std::string>("src_format", "NHWC"),
+             to = c.attr_or<std::string>("dst_format", "NCHW");
   Value* table = c.cast(c.ints(format_permutation(c, to, from)), c.in(0)->dtype());
   return {c.gather(table, c.in(0), 0)};
 }

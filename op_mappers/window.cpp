@@ -10,7 +10,8 @@ std::size_t first_spatial(Layout l) { return l == Layout::channels_last ? 1 : 2;
 void read_explicit_padding(MapperContext& c, Window& w) {
   const Ints pads = c.attr<Ints>("explicit_paddings");
   const std::size_t n = w.spatial();
-  if (pads.size() != 2 * (n + 2)) c.fail(Code::bad_model, "explicit_paddings needs two entries for each axis");
+  if (pads.size() != 2 * (n + 2))
+    c.fail(Code::bad_model, "explicit_paddings needs two entries for each axis");
   for (std::size_t axis = 0; axis < n + 2; ++axis) {
     const std::int64_t begin = pads[2 * axis], end = pads[2 * axis + 1];
     const bool is_spatial = axis >= first_spatial(w.layout) && axis < first_spatial(w.layout) + n;
@@ -25,7 +26,8 @@ void read_explicit_padding(MapperContext& c, Window& w) {
 
 }  // namespace
 
-Ints spatial_entries(MapperContext& c, const Ints& all, Layout layout, std::size_t spatial, const char* what) {
+Ints spatial_entries(MapperContext& c, const Ints& all, Layout layout, std::size_t spatial,
+                     const char* what) {
   if (all.size() != spatial + 2)
     c.fail(Code::bad_model, std::string(what) + " has " + std::to_string(all.size()) + " entries, expected " +
                                 std::to_string(spatial + 2));
@@ -47,7 +49,8 @@ Window read_window(MapperContext& c, Layout layout, std::size_t spatial, const I
   w.layout = layout;
   w.strides = spatial_entries(c, strides, layout, spatial, "strides");
   const Ints dilations = c.attr_or("dilations", Ints(spatial + 2, 1));
-  w.dilations = spatial_entries(c, dilations.empty() ? Ints(spatial + 2, 1) : dilations, layout, spatial, "dilations");
+  w.dilations =
+      spatial_entries(c, dilations.empty() ? Ints(spatial + 2, 1) : dilations, layout, spatial, "dilations");
   w.kernel = Ints(spatial, kUnknownDim);
   w.padding = c.attr<std::string>("padding");
   const Ints explicit_pads = c.attr_or("explicit_paddings", Ints{});
@@ -117,7 +120,8 @@ Value* runtime_same_pads(Emitter& e, Value* x, const Window& w, int first_axis) 
   Ints extents, rounding;
   for (std::size_t i = 0; i < w.spatial(); ++i) {
     if (!is_known(w.kernel[i]))
-      e.fail(Code::not_constant, "SAME padding with strides or dilations needs the kernel's size, which is not known",
+      e.fail(Code::not_constant,
+             "SAME padding with strides or dilations needs the kernel's size, which is not known",
              "give the kernel a static shape");
     extents.push_back(w.extent(i) - w.strides[i]);
     rounding.push_back(w.strides[i] - 1);
@@ -146,7 +150,8 @@ Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill) 
     case PadPlan::Kind::fixed: {
       Ints pads = plan.begin;
       pads.insert(pads.end(), plan.end.begin(), plan.end.end());
-      if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) r.attrs.push_back({"pads", pads});
+      if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
+        r.attrs.push_back({"pads", pads});
       break;
     }
     case PadPlan::Kind::automatic:

@@ -10,7 +10,7 @@ struct Window {
   Layout layout = Layout::channels_last;
   Ints kernel;  // -1 where it is not known
   Ints strides, dilations;
-  std::string padding;     // "SAME", "VALID", "EXPLICIT"
+  std::string padding;      // "SAME", "VALID", "EXPLICIT"
   Ints pad_begin, pad_end;  // of EXPLICIT
   std::size_t spatial() const { return strides.size(); }
   std::int64_t extent(std::size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
@@ -19,7 +19,8 @@ struct Window {
 // Reads strides, dilations, padding and explicit_paddings; kernel stays to be filled in.
 Window read_window(MapperContext&, Layout, std::size_t spatial);
 Window read_window(MapperContext&, Layout, std::size_t spatial, const Ints& strides);  // strides: of all axes
-// The spatial entries of a list with one entry for each axis of the tensor; refuses another batch or channel entry than 1.
+// The spatial entries of a list with one entry for each axis of the tensor; refuses another batch or channel
+// entry than 1.
 Ints spatial_entries(MapperContext&, const Ints& all, Layout, std::size_t spatial, const char* what);
 
 Value* to_channels_first(Emitter&, Value*, Layout, std::size_t spatial);
@@ -39,7 +40,8 @@ PadPlan plan_padding(const Window&, const Ints& spatial_dims);  // dims: as in S
 // [begins..., ends...] of SAME padding over the spatial axes, computed when the model runs.
 Value* runtime_same_pads(Emitter&, Value* x, const Window&, int first_axis = 2);
 
-// The attributes that Conv and the pools have in common. Where ONNX has no attribute for the padding, x is padded by a node.
+// The attributes that Conv and the pools have in common. Where ONNX has no attribute for the padding, x is
+// padded by a node.
 struct Windowed {
   Value* x;
   Attrs attrs;

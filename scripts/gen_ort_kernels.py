@@ -30,7 +30,9 @@ OVERRIDES = {("BitShift", "direction"): "LEFT", ("RegexFullMatch", "pattern"): "
              ("Transpose", "perm"): None, ("Attention", "q_num_heads"): 1, ("Attention", "kv_num_heads"): 1, ("ImageDecoder", "pixel_format"): "RGB",
              ("BitCast", "to"): None, ("Unsqueeze", "axes"): [0],
              ("Slice", "starts"): [0], ("Slice", "ends"): [1], **{(op, "hidden_size"): 1 for op in ("RNN", "GRU", "LSTM")}}
-OPTIONAL_INPUTS = {"Resize": ["X", "", "scales"]}  # of these: not all are optional at once
+OPTIONAL_INPUTS = {"Resize": ["X", "", "scales"],  # of these: not all are optional at once
+                   "Clip": ["min", "max"]}  # without a kernel its function body needs others, but only for bounds that are there
+SAME_WIDTH = {"BitCast"}  # their type parameters cannot be varied one by one
 
 
 def bare(type_string):
@@ -132,7 +134,8 @@ def main():
                     rows.append((schema.domain, schema.name, schema.since_version, p.type_param_str, []))
             continue
         for p in schema.type_constraints:
-            good = [t for t in allowed(p) if loads(schema, opset, dict(base, **{p.type_param_str: t}))]
+            others = base if schema.name in SAME_WIDTH else {}
+            good = [t for t in allowed(p) if loads(schema, opset, {**base, **dict.fromkeys(others, t), p.type_param_str: t})]
             rows.append((schema.domain, schema.name, schema.since_version, p.type_param_str, good))
     with open(sys.argv[1], "w") as f:
         f.write(f"// Made by scripts/gen_ort_kernels.py with ONNX Runtime {ort.__version__} and onnx {onnx.__version__}. Not to be edited.\n")

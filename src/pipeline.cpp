@@ -51,7 +51,7 @@ Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   c.source = describe(source);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return c;
-  const GraphPtr model = tf::import_graph(source.graph, request, c.diagnostics);
+  const GraphPtr model = c.source_graph = tf::import_graph(source.graph, request, c.diagnostics);
   if (!model) return c;
   if (request.find_interface) rename_interface(*model, o, c.diagnostics);
   name_dims(*model);
@@ -63,6 +63,7 @@ Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   dump("map", *mapped, o);
   apply_layout_options(*mapped, c.target, o, c.diagnostics);
   run(onnx_rewriters(), *mapped, o);
+  mapped->name_rest();
   dump("onnx", *mapped, o);
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
   if (!has_errors(c.diagnostics)) c.graph = mapped;

@@ -13,6 +13,7 @@ using Options = tf2onnx::Options;
 
 struct Conversion {
   GraphPtr graph;           // the ONNX graph; null when there are errors
+  GraphPtr source_graph;    // the one it was mapped from
   onnx::Target target;
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
   std::string source;       // what was read, for the model's metadata: "saved_model", signature, producer version

@@ -20,7 +20,8 @@ std::string environment(const char* name) {
 
 bool is_library(const fs::path& path, const std::string& file) {
   const std::string name = path.filename().string();
-  return name == file || (name.starts_with(file + ".") && name.find_first_not_of("0123456789.", file.size()) == std::string::npos);
+  return name == file || (name.starts_with(file + ".") &&
+                          name.find_first_not_of("0123456789.", file.size()) == std::string::npos);
 }
 
 // The engine's files in a folder, sorted: the plain name goes first.
@@ -40,7 +41,8 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 
 fs::path cache_folder() {
   if (const std::string own = environment("TF2ONNX_CACHE"); !own.empty()) return own;
-  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return fs::path(xdg) / "tf2onnx-cpp";
+  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty())
+    return fs::path(xdg) / "tf2onnx-cpp";
   return fs::path(environment("HOME")) / ".cache" / "tf2onnx-cpp";
 }
 
@@ -50,7 +52,8 @@ std::vector<std::string> libraries_in_cache(const LibraryNames& names) {
   for (fs::directory_iterator it(cache_folder(), error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const std::size_t digit = names.cache_prefix.size();
-    if (name.starts_with(names.cache_prefix) && name.size() > digit && std::isdigit(static_cast<unsigned char>(name[digit])))
+    if (name.starts_with(names.cache_prefix) && name.size() > digit &&
+        std::isdigit(static_cast<unsigned char>(name[digit])))
       folders.push_back(it->path().string());
   }
   std::sort(folders.rbegin(), folders.rend());
@@ -73,7 +76,8 @@ std::string python_module_folder(const std::string& module) {
 
 std::vector<std::string> libraries_in_python(const LibraryNames& names) {
   const std::string folder = python_module_folder(names.python_module);
-  return folder.empty() ? std::vector<std::string>{} : libraries_in(fs::path(folder) / names.python_folder, names.file);
+  return folder.empty() ? std::vector<std::string>{}
+                        : libraries_in(fs::path(folder) / names.python_folder, names.file);
 }
 
 std::vector<std::string> named_by_user(const std::string& path, const std::string& file) {
@@ -83,14 +87,17 @@ std::vector<std::string> named_by_user(const std::string& path, const std::strin
 }
 
 [[noreturn]] void fail_missing(const LibraryNames& names, const std::string& tried) {
-  fail(Code::engine_missing, names.title + " is not there: no " + names.file + " that can be loaded was found" + tried,
-       "Run scripts/setup.sh --engines, or 'pip install " + names.package + "' for the python3 on your PATH, or set " +
-           names.environment + " to the path of " + names.file + ".");
+  fail(Code::engine_missing,
+       names.title + " is not there: no " + names.file + " that can be loaded was found" + tried,
+       "Run scripts/setup.sh --engines, or 'pip install " + names.package +
+           "' for the python3 on your PATH, or set " + names.environment + " to the path of " + names.file +
+           ".");
 }
 
 }  // namespace
 
-Library::Library(const std::string& path) : path_(path), handle_(dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE)) {
+Library::Library(const std::string& path)
+    : path_(path), handle_(dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE)) {
   if (!handle_) fail(Code::engine_missing, std::string("cannot load ") + dlerror());
 }
 
@@ -103,7 +110,8 @@ void* Library::find(const char* name) const {
 
 std::vector<std::string> engine_candidates(const LibraryNames& names, const std::string& explicit_path) {
   if (!explicit_path.empty()) return named_by_user(explicit_path, names.file);
-  if (const std::string path = environment(names.environment.c_str()); !path.empty()) return named_by_user(path, names.file);
+  if (const std::string path = environment(names.environment.c_str()); !path.empty())
+    return named_by_user(path, names.file);
   std::vector<std::string> paths;
   std::error_code error;
   if (!names.built_in.empty() && fs::exists(names.built_in, error)) paths.push_back(names.built_in);

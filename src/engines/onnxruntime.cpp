@@ -26,8 +26,14 @@ struct Engine {  // the library, its table of functions and the one environment 
 };
 
 const LibraryNames& library_names() {
-  static const LibraryNames names = {"ONNX Runtime",     "libonnxruntime.so", "TF2ONNX_ONNXRUNTIME", TF2ONNX_ORT_LIBRARY,
-                                     "onnxruntime-",     "onnxruntime",       "capi",                "onnxruntime"};
+  static const LibraryNames names = {"ONNX Runtime",
+                                     "libonnxruntime.so",
+                                     "TF2ONNX_ONNXRUNTIME",
+                                     TF2ONNX_ORT_LIBRARY,
+                                     "onnxruntime-",
+                                     "onnxruntime",
+                                     "capi",
+                                     "onnxruntime"};
   return names;
 }
 
@@ -45,9 +51,11 @@ Engine load(const std::string& path) {
   engine.version = base()->GetVersionString();
   engine.api = base()->GetApi(ORT_API_VERSION);
   if (!engine.api)
-    fail(Code::engine_missing, engine.library.path() + " is ONNX Runtime " + engine.version + ", which is too old",
+    fail(Code::engine_missing,
+         engine.library.path() + " is ONNX Runtime " + engine.version + ", which is too old",
          "Use a newer one: pip install -U onnxruntime");
-  check(*engine.api, engine.api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tf2onnx", &engine.env), "the environment");
+  check(*engine.api, engine.api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tf2onnx", &engine.env),
+        "the environment");
   check(*engine.api, engine.api->DisableTelemetryEvents(engine.env), "the environment");
   return engine;
 }
@@ -94,11 +102,16 @@ ONNXTensorElementDataType to_ort(DType dtype) {
   fail(Code::unsupported_type, "ONNX Runtime has no tensors of " + std::string(name(dtype)));
 }
 
-template <auto Release> struct Releaser {
+template <auto Release>
+struct Releaser {
   const OrtApi* api;
-  template <class T> void operator()(T* object) const { (api->*Release)(object); }
+  template <class T>
+  void operator()(T* object) const {
+    (api->*Release)(object);
+  }
 };
-template <class T, auto Release> using Owned = std::unique_ptr<T, Releaser<Release>>;
+template <class T, auto Release>
+using Owned = std::unique_ptr<T, Releaser<Release>>;
 using OwnedValue = Owned<OrtValue, &OrtApi::ReleaseValue>;
 using OwnedInfo = Owned<OrtTensorTypeAndShapeInfo, &OrtApi::ReleaseTensorTypeAndShapeInfo>;
 using OwnedType = Owned<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
@@ -113,10 +126,12 @@ OrtAllocator* allocator(const OrtApi& api) {
 OwnedValue make_value(const OrtApi& api, const Tensor& t, const std::string& feed) {
   OrtValue* value = nullptr;
   const auto rank = static_cast<std::size_t>(t.rank());
-  check(api, api.CreateTensorAsOrtValue(allocator(api), t.dims().data(), rank, to_ort(t.dtype()), &value), "input " + feed);
+  check(api, api.CreateTensorAsOrtValue(allocator(api), t.dims().data(), rank, to_ort(t.dtype()), &value),
+        "input " + feed);
   OwnedValue owned(value, {&api});
   if (t.dtype() == DType::string) {
-    for (std::size_t i = 0; i < t.strings().size(); ++i) {  // may hold zero bytes, which FillStringTensor would cut off
+    for (std::size_t i = 0; i < t.strings().size();
+         ++i) {  // may hold zero bytes, which FillStringTensor would cut off
       char* buffer = nullptr;
       const std::string& s = t.strings()[i];
       check(api, api.GetResizedStringTensorElementBuffer(value, i, s.size(), &buffer), "input " + feed);
@@ -143,7 +158,8 @@ Strings read_strings(const OrtApi& api, const OrtValue* value, std::size_t count
   check(api, api.GetStringTensorDataLength(value, &size), "a string tensor");
   std::string all(size, '\0');
   std::vector<std::size_t> offsets(count + 1, size);
-  if (count) check(api, api.GetStringTensorContent(value, all.data(), size, offsets.data(), count), "a string tensor");
+  if (count)
+    check(api, api.GetStringTensorContent(value, all.data(), size, offsets.data(), count), "a string tensor");
   Strings strings(count);
   for (std::size_t i = 0; i < count; ++i) strings[i] = all.substr(offsets[i], offsets[i + 1] - offsets[i]);
   return strings;
@@ -163,7 +179,8 @@ TensorPtr read_value(const OrtApi& api, OrtValue* value, const std::string& outp
   Ints dims = dims_of(api, raw);
   const std::int64_t count = element_count(dims);
   if (dtype == DType::string)
-    return std::make_shared<Tensor>(std::move(dims), read_strings(api, value, static_cast<std::size_t>(count)));
+    return std::make_shared<Tensor>(std::move(dims),
+                                    read_strings(api, value, static_cast<std::size_t>(count)));
   if (dtype == DType::undefined)
     fail(Code::unsupported_type, "ONNX Runtime: output " + output + " has an unknown element type");
   std::vector<std::byte> bytes(byte_size(dtype, count));
@@ -191,8 +208,8 @@ using GetCount = OrtStatus* (*)(const ::OrtSession*, std::size_t*) noexcept;
 using GetName = OrtStatus* (*)(const ::OrtSession*, std::size_t, OrtAllocator*, char**) noexcept;
 using GetType = OrtStatus* (*)(const ::OrtSession*, std::size_t, OrtTypeInfo**) noexcept;
 
-std::vector<TensorInfo> describe(const OrtApi& api, const ::OrtSession* session, GetCount get_count, GetName get_name,
-                                 GetType get_type) {
+std::vector<TensorInfo> describe(const OrtApi& api, const ::OrtSession* session, GetCount get_count,
+                                 GetName get_name, GetType get_type) {
   std::size_t count = 0;
   check(api, get_count(session, &count), "the model's interface");
   std::vector<TensorInfo> infos(count);
@@ -210,10 +227,14 @@ std::vector<TensorInfo> describe(const OrtApi& api, const ::OrtSession* session,
 
 GraphOptimizationLevel level(OrtOptimization o) {
   switch (o) {
-    case OrtOptimization::none: return ORT_DISABLE_ALL;
-    case OrtOptimization::basic: return ORT_ENABLE_BASIC;
-    case OrtOptimization::extended: return ORT_ENABLE_EXTENDED;
-    case OrtOptimization::all: break;
+    case OrtOptimization::none:
+      return ORT_DISABLE_ALL;
+    case OrtOptimization::basic:
+      return ORT_ENABLE_BASIC;
+    case OrtOptimization::extended:
+      return ORT_ENABLE_EXTENDED;
+    case OrtOptimization::all:
+      break;
   }
   return ORT_ENABLE_ALL;
 }
@@ -222,7 +243,9 @@ OwnedOptions session_options(const OrtApi& api, const OrtOptions& o) {
   OrtSessionOptions* raw = nullptr;
   check(api, api.CreateSessionOptions(&raw), "session options");
   OwnedOptions options(raw, {&api});
-  check(api, api.SetSessionLogSeverityLevel(raw, o.verbose ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_FATAL), "options");
+  check(api,
+        api.SetSessionLogSeverityLevel(raw, o.verbose ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_FATAL),
+        "options");
   check(api, api.SetSessionGraphOptimizationLevel(raw, level(o.optimization)), "options");
   if (o.threads > 0) {
     check(api, api.SetIntraOpNumThreads(raw, o.threads), "options");
@@ -234,7 +257,8 @@ OwnedOptions session_options(const OrtApi& api, const OrtOptions& o) {
   }
   if (!o.external_data_folder.empty())
     check(api,
-          api.AddSessionConfigEntry(raw, "session.model_external_initializers_file_folder_path", o.external_data_folder.c_str()),
+          api.AddSessionConfigEntry(raw, "session.model_external_initializers_file_folder_path",
+                                    o.external_data_folder.c_str()),
           "options");
   return options;
 }
@@ -246,30 +270,34 @@ struct OrtSession::Impl {
   Owned<::OrtSession, &OrtApi::ReleaseSession> session;
   std::vector<TensorInfo> inputs, outputs;
 
-  template <class Create> Impl(const OrtOptions& o, const std::string& what, Create create)
+  template <class Create>
+  Impl(const OrtOptions& o, const std::string& what, Create create)
       : api(engine(o.library).api), session(nullptr, {api}) {
     const OwnedOptions options = session_options(*api, o);
     ::OrtSession* raw = nullptr;
     check(*api, create(engine(o.library).env, options.get(), &raw), what);
     session.reset(raw);
-    inputs = describe(*api, raw, api->SessionGetInputCount, api->SessionGetInputName, api->SessionGetInputTypeInfo);
-    outputs = describe(*api, raw, api->SessionGetOutputCount, api->SessionGetOutputName, api->SessionGetOutputTypeInfo);
+    inputs = describe(*api, raw, api->SessionGetInputCount, api->SessionGetInputName,
+                      api->SessionGetInputTypeInfo);
+    outputs = describe(*api, raw, api->SessionGetOutputCount, api->SessionGetOutputName,
+                       api->SessionGetOutputTypeInfo);
   }
 };
 
 std::string onnxruntime_version(const std::string& library) { return engine(library).version; }
 
 OrtSession OrtSession::from_file(const std::string& path, const OrtOptions& o) {
-  return OrtSession(
-      std::make_unique<Impl>(o, path, [&](const OrtEnv* env, const OrtSessionOptions* options, ::OrtSession** session) {
+  return OrtSession(std::make_unique<Impl>(
+      o, path, [&](const OrtEnv* env, const OrtSessionOptions* options, ::OrtSession** session) {
         return engine(o.library).api->CreateSession(env, path.c_str(), options, session);
       }));
 }
 
 OrtSession OrtSession::from_bytes(Bytes model, const OrtOptions& o) {
-  return OrtSession(
-      std::make_unique<Impl>(o, "the model", [&](const OrtEnv* env, const OrtSessionOptions* options, ::OrtSession** session) {
-        return engine(o.library).api->CreateSessionFromArray(env, model.data(), model.size(), options, session);
+  return OrtSession(std::make_unique<Impl>(
+      o, "the model", [&](const OrtEnv* env, const OrtSessionOptions* options, ::OrtSession** session) {
+        return engine(o.library).api->CreateSessionFromArray(env, model.data(), model.size(), options,
+                                                             session);
       }));
 }
 
@@ -300,13 +328,14 @@ std::vector<TensorPtr> OrtSession::run(const Feeds& feeds, const Strings& output
   for (const std::string& output : outputs) output_names.push_back(output.c_str());
   std::vector<OrtValue*> raw(outputs.size());
   check(api,
-        api.Run(impl_->session.get(), nullptr, input_names.data(), inputs.data(), inputs.size(), output_names.data(),
-                output_names.size(), raw.data()),
+        api.Run(impl_->session.get(), nullptr, input_names.data(), inputs.data(), inputs.size(),
+                output_names.data(), output_names.size(), raw.data()),
         "run");
   std::vector<OwnedValue> results;
   for (OrtValue* value : raw) results.emplace_back(value, Releaser<&OrtApi::ReleaseValue>{&api});
   std::vector<TensorPtr> tensors;
-  for (std::size_t i = 0; i < results.size(); ++i) tensors.push_back(read_value(api, results[i].get(), outputs[i]));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    tensors.push_back(read_value(api, results[i].get(), outputs[i]));
   return tensors;
 }
 

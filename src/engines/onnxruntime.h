@@ -10,9 +10,10 @@ namespace t2o::engines {
 
 struct TensorInfo {
   std::string name;
-  DType dtype = DType::undefined;  // undefined: not a tensor (a sequence, a map ...), or a type that is not known here
-  Shape shape = {};                   // -1 also for symbolic dims; those have their names in `symbols`
-  Strings symbols = {};            // one for each dim, empty where there is none
+  DType dtype =
+      DType::undefined;  // undefined: not a tensor (a sequence, a map ...), or a type that is not known here
+  Shape shape = {};      // -1 also for symbolic dims; those have their names in `symbols`
+  Strings symbols = {};  // one for each dim, empty where there is none
 };
 
 using Feeds = std::vector<std::pair<std::string, TensorPtr>>;
@@ -20,12 +21,12 @@ using Feeds = std::vector<std::pair<std::string, TensorPtr>>;
 enum class OrtOptimization : std::uint8_t { none, basic, extended, all };
 
 struct OrtOptions {
-  std::string library = {};                  // path of libonnxruntime.so; empty: it is searched
-  int threads = 0;                      // 0: ONNX Runtime's own choice
+  std::string library = {};  // path of libonnxruntime.so; empty: it is searched
+  int threads = 0;           // 0: ONNX Runtime's own choice
   OrtOptimization optimization = OrtOptimization::all;
-  bool arena = true;                    // the memory pool: good for many runs, slow for one
-  bool verbose = false;                 // let it log warnings
-  std::string external_data_folder = {};   // of a model from bytes
+  bool arena = true;                      // the memory pool: good for many runs, slow for one
+  bool verbose = false;                   // let it log warnings
+  std::string external_data_folder = {};  // of a model from bytes
 };
 
 std::string onnxruntime_version(const std::string& library = "");  // throws Code::engine_missing

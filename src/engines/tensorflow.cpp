@@ -67,11 +67,19 @@ struct AttrSetter {
   void operator()(std::int64_t v) const { api.set_int(description, name, v); }
   void operator()(float v) const { api.set_float(description, name, v); }
   void operator()(const std::string& v) const { api.set_string(description, name, v.data(), v.size()); }
-  void operator()(const Ints& v) const { api.set_ints(description, name, v.data(), static_cast<int>(v.size())); }
-  void operator()(const Floats& v) const { api.set_floats(description, name, v.data(), static_cast<int>(v.size())); }
+  void operator()(const Ints& v) const {
+    api.set_ints(description, name, v.data(), static_cast<int>(v.size()));
+  }
+  void operator()(const Floats& v) const {
+    api.set_floats(description, name, v.data(), static_cast<int>(v.size()));
+  }
   void operator()(DType v) const { api.set_type(description, name, tf_api::type_code(v)); }
-  void operator()(const TfFunction& v) const { api.set_function(description, name, v.name.data(), v.name.size()); }
-  void operator()(const Shape& v) const { api.set_shape(description, name, dims_for_tf(v).data(), rank_for_tf(v)); }
+  void operator()(const TfFunction& v) const {
+    api.set_function(description, name, v.name.data(), v.name.size());
+  }
+  void operator()(const Shape& v) const {
+    api.set_shape(description, name, dims_for_tf(v).data(), rank_for_tf(v));
+  }
   void operator()(const std::vector<bool>& v) const {
     const std::vector<unsigned char> bytes(v.begin(), v.end());
     api.set_bools(description, name, bytes.data(), static_cast<int>(bytes.size()));
@@ -128,7 +136,8 @@ TfGraph::TfGraph(const std::string& library) : impl_(std::make_shared<Impl>(tf_a
 
 std::string TfGraph::add(const TfOp& op) {
   const Api& api = *impl_->api;
-  std::vector<std::vector<Output>> inputs;  // looked up first: a description that was begun cannot be given up
+  std::vector<std::vector<Output>>
+      inputs;  // looked up first: a description that was begun cannot be given up
   std::vector<tf_api::Operation*> control;
   for (const TfInput& input : op.inputs) {
     inputs.emplace_back();
@@ -142,8 +151,10 @@ std::string TfGraph::add(const TfOp& op) {
     fail(Code::bad_option, "TensorFlow: the graph has an operation '" + op.name + "' already");
   tf_api::OperationDescription* description = api.new_operation(impl_->graph, op.op.c_str(), op.name.c_str());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (op.inputs[i].is_list) api.add_input_list(description, inputs[i].data(), static_cast<int>(inputs[i].size()));
-    else api.add_input(description, inputs[i].front());
+    if (op.inputs[i].is_list)
+      api.add_input_list(description, inputs[i].data(), static_cast<int>(inputs[i].size()));
+    else
+      api.add_input(description, inputs[i].front());
   }
   for (tf_api::Operation* operation : control) api.add_control_input(description, operation);
   for (const TfAttr& attr : op.attrs) std::visit(AttrSetter{api, description, attr.name.c_str()}, attr.value);
@@ -163,8 +174,8 @@ std::string TfGraph::constant(const std::string& name, const TensorPtr& value) {
 
 void TfGraph::import(Bytes graph_def, const std::string& prefix, const InputMap& inputs) {
   const Api& api = *impl_->api;
-  const std::unique_ptr<tf_api::ImportOptions, void (*)(tf_api::ImportOptions*)> options(api.new_import_options(),
-                                                                                         api.delete_import_options);
+  const std::unique_ptr<tf_api::ImportOptions, void (*)(tf_api::ImportOptions*)> options(
+      api.new_import_options(), api.delete_import_options);
   api.import_prefix(options.get(), prefix.c_str());
   for (const auto& [from, to] : inputs) {
     const auto [operation, index] = split_tensor_name(from);
@@ -227,7 +238,8 @@ Shape TfGraph::shape(const std::string& tensor) const {
 
 void TfGraph::set_shape(const std::string& tensor, const Shape& shape) {
   const StatusPtr status(*impl_->api);
-  impl_->api->set_tensor_shape(impl_->graph, impl_->get(tensor), dims_for_tf(shape).data(), rank_for_tf(shape), status.get());
+  impl_->api->set_tensor_shape(impl_->graph, impl_->get(tensor), dims_for_tf(shape).data(),
+                               rank_for_tf(shape), status.get());
   check(*impl_->api, status, "the shape of " + tensor);
 }
 
@@ -249,11 +261,13 @@ namespace {
 // A serialized ConfigProto.
 std::string config(const TfSessionOptions& o) {
   std::string proto;
-  // intra_op_parallelism_threads = 1; inter_op_parallelism_threads = -1: all operations run in the caller's thread
+  // intra_op_parallelism_threads = 1; inter_op_parallelism_threads = -1: all operations run in the caller's
+  // thread
   if (o.single_threaded) proto += std::string("\x10\x01\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13);
   // graph_options { optimizer_options { opt_level: L0 } rewrite_options { disable_meta_optimizer: true } }
   if (!o.optimize)
-    proto += std::string("\x52\x12\x1a\x0b\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x52\x03\x98\x01\x01", 20);
+    proto +=
+        std::string("\x52\x12\x1a\x0b\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x52\x03\x98\x01\x01", 20);
   return proto;
 }
 
@@ -269,7 +283,8 @@ SessionOptionsPtr session_options(const Api& api, const TfSessionOptions& o) {
 
 }  // namespace
 
-TfSession::TfSession(TfGraph graph, std::unique_ptr<Impl> impl) : graph_(std::move(graph)), impl_(std::move(impl)) {}
+TfSession::TfSession(TfGraph graph, std::unique_ptr<Impl> impl)
+    : graph_(std::move(graph)), impl_(std::move(impl)) {}
 TfSession::TfSession(TfSession&&) noexcept = default;
 TfSession& TfSession::operator=(TfSession&&) noexcept = default;
 TfSession::~TfSession() = default;
@@ -277,12 +292,14 @@ TfSession::~TfSession() = default;
 TfSession::TfSession(TfGraph graph, const TfSessionOptions& o) : graph_(std::move(graph)) {
   const Api& api = *graph_.impl_->api;
   const StatusPtr status(api);
-  tf_api::Session* session = api.new_session(graph_.impl_->graph, session_options(api, o).get(), status.get());
+  tf_api::Session* session =
+      api.new_session(graph_.impl_->graph, session_options(api, o).get(), status.get());
   check(api, status, "a session");
   impl_ = std::make_unique<Impl>(api, session);
 }
 
-TfSession TfSession::load_saved_model(const std::string& folder, const Strings& tags, const TfSessionOptions& o) {
+TfSession TfSession::load_saved_model(const std::string& folder, const Strings& tags,
+                                      const TfSessionOptions& o) {
   TfGraph graph(o.library);
   const Api& api = *graph.impl_->api;
   std::vector<const char*> tag_list;
@@ -314,14 +331,15 @@ std::vector<TensorPtr> TfSession::run(const Feeds& feeds, const Strings& fetches
   }
   std::vector<tf_api::TensorHandle*> raw(fetches.size());
   const StatusPtr status(api);
-  api.session_run(impl_->session, nullptr, inputs.data(), values.data(), static_cast<int>(inputs.size()), outputs.data(),
-                  raw.data(), static_cast<int>(outputs.size()), operations.data(), static_cast<int>(operations.size()),
-                  nullptr, status.get());
+  api.session_run(impl_->session, nullptr, inputs.data(), values.data(), static_cast<int>(inputs.size()),
+                  outputs.data(), raw.data(), static_cast<int>(outputs.size()), operations.data(),
+                  static_cast<int>(operations.size()), nullptr, status.get());
   check(api, status, "run");
   std::vector<tf_api::FetchedTensor> fetched;
   for (tf_api::TensorHandle* tensor : raw) fetched.emplace_back(tensor, api.delete_tensor);
   std::vector<TensorPtr> results;
-  for (std::size_t i = 0; i < fetched.size(); ++i) results.push_back(tf_api::read_tensor(api, fetched[i].get(), fetches[i]));
+  for (std::size_t i = 0; i < fetched.size(); ++i)
+    results.push_back(tf_api::read_tensor(api, fetched[i].get(), fetches[i]));
   return results;
 }
 

@@ -17,8 +17,8 @@ struct TfFunction {  // an attribute of type "func"; its body is in the graph's 
 };
 
 // Unlike Attr this knows bool, which TensorFlow wants apart from int.
-using TfAttrValue = std::variant<bool, std::int64_t, float, std::string, std::vector<bool>, Ints, Floats, Strings, DType,
-                                 DTypes, Shape, Shapes, TensorPtr, TfFunction>;
+using TfAttrValue = std::variant<bool, std::int64_t, float, std::string, std::vector<bool>, Ints, Floats,
+                                 Strings, DType, DTypes, Shape, Shapes, TensorPtr, TfFunction>;
 struct TfAttr {
   std::string name;
   TfAttrValue value;
@@ -39,7 +39,8 @@ struct TfOp {
   Strings control = {};  // operations that run before
 };
 
-// A graph of TensorFlow's. Copies share the same graph. What TensorFlow refuses is a ConversionError with its message.
+// A graph of TensorFlow's. Copies share the same graph. What TensorFlow refuses is a ConversionError with its
+// message.
 class TfGraph {
  public:
   explicit TfGraph(const std::string& library = "");
@@ -47,7 +48,8 @@ class TfGraph {
   std::string add(const TfOp& op);  // gives the name back
   std::string placeholder(const std::string& name, DType dtype, const Shape& shape);
   std::string constant(const std::string& name, const TensorPtr& value);
-  using InputMap = std::vector<std::pair<std::string, std::string>>;  // tensor of the GraphDef -> tensor of this graph
+  using InputMap =
+      std::vector<std::pair<std::string, std::string>>;  // tensor of the GraphDef -> tensor of this graph
   void import(Bytes graph_def, const std::string& prefix = "", const InputMap& inputs = {});
   std::string graph_def() const;
   std::string op_def(const std::string& op) const;  // a serialized OpDef
@@ -77,7 +79,8 @@ struct TfSessionOptions {
 class TfSession {
  public:
   explicit TfSession(TfGraph graph, const TfSessionOptions& = {});  // later additions to the graph take part
-  static TfSession load_saved_model(const std::string& folder, const Strings& tags, const TfSessionOptions& = {});
+  static TfSession load_saved_model(const std::string& folder, const Strings& tags,
+                                    const TfSessionOptions& = {});
   TfSession(TfSession&&) noexcept;
   TfSession& operator=(TfSession&&) noexcept;
   ~TfSession();

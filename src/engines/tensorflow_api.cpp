@@ -11,8 +11,14 @@ namespace t2o::engines::tf_api {
 namespace {
 
 const LibraryNames& library_names() {
-  static const LibraryNames names = {"TensorFlow",  "libtensorflow_cc.so", "TF2ONNX_TENSORFLOW", TF2ONNX_TF_LIBRARY,
-                                     "tensorflow-", "tensorflow",          "",                   "tensorflow-cpu"};
+  static const LibraryNames names = {"TensorFlow",
+                                     "libtensorflow_cc.so",
+                                     "TF2ONNX_TENSORFLOW",
+                                     TF2ONNX_TF_LIBRARY,
+                                     "tensorflow-",
+                                     "tensorflow",
+                                     "",
+                                     "tensorflow-cpu"};
   return names;
 }
 

@@ -97,12 +97,12 @@ struct Api {
   void (*delete_session_options)(SessionOptions*);
   void (*set_config)(SessionOptions*, const void*, std::size_t, Status*);
   Session* (*new_session)(Graph*, const SessionOptions*, Status*);
-  Session* (*load_saved_model)(const SessionOptions*, const Buffer*, const char*, const char* const*, int, Graph*, Buffer*,
-                               Status*);
+  Session* (*load_saved_model)(const SessionOptions*, const Buffer*, const char*, const char* const*, int,
+                               Graph*, Buffer*, Status*);
   void (*close_session)(Session*, Status*);
   void (*delete_session)(Session*, Status*);
-  void (*session_run)(Session*, const Buffer*, const Output*, TensorHandle* const*, int, const Output*, TensorHandle**, int,
-                      const Operation* const*, int, Buffer*, Status*);
+  void (*session_run)(Session*, const Buffer*, const Output*, TensorHandle* const*, int, const Output*,
+                      TensorHandle**, int, const Operation* const*, int, Buffer*, Status*);
 };
 
 const Api& api(const std::string& library);  // loaded at the first call

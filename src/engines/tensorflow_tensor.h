@@ -17,10 +17,11 @@ class StatusPtr {
  private:
   std::unique_ptr<Status, void (*)(Status*)> status_;
 };
-void check(const Api& api, const StatusPtr& status, const std::string& what);  // throws what TensorFlow complains about
+void check(const Api& api, const StatusPtr& status,
+           const std::string& what);  // throws what TensorFlow complains about
 
-int type_code(DType dtype);      // throws for a type that cannot be fed
-DType type_of_code(int code);    // undefined for an unknown one; the _ref types are their plain ones
+int type_code(DType dtype);    // throws for a type that cannot be fed
+DType type_of_code(int code);  // undefined for an unknown one; the _ref types are their plain ones
 
 class OwnedTensor {  // a copy to feed
  public:

@@ -54,7 +54,7 @@ GraphPtr Graph::make_subgraph() {
 
 Value* Graph::new_value(std::string_view wanted) {
   Value& v = values_.emplace_back();
-  v.name_ = names_->values.claim(wanted);
+  if (!wanted.empty()) v.name_ = names_->values.claim(wanted);
   v.graph_ = this;
   return &v;
 }
@@ -81,6 +81,10 @@ void Graph::set_constant(Value* v, TensorPtr t) {
   v->constant_ = std::move(t);
 }
 
+namespace {
+std::string output_name(const Node& n, std::size_t i) { return i == 0 ? n.name() : n.name() + ":" + std::to_string(i); }
+}  // namespace
+
 Node& Graph::add(NodeSpec s, Node* before) {
   static const auto kNoOrigin = std::make_shared<const Origin>();
   Node& n = nodes_.emplace_back();
@@ -88,13 +92,11 @@ Node& Graph::add(NodeSpec s, Node* before) {
   n.op_ = std::move(s.op);
   n.attrs_ = std::move(s.attrs);
   n.origin_ = s.origin ? std::move(s.origin) : kNoOrigin;
-  n.name_ = names_->nodes.claim(s.name.empty() ? n.op_ : s.name);
+  if (!s.name_later) n.name_ = names_->nodes.claim(s.name.empty() ? n.op_ : s.name);
   n.inputs_.reserve(s.inputs.size());
   for (Value* v : s.inputs) add_node_input(n, v);
   for (OutputSpec& o : s.outputs) {
-    const std::string base = !o.name.empty() ? std::move(o.name)
-                             : n.outputs_.empty() ? n.name_ : n.name_ + ":" + std::to_string(n.outputs_.size());
-    Value* v = new_value(base);
+    Value* v = new_value(!o.name.empty() || s.name_later ? o.name : output_name(n, n.outputs_.size()));
     v->dtype_ = o.dtype;
     v->shape_ = std::move(o.shape);
     v->producer_ = &n;
@@ -192,11 +194,25 @@ void Graph::replace_all_uses(Value* from, Value* to) {
 
 void Graph::rename(Value* v, std::string_view wanted) {
   if (v->name_ == wanted) return;
-  names_->values.drop(v->name_);
+  if (!v->name_.empty()) names_->values.drop(v->name_);
   v->name_ = names_->values.claim_reserved(wanted);
 }
 
 void Graph::reserve_name(std::string_view wanted) { names_->values.reserve(std::string(wanted)); }
+
+void Graph::name_rest() {
+  std::vector<Graph*> todo{this};
+  while (!todo.empty()) {
+    Graph* g = todo.back();
+    todo.pop_back();
+    for (Node& n : g->nodes()) {
+      if (n.name_.empty()) n.name_ = names_->nodes.claim(n.origin_->node.empty() ? n.op_ : n.origin_->node + "/" + n.op_);
+      for (Value* v : n.outputs_)
+        if (v->name_.empty()) v->name_ = names_->values.claim(output_name(n, v->index_));
+      for_each_subgraph(n, [&](Graph& inner) { todo.push_back(&inner); });
+    }
+  }
+}
 
 void Graph::set_outputs(Values outputs) {
   for (Value* v : outputs_) --v->output_uses_;

@@ -99,6 +99,7 @@ struct NodeSpec {
   std::vector<OutputSpec> outputs = {};
   std::shared_ptr<const Origin> origin = {};
   std::string name = {};  // made unique among the nodes
+  bool name_later = false;  // neither the node nor its outputs get a name before name_rest()
 };
 
 // Nodes in execution order, owned here with their values; addresses are stable, pointers never own. A node of a subgraph may
@@ -135,6 +136,7 @@ class Graph {
   void replace_all_uses(Value* from, Value* to);  // also where from is a graph output
   void rename(Value*, std::string_view name);     // takes the name; made unique
   void reserve_name(std::string_view name);       // kept free of other values until rename() asks for it
+  void name_rest();                               // names what was added with name_later, after its origin: "<node>/<Op>"
   void set_outputs(Values);
   void remove_input(Value*);                      // a graph input that nothing reads
   void reorder_inputs(Values);                    // the same inputs in another order

@@ -77,7 +77,7 @@ Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::siz
   }
   if (outputs == 1)
     if (TensorPtr t = as_tensor(types[0])) return {constant(std::move(t), op)};
-  ir::NodeSpec spec{op, std::move(in), std::move(attrs), {}, origin_, origin_->node.empty() ? op : origin_->node + "/" + op};
+  ir::NodeSpec spec{op, std::move(in), std::move(attrs), {}, origin_, {}, true};
   for (onnx::Inferred& t : types) spec.outputs.push_back({"", t.dtype, std::move(t.shape)});
   const Values out = g_->add(std::move(spec), before_).outputs();
   for (std::size_t i = 0; i < outputs; ++i)
@@ -186,10 +186,10 @@ Value* Emitter::slice(Value* x, Ints starts, Ints ends, Ints axes, Ints steps) {
   Value* e = ints(ends);
   Value* a = ints(axes);
   Value* st = steps.empty() ? nullptr : ints(steps);
-  return slice(x, s, e, a, st);
+  return slice_at(x, s, e, a, st);
 }
 
-Value* Emitter::slice(Value* x, Value* starts, Value* ends, Value* axes, Value* steps) {
+Value* Emitter::slice_at(Value* x, Value* starts, Value* ends, Value* axes, Value* steps) {
   Values in{x, starts, ends, axes};
   if (steps) in.push_back(steps);
   return emit("Slice", std::move(in));
@@ -212,7 +212,7 @@ Value* Emitter::reduce(const std::string& op, Value* x, const Ints& axes, bool k
   return emit(op, {x}, {{"axes", axes}, {"keepdims", keep}});
 }
 
-Value* Emitter::reduce(const std::string& op, Value* x, Value* axes, bool keep_dims) {
+Value* Emitter::reduce_at(const std::string& op, Value* x, Value* axes, bool keep_dims) {
   if (const auto a = constant_ints(axes)) return reduce(op, x, *a, keep_dims);
   if (target_->opset < (op == "ReduceSum" ? 13 : 18))
     fail(Code::opset_too_low, "axes that are only known at run time need opset 18 for " + op, "--opset 18 or above");

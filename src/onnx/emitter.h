@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,10 +46,14 @@ class Emitter {
   Value* concat(Values, std::int64_t axis);
   Values split(Value*, const Ints& sizes, std::int64_t axis);
   Value* slice(Value*, Ints starts, Ints ends, Ints axes, Ints steps = {});
-  Value* slice(Value*, Value* starts, Value* ends, Value* axes, Value* steps = nullptr);
+  template <std::same_as<Value*> V> Value* slice(Value* x, V starts, V ends, V axes, Value* steps = nullptr) {  // runtime bounds, 1-D
+    return slice_at(x, starts, ends, axes, steps);  // a template, so that {0} is never taken for a null Value*
+  }
   Value* gather(Value*, Value* indices, std::int64_t axis);
   Value* reduce(const std::string& op, Value*, const Ints& axes, bool keep_dims);      // "ReduceSum" ...; empty axes: none are reduced
-  Value* reduce(const std::string& op, Value*, Value* axes, bool keep_dims);           // runtime axes (1-D i64); opset >= 18, or ReduceSum >= 13
+  template <std::same_as<Value*> V> Value* reduce(const std::string& op, Value* x, V axes, bool keep_dims) {  // runtime axes;
+    return reduce_at(op, x, axes, keep_dims);                                                                 // opset >= 18, ReduceSum >= 13
+  }
   Value* reduce_all(const std::string& op, Value*, bool keep_dims);
   Value* shape_of(Value*);                              // 1-D i64; a constant when static
   Value* dims(Value*, int first, int last);             // Shape[first:last]; last past the end: to the end
@@ -98,6 +103,8 @@ class Emitter {
   [[noreturn]] void fail(Code, std::string why, std::string remedy = "", SourceLoc at = SourceLoc::here()) const;
 
  private:
+  Value* slice_at(Value*, Value* starts, Value* ends, Value* axes, Value* steps);
+  Value* reduce_at(const std::string& op, Value*, Value* axes, bool keep_dims);
   Values emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs);  // no casts for kernels
 
   ir::Graph* g_;

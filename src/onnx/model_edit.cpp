@@ -30,7 +30,8 @@ std::string full_op(const ::onnx::NodeProto& node) {
 }
 
 // Every node of the graph and of the graphs inside.
-template <class F> void for_each_node(const ::onnx::GraphProto& graph, F f) {
+template <class F>
+void for_each_node(const ::onnx::GraphProto& graph, F f) {
   std::vector<const ::onnx::GraphProto*> todo = {&graph};
   while (!todo.empty()) {
     const ::onnx::GraphProto* next = todo.back();
@@ -75,7 +76,8 @@ std::string with_outputs(Bytes bytes, const std::vector<std::string>& values, co
 std::string schema_key(Bytes bytes) {
   ::onnx::ModelProto model = parse(bytes, "the model");
   std::map<std::string, int> opsets;
-  for (const auto& set : model.opset_import()) opsets[set.domain() == "ai.onnx" ? "" : set.domain()] = static_cast<int>(set.version());
+  for (const auto& set : model.opset_import())
+    opsets[set.domain() == "ai.onnx" ? "" : set.domain()] = static_cast<int>(set.version());
   std::string versions;
   for_each_node(model.graph(), [&](const ::onnx::NodeProto& node) {
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();

@@ -10,8 +10,8 @@ struct NamedTensor {
   TensorPtr tensor;
 };
 
-// A serialized onnx.TensorProto, as in the input_0.pb files of the ONNX model zoo. Refuses external data, segments and bytes
-// that do not fit the shape.
+// A serialized onnx.TensorProto, as in the input_0.pb files of the ONNX model zoo. Refuses external data,
+// segments and bytes that do not fit the shape.
 NamedTensor parse_tensor(Bytes bytes, const std::string& source);
 
 }  // namespace t2o::onnx

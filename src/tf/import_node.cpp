@@ -99,11 +99,9 @@ std::vector<Item> Importer::import_constant(Frame& f, std::uint32_t n) {
 std::vector<Item> Importer::import_placeholder(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
   const NodeDef& def = f.body->node(n);
   const bool has_default = f.body->ops[n]->kind == OpKind::placeholder_with_default;
-  if (has_default && !inputs.empty()) {  // nobody can feed a function's inside
-    const bool fixed =
-        contains(request_->use_default, def.name) && !contains(request_->ignore_default, def.name);
-    if (f.kind != Frame::Kind::main || fixed) return {inputs[0]};
-  }
+  // An input that may be left out, and was. Nobody can feed a function's inside.
+  if (has_default && !inputs.empty() && (f.kind != Frame::Kind::main || !contains(request_->ignore_default, def.name)))
+    return {inputs[0]};
   if (f.kind != Frame::Kind::main) return import_node(f, n, inputs);
   const ir::OutputSpec type = known_type({static_cast<std::int32_t>(n), 0});
   if (!request_->feeds.empty())

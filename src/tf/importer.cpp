@@ -60,10 +60,10 @@ std::vector<Feed> Importer::feeds_or_placeholders() {
   for (std::size_t i = 0; i < body.size(); ++i) {
     const OpKind kind = body.ops[i]->kind;
     const std::string name(body.node(i).name);
-    const auto& fixed = request_->use_default;
+    const auto& forced = request_->ignore_default;
     const bool is_input =
         kind == OpKind::placeholder || (kind == OpKind::placeholder_with_default &&
-                                        std::find(fixed.begin(), fixed.end(), name) == fixed.end());
+                                        std::find(forced.begin(), forced.end(), name) != forced.end());
     if (is_input && main_needed_[i]) feeds.push_back({.tensor = name + ":0"});
   }
   return feeds;

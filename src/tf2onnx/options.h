@@ -21,7 +21,7 @@ struct Options {
   std::string concrete_function;      // by name, instead of a signature
   std::vector<std::string> rename_inputs, rename_outputs;    // in the order of the inputs / outputs
   bool use_graph_names = false;       // names of the graph ("serving_default_x:0") instead of the signature's ("x")
-  std::vector<std::string> ignore_default, use_default;      // PlaceholderWithDefault nodes: made inputs / replaced by their default
+  std::vector<std::string> ignore_default, use_default;      // PlaceholderWithDefault nodes that are no inputs: made inputs / fed their default (as they are anyway)
   std::vector<std::string> inputs_as_nchw, outputs_as_nchw;
 
   int opset = 0;                      // 0: the default (21)

@@ -17,7 +17,8 @@ constexpr std::size_t kAtOnce = 64;  // tensors fetched in one run: they all sta
 
 struct Candidates {
   std::vector<onnx::ModelNode> nodes;
-  std::vector<std::pair<std::string, const onnx::ModelNode*>> values;  // of both graphs, in the order of execution
+  std::vector<std::pair<std::string, const onnx::ModelNode*>>
+      values;  // of both graphs, in the order of execution
 };
 
 Candidates find_candidates(Bytes model, const std::string& path, const Rebuilt& reference) {
@@ -39,7 +40,8 @@ GraphPtr read_graph(const tf2onnx::Options& options) {
 }
 
 // The same tensor may be channels first in the ONNX model.
-std::optional<Comparison> compare_in_any_layout(const TensorPtr& expected, const TensorPtr& got, Tolerance tolerance) {
+std::optional<Comparison> compare_in_any_layout(const TensorPtr& expected, const TensorPtr& got,
+                                                Tolerance tolerance) {
   Comparison c = compare(*expected, *got, tolerance);
   if (c.same_dtype && c.same_shape) return c;
   if (expected->dtype() == got->dtype() && expected->rank() == 4 && got->rank() == 4) {
@@ -56,7 +58,8 @@ class Search {
         onnx_feeds_(onnx_feeds),
         graph_(read_graph(options.source)),
         reference_(rebuild(*graph_, options.tensorflow_library)),
-        tf_session_(reference_.graph, {.single_threaded = false, .optimize = false, .library = options.tensorflow_library}),
+        tf_session_(reference_.graph,
+                    {.single_threaded = false, .optimize = false, .library = options.tensorflow_library}),
         model_(MappedFile::open(options.onnx)),
         candidates_(find_candidates(model_->bytes(), options.onnx, reference_)) {
     for (std::size_t i = 0; i < graph_->inputs().size() && i < inputs.size(); ++i)
@@ -65,7 +68,8 @@ class Search {
 
   Divergence run() {
     if (candidates_.values.empty())
-      fail(Code::bad_option, "the two graphs have no tensor names in common, so nothing can be compared inside",
+      fail(Code::bad_option,
+           "the two graphs have no tensor names in common, so nothing can be compared inside",
            "Was the ONNX model made by this program, from this model?");
     const engines::OrtSession session = open_with_outputs();
     Divergence result;
@@ -86,7 +90,8 @@ class Search {
     return engines::OrtSession::from_bytes(std::as_bytes(std::span(model)), ort);
   }
 
-  void compare_part(const engines::OrtSession& session, std::size_t from, std::size_t to, Divergence& result) {
+  void compare_part(const engines::OrtSession& session, std::size_t from, std::size_t to,
+                    Divergence& result) {
     Strings names, tensors;
     for (std::size_t i = from; i < to; ++i) {
       names.push_back(candidates_.values[i].first);
@@ -107,7 +112,8 @@ class Search {
   }
 
   void describe(std::size_t at, const Comparison& comparison, Divergence& result) const {
-    const auto& [value, node] = candidates_.values[at];
+    const std::string& value = candidates_.values[at].first;
+    const onnx::ModelNode* node = candidates_.values[at].second;
     result.found = true;
     result.tensor = value;
     result.onnx_op = node->op;
@@ -115,7 +121,8 @@ class Search {
     result.source_op = node->source_op;
     result.comparison = comparison;
     const auto source = std::find_if(graph_->nodes().begin(), graph_->nodes().end(), [&](const ir::Node& n) {
-      return std::any_of(n.outputs().begin(), n.outputs().end(), [&](const Value* v) { return v->name() == value; });
+      return std::any_of(n.outputs().begin(), n.outputs().end(),
+                         [&](const Value* v) { return v->name() == value; });
     });
     if (source == graph_->nodes().end()) return;
     result.source_node = source->origin().node;
@@ -136,7 +143,8 @@ class Search {
 
 }  // namespace
 
-Divergence bisect(const VerifyOptions& options, const engines::Feeds& onnx_feeds, const std::vector<TensorPtr>& inputs) {
+Divergence bisect(const VerifyOptions& options, const engines::Feeds& onnx_feeds,
+                  const std::vector<TensorPtr>& inputs) {
   return Search(options, onnx_feeds, inputs).run();
 }
 

@@ -16,10 +16,13 @@ std::string listed(const std::vector<engines::TensorInfo>& infos) {
   return text;
 }
 
-std::string bare(const std::string& name) { return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name; }
+std::string bare(const std::string& name) {
+  return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+}
 
 const engines::TensorInfo* find(const std::vector<engines::TensorInfo>& infos, const std::string& name) {
-  const auto it = std::find_if(infos.begin(), infos.end(), [&](const auto& i) { return bare(i.name) == bare(name); });
+  const auto it =
+      std::find_if(infos.begin(), infos.end(), [&](const auto& i) { return bare(i.name) == bare(name); });
   return it == infos.end() ? nullptr : &*it;
 }
 
@@ -30,7 +33,8 @@ Shape permuted(const Shape& s, const Ints& permutation) {
   return Shape(std::move(dims));
 }
 
-// ONNX Runtime shows an unknown rank as rank 0; only rank and sizes that TensorFlow does not contradict are taken over.
+// ONNX Runtime shows an unknown rank as rank 0; only rank and sizes that TensorFlow does not contradict are
+// taken over.
 void sharpen(Shape& shape, const Shape& declared) {
   if (declared.rank() == 0) return;
   if (const auto merged = merge(shape, declared)) shape = *merged;
@@ -42,12 +46,14 @@ TensorPtr transposed(const TensorPtr& t, const Ints& permutation) {
   const auto rank = permutation.size();
   const std::size_t size = bit_width(t->dtype()) / 8;
   if (t->dims().size() != rank || size == 0)
-    fail(Code::bad_model, "a tensor of " + std::string(name(t->dtype())) + shape_text(t->dims()) + " cannot be brought into another layout");
+    fail(Code::bad_model, "a tensor of " + std::string(name(t->dtype())) + shape_text(t->dims()) +
+                              " cannot be brought into another layout");
   Ints dims(rank), strides(rank), position(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     const auto from = static_cast<std::size_t>(permutation[i]);
     dims[i] = t->dims()[from];
-    strides[i] = element_count(Ints(t->dims().begin() + static_cast<std::ptrdiff_t>(from) + 1, t->dims().end()));
+    strides[i] =
+        element_count(Ints(t->dims().begin() + static_cast<std::ptrdiff_t>(from) + 1, t->dims().end()));
   }
   std::vector<std::byte> bytes(t->byte_size());
   const Bytes source = t->bytes();
@@ -69,12 +75,16 @@ Candidate::Candidate(engines::OrtSession session, const tf2onnx::Options& source
       inputs_(match(session_.inputs(), inputs, source.inputs_as_nchw, "inputs")),
       outputs_(match(session_.outputs(), outputs, source.outputs_as_nchw, "outputs")) {}
 
-std::vector<Candidate::Match> Candidate::match(const std::vector<engines::TensorInfo>& infos, std::vector<Port>& ports,
-                                               const std::vector<std::string>& as_nchw, const std::string& what) {
-  const bool by_name = std::all_of(ports.begin(), ports.end(), [&](const Port& p) { return find(infos, p.name); });
+std::vector<Candidate::Match> Candidate::match(const std::vector<engines::TensorInfo>& infos,
+                                               std::vector<Port>& ports,
+                                               const std::vector<std::string>& as_nchw,
+                                               const std::string& what) {
+  const bool by_name =
+      std::all_of(ports.begin(), ports.end(), [&](const Port& p) { return find(infos, p.name); });
   if (infos.size() != ports.size())
     fail(Code::bad_option,
-         "the ONNX model has " + std::to_string(infos.size()) + " " + what + " (" + listed(infos) + "), the source " + std::to_string(ports.size()),
+         "the ONNX model has " + std::to_string(infos.size()) + " " + what + " (" + listed(infos) +
+             "), the source " + std::to_string(ports.size()),
          "Give the same --signature, --inputs and --outputs as for the conversion.");
   std::vector<Match> matches;
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -92,7 +102,8 @@ std::vector<Candidate::Match> Candidate::match(const std::vector<engines::Tensor
 engines::Feeds Candidate::feeds(const std::vector<TensorPtr>& inputs) const {
   engines::Feeds feeds;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    feeds.emplace_back(inputs_[i].name, inputs_[i].nchw ? transposed(inputs[i], kToNchw) : complex_as_pairs(inputs[i]));
+    feeds.emplace_back(inputs_[i].name,
+                       inputs_[i].nchw ? transposed(inputs[i], kToNchw) : complex_as_pairs(inputs[i]));
   return feeds;
 }
 

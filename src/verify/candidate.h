@@ -7,11 +7,14 @@
 
 namespace t2o::verify {
 
-// The exported model in ONNX Runtime, with its interface brought into the order and layout of the reference's.
+// The exported model in ONNX Runtime, with its interface brought into the order and layout of the
+// reference's.
 class Candidate {
  public:
-  // Matches by name, else by position. Sharpens the ports' shapes by what the ONNX model declares, and takes its names.
-  Candidate(engines::OrtSession session, const tf2onnx::Options& source, std::vector<Port>& inputs, std::vector<Port>& outputs);
+  // Matches by name, else by position. Sharpens the ports' shapes by what the ONNX model declares, and takes
+  // its names.
+  Candidate(engines::OrtSession session, const tf2onnx::Options& source, std::vector<Port>& inputs,
+            std::vector<Port>& outputs);
   std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) const;
   engines::Feeds feeds(const std::vector<TensorPtr>& inputs) const;  // as the ONNX model wants them
 

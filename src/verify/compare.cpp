@@ -48,8 +48,10 @@ struct Counter {
 void count_floats(const Tensor& expected, const Tensor& got, Counter& counter) {
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
     const double x = expected.float_at(i), y = got.float_at(i);
-    if (std::isfinite(x) && std::isfinite(y)) counter.error(i, x, std::abs(x - y));
-    else if (!(x == y || (std::isnan(x) && std::isnan(y)))) counter.mismatch(i);
+    if (std::isfinite(x) && std::isfinite(y))
+      counter.error(i, x, std::abs(x - y));
+    else if (!(x == y || (std::isnan(x) && std::isnan(y))))
+      counter.mismatch(i);
   }
 }
 
@@ -69,7 +71,8 @@ void count_others(const Tensor& expected, const Tensor& got, Counter& counter) {
 std::string describe(const Tensor& expected, const Tensor& got, const Comparison& c) {
   if (!c.same_dtype)
     return "dtype is " + std::string(name(got.dtype())) + ", expected " + std::string(name(expected.dtype()));
-  if (!c.same_shape) return "shape is " + shape_text(got.dims()) + ", expected " + shape_text(expected.dims());
+  if (!c.same_shape)
+    return "shape is " + shape_text(got.dims()) + ", expected " + shape_text(expected.dims());
   if (c.mismatches == 0) return "";
   return std::to_string(c.mismatches) + " of " + std::to_string(c.elements) + " elements differ, first at " +
          index_text(expected.dims(), c.first) + ": " + element_text(got, c.first) + ", expected " +
@@ -82,22 +85,26 @@ TensorPtr complex_as_pairs(const TensorPtr& t) {
   if (!is_complex(t->dtype())) return t;
   Ints dims = t->dims();
   dims.push_back(2);
-  return std::make_shared<Tensor>(t->dtype() == DType::c64 ? DType::f32 : DType::f64, std::move(dims), t->storage());
+  return std::make_shared<Tensor>(t->dtype() == DType::c64 ? DType::f32 : DType::f64, std::move(dims),
+                                  t->storage());
 }
 
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance) {
   if (is_complex(expected.dtype()) && !is_complex(got.dtype()))
     return compare(*complex_as_pairs(std::make_shared<Tensor>(expected)), got, tolerance);
   if (is_complex(expected.dtype()) && expected.dtype() == got.dtype())
-    return compare(*complex_as_pairs(std::make_shared<Tensor>(expected)), *complex_as_pairs(std::make_shared<Tensor>(got)), tolerance);
+    return compare(*complex_as_pairs(std::make_shared<Tensor>(expected)),
+                   *complex_as_pairs(std::make_shared<Tensor>(got)), tolerance);
   Comparison result;
   result.elements = expected.elements();
   result.same_dtype = expected.dtype() == got.dtype();
   result.same_shape = expected.dims() == got.dims();
   if (result.same_dtype && result.same_shape) {
     Counter counter{result, tolerance};
-    if (is_float(expected.dtype()) && !is_float8(expected.dtype())) count_floats(expected, got, counter);
-    else count_others(expected, got, counter);
+    if (is_float(expected.dtype()) && !is_float8(expected.dtype()))
+      count_floats(expected, got, counter);
+    else
+      count_others(expected, got, counter);
     if (counter.finite != 0) result.mean_error = counter.sum / static_cast<double>(counter.finite);
   }
   result.problem = describe(expected, got, result);

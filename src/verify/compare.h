@@ -13,18 +13,18 @@ struct Tolerance {
 struct Comparison {
   bool same_dtype = true, same_shape = true;
   std::int64_t elements = 0;
-  std::int64_t mismatches = 0;     // elements beyond the tolerance
-  std::int64_t first = -1;         // index of the first of them
-  std::int64_t worst = -1;         // index of the largest error
+  std::int64_t mismatches = 0;           // elements beyond the tolerance
+  std::int64_t first = -1;               // index of the first of them
+  std::int64_t worst = -1;               // index of the largest error
   double max_error = 0, mean_error = 0;  // absolute; over the elements that are finite in both
   double max_relative = 0;
-  std::string problem;             // in words; empty when the tensors agree
+  std::string problem;  // in words; empty when the tensors agree
   bool ok() const { return problem.empty(); }
 };
 
-// |got - expected| <= absolute + relative * |expected|. NaN agrees with NaN only, an infinity only with its like; integers,
-// bools and strings count by the same rule, with strings equal or not. A complex tensor agrees with its real and imaginary
-// parts as a last dimension of 2, which is how ONNX has it.
+// |got - expected| <= absolute + relative * |expected|. NaN agrees with NaN only, an infinity only with its
+// like; integers, bools and strings count by the same rule, with strings equal or not. A complex tensor
+// agrees with its real and imaginary parts as a last dimension of 2, which is how ONNX has it.
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance = {});
 
 TensorPtr complex_as_pairs(const TensorPtr& tensor);  // others as they are

@@ -27,7 +27,8 @@ std::string listed(const std::vector<Port>& ports) {
 std::size_t find_port(const std::vector<Port>& ports, const std::string& name, const std::string& what) {
   for (std::size_t i = 0; i < ports.size(); ++i)
     if (ports[i].name == name || ports[i].tensor == name || ports[i].tensor == name + ":0") return i;
-  fail(Code::bad_option, what + ": there is no input '" + name + "'", "The inputs are " + listed(ports) + ".");
+  fail(Code::bad_option, what + ": there is no input '" + name + "'",
+       "The inputs are " + listed(ports) + ".");
 }
 
 Ints parse_dims(std::string_view text, const std::string& option) {
@@ -48,10 +49,11 @@ std::string describe(const Shape& s) { return s.ranked() ? shape_text(s.dims()) 
 
 void check_fits(const Port& port, const Tensor& t, const std::string& source) {
   if (port.dtype != DType::undefined && t.dtype() != port.dtype)
-    fail(Code::bad_option, source + " holds " + std::string(name(t.dtype())) + ", but input '" + port.name + "' takes " +
-                               std::string(name(port.dtype)));
+    fail(Code::bad_option, source + " holds " + std::string(name(t.dtype())) + ", but input '" + port.name +
+                               "' takes " + std::string(name(port.dtype)));
   if (!merge(port.shape, t.shape()))
-    fail(Code::bad_option, source + " has shape " + shape_text(t.dims()) + ", but input '" + port.name + "' is " + describe(port.shape));
+    fail(Code::bad_option, source + " has shape " + shape_text(t.dims()) + ", but input '" + port.name +
+                               "' is " + describe(port.shape));
 }
 
 // ---- files
@@ -75,20 +77,24 @@ std::vector<NamedTensor> read_numbered(const fs::path& folder, const std::string
 }
 
 // By name where the name is known, else the next port that has none yet.
-std::vector<TensorPtr> assign(const std::vector<NamedTensor>& tensors, const std::vector<Port>& ports, const std::string& source) {
+std::vector<TensorPtr> assign(const std::vector<NamedTensor>& tensors, const std::vector<Port>& ports,
+                              const std::string& source) {
   std::vector<TensorPtr> assigned(ports.size());
   std::vector<const NamedTensor*> nameless;
   for (const NamedTensor& t : tensors) {
     const auto port = std::find_if(ports.begin(), ports.end(), [&](const Port& p) {
       return !t.name.empty() && (p.name == t.name || p.tensor == t.name || p.tensor == t.name + ":0");
     });
-    if (port == ports.end()) nameless.push_back(&t);
-    else assigned[static_cast<std::size_t>(port - ports.begin())] = t.tensor;
+    if (port == ports.end())
+      nameless.push_back(&t);
+    else
+      assigned[static_cast<std::size_t>(port - ports.begin())] = t.tensor;
   }
   for (const NamedTensor* t : nameless) {
     const auto free = std::find(assigned.begin(), assigned.end(), nullptr);
     if (free == assigned.end())
-      fail(Code::bad_option, source + ": there is no input '" + t->name + "'", "The inputs are " + listed(ports) + ".");
+      fail(Code::bad_option, source + ": there is no input '" + t->name + "'",
+           "The inputs are " + listed(ports) + ".");
     *free = t->tensor;
   }
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -102,7 +108,8 @@ Sample read_data_set(const fs::path& folder, const std::vector<Port>& inputs, st
   Sample sample{folder.filename().string(), assign(read_numbered(folder, "input"), inputs, folder.string())};
   const std::vector<NamedTensor> outputs = read_numbered(folder, "output");
   if (!outputs.empty() && outputs.size() != output_count)
-    fail(Code::bad_option, folder.string() + " has " + std::to_string(outputs.size()) + " outputs, but the model " + std::to_string(output_count));
+    fail(Code::bad_option, folder.string() + " has " + std::to_string(outputs.size()) +
+                               " outputs, but the model " + std::to_string(output_count));
   for (const NamedTensor& t : outputs) sample.expected.push_back(t.tensor);
   return sample;
 }
@@ -111,11 +118,13 @@ std::vector<fs::path> data_sets(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / "input_0.pb", error)) return {folder};
   std::vector<fs::path> found;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end && found.size() < kMostFiles; it.increment(error))
+  for (fs::directory_iterator it(folder, error), end; !error && it != end && found.size() < kMostFiles;
+       it.increment(error))
     if (fs::exists(it->path() / "input_0.pb", error)) found.push_back(it->path());
   std::sort(found.begin(), found.end());
   if (found.empty())
-    fail(Code::bad_option, folder.string() + " holds no test data", "Expected are input_0.pb, or folders that have it.");
+    fail(Code::bad_option, folder.string() + " holds no test data",
+         "Expected are input_0.pb, or folders that have it.");
   return found;
 }
 
@@ -125,18 +134,24 @@ void apply_input_shapes(std::vector<Port>& ports, const Strings& shapes) {
   for (const std::string& option : shapes) {
     const std::size_t colon = option.rfind(':');
     std::size_t i = 0;
-    if (colon != std::string::npos) i = find_port(ports, option.substr(0, colon), "--input-shape " + option);
-    else if (ports.size() != 1) fail(Code::bad_option, "--input-shape " + option + " names no input", "The inputs are " + listed(ports) + ".");
-    Shape shape(parse_dims(std::string_view(option).substr(colon == std::string::npos ? 0 : colon + 1), option));
+    if (colon != std::string::npos)
+      i = find_port(ports, option.substr(0, colon), "--input-shape " + option);
+    else if (ports.size() != 1)
+      fail(Code::bad_option, "--input-shape " + option + " names no input",
+           "The inputs are " + listed(ports) + ".");
+    Shape shape(
+        parse_dims(std::string_view(option).substr(colon == std::string::npos ? 0 : colon + 1), option));
     if (!merge(ports[i].shape, shape))
-      fail(Code::bad_option, "--input-shape " + option + " contradicts the models: '" + ports[i].name + "' is " + describe(ports[i].shape));
+      fail(Code::bad_option, "--input-shape " + option + " contradicts the models: '" + ports[i].name +
+                                 "' is " + describe(ports[i].shape));
     ports[i].shape = std::move(shape);
   }
 }
 
 Ints chosen_dims(const Port& port) {
   if (!port.shape.ranked())
-    fail(Code::bad_option, "the rank of input '" + port.name + "' is not known", "Give its shape: --input-shape " + port.name + ":1,2,3");
+    fail(Code::bad_option, "the rank of input '" + port.name + "' is not known",
+         "Give its shape: --input-shape " + port.name + ":1,2,3");
   Ints dims = port.shape.dims();
   const bool image = dims.size() == 4 && is_float(port.dtype);
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -151,15 +166,18 @@ Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed) {
   Sample sample{"seed " + std::to_string(seed), {}};
   for (const Port& port : inputs) {
     std::optional<Range> range;
-    if (port.dtype == DType::u8) range = {0, 255};
-    else if (is_int(port.dtype)) range = {0, bit_width(port.dtype) < 8 ? 7.0 : 9.0};
+    if (port.dtype == DType::u8)
+      range = {0, 255};
+    else if (is_int(port.dtype))
+      range = {0, bit_width(port.dtype) < 8 ? 7.0 : 9.0};
     Random random(mix(seed, port.name));
     sample.inputs.push_back(random_tensor(port.dtype, chosen_dims(port), random, range));
   }
   return sample;
 }
 
-std::vector<Sample> read_samples(const Strings& paths, const std::vector<Port>& inputs, std::size_t output_count) {
+std::vector<Sample> read_samples(const Strings& paths, const std::vector<Port>& inputs,
+                                 std::size_t output_count) {
   std::vector<Sample> samples;
   std::vector<NamedTensor> loose;
   for (const std::string& given : paths) {
@@ -167,15 +185,19 @@ std::vector<Sample> read_samples(const Strings& paths, const std::vector<Port>& 
     const std::string path = equals == std::string::npos ? given : given.substr(equals + 1);
     std::error_code error;
     if (fs::is_directory(path, error)) {
-      for (const fs::path& folder : data_sets(path)) samples.push_back(read_data_set(folder, inputs, output_count));
+      for (const fs::path& folder : data_sets(path))
+        samples.push_back(read_data_set(folder, inputs, output_count));
     } else if (path.ends_with(".npz")) {
-      samples.push_back({fs::path(path).filename().string(), assign(parse_npz(MappedFile::open(path)->bytes(), path), inputs, path)});
+      samples.push_back({fs::path(path).filename().string(),
+                         assign(parse_npz(MappedFile::open(path)->bytes(), path), inputs, path)});
     } else if (path.ends_with(".npy") || path.ends_with(".pb")) {
       NamedTensor tensor = read_one(path);
-      if (equals != std::string::npos) tensor.name = inputs[find_port(inputs, given.substr(0, equals), "--input-data " + given)].name;
+      if (equals != std::string::npos)
+        tensor.name = inputs[find_port(inputs, given.substr(0, equals), "--input-data " + given)].name;
       loose.push_back(std::move(tensor));
     } else {
-      fail(Code::bad_option, "--input-data " + given + " is not understood", "Give .npz, .npy or .pb files, or a test_data_set folder.");
+      fail(Code::bad_option, "--input-data " + given + " is not understood",
+           "Give .npz, .npy or .pb files, or a test_data_set folder.");
     }
   }
   if (!loose.empty()) samples.push_back({"files", assign(loose, inputs, "--input-data")});

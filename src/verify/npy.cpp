@@ -11,11 +11,13 @@
 namespace t2o::verify {
 namespace {
 
-[[noreturn]] void fail_npy(const std::string& source, const std::string& why, const std::string& remedy = "") {
+[[noreturn]] void fail_npy(const std::string& source, const std::string& why,
+                           const std::string& remedy = "") {
   fail(Code::bad_file, source + " cannot be read as a numpy array: " + why, remedy);
 }
 
-template <class T> T little_endian(Bytes file, std::size_t at, const std::string& source) {
+template <class T>
+T little_endian(Bytes file, std::size_t at, const std::string& source) {
   if (at > file.size() || file.size() - at < sizeof(T)) fail(Code::bad_file, source + " is truncated");
   T value;
   std::memcpy(&value, file.data() + at, sizeof value);
@@ -58,8 +60,8 @@ Ints parse_shape(std::string_view text, const std::string& source) {
 
 DType number_type(std::string_view kind) {
   static constexpr std::pair<std::string_view, DType> types[] = {
-      {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}, {"i1", DType::i8},  {"i2", DType::i16},
-      {"i4", DType::i32}, {"i8", DType::i64}, {"u1", DType::u8},  {"u2", DType::u16}, {"u4", DType::u32},
+      {"f2", DType::f16}, {"f4", DType::f32},     {"f8", DType::f64}, {"i1", DType::i8},   {"i2", DType::i16},
+      {"i4", DType::i32}, {"i8", DType::i64},     {"u1", DType::u8},  {"u2", DType::u16},  {"u4", DType::u32},
       {"u8", DType::u64}, {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}};
   for (const auto& [name, dtype] : types)
     if (name == kind) return dtype;
@@ -104,10 +106,12 @@ TensorPtr parse_strings(Bytes data, Ints dims, std::size_t length, bool unicode,
 
 TensorPtr parse_array(std::string_view descr, Ints dims, Bytes data, const std::string& source) {
   const std::size_t quote = descr.find('\'', 1);
-  if (!descr.starts_with('\'') || quote == std::string_view::npos || quote < 3) fail_npy(source, "records are not supported");
+  if (!descr.starts_with('\'') || quote == std::string_view::npos || quote < 3)
+    fail_npy(source, "records are not supported");
   const char order = descr[1];
   const std::string_view kind = descr.substr(2, quote - 2);
-  if (order == '>') fail_npy(source, "it is big-endian", "Save it with array.astype(array.dtype.newbyteorder('<')).");
+  if (order == '>')
+    fail_npy(source, "it is big-endian", "Save it with array.astype(array.dtype.newbyteorder('<')).");
   if (const DType dtype = number_type(kind); dtype != DType::undefined) {
     if (static_cast<std::uint64_t>(element_count(dims)) > data.size()) fail_npy(source, "it is truncated");
     const auto bytes = data.first(std::min(data.size(), byte_size(dtype, element_count(dims))));
@@ -127,7 +131,8 @@ TensorPtr parse_npy(Bytes file, const std::string& source) {
   if (!text_of(file).starts_with("\x93NUMPY")) fail_npy(source, "it does not begin with numpy's mark");
   const bool long_header = little_endian<std::uint8_t>(file, 6, source) >= 2;
   const std::size_t start = long_header ? 12 : 10;
-  const std::size_t length = long_header ? little_endian<std::uint32_t>(file, 8, source) : little_endian<std::uint16_t>(file, 8, source);
+  const std::size_t length = long_header ? little_endian<std::uint32_t>(file, 8, source)
+                                         : little_endian<std::uint16_t>(file, 8, source);
   const std::string_view header = text_of(part(file, start, length, source));
   if (!entry(header, "fortran_order", source).starts_with("False"))
     fail_npy(source, "it is in Fortran order", "Save numpy.ascontiguousarray(array).");
@@ -142,24 +147,29 @@ TensorPtr parse_npy(Bytes file, const std::string& source) {
 std::vector<NamedTensor> parse_npz(Bytes file, const std::string& source) {
   constexpr std::size_t kEndSize = 22, kEntrySize = 46, kLocalSize = 30;
   const std::size_t end = text_of(file).rfind("PK\5\6");
-  if (end == std::string_view::npos || file.size() - end < kEndSize) fail(Code::bad_file, source + " is no .npz: not a zip archive");
+  if (end == std::string_view::npos || file.size() - end < kEndSize)
+    fail(Code::bad_file, source + " is no .npz: not a zip archive");
   std::size_t at = little_endian<std::uint32_t>(file, end + 16, source);
   std::vector<NamedTensor> arrays;
   for (std::size_t left = little_endian<std::uint16_t>(file, end + 10, source); left > 0; --left) {
-    if (text_of(part(file, at, kEntrySize, source)).substr(0, 4) != "PK\1\2") fail(Code::bad_file, source + ": its directory is damaged");
+    if (text_of(part(file, at, kEntrySize, source)).substr(0, 4) != "PK\1\2")
+      fail(Code::bad_file, source + ": its directory is damaged");
     const auto method = little_endian<std::uint16_t>(file, at + 10, source);
     const auto size = little_endian<std::uint32_t>(file, at + 24, source);
     const auto name_size = little_endian<std::uint16_t>(file, at + 28, source);
     const auto local = little_endian<std::uint32_t>(file, at + 42, source);
     std::string name(text_of(part(file, at + kEntrySize, name_size, source)));
     if (method != 0 || size == 0xffffffffU)
-      fail(Code::bad_file, source + ": " + name + " is compressed or exceeds 4 GB", "Save it with numpy.savez, not savez_compressed.");
-    const std::size_t data = local + kLocalSize + little_endian<std::uint16_t>(file, std::size_t{local} + 26, source) +
+      fail(Code::bad_file, source + ": " + name + " is compressed or exceeds 4 GB",
+           "Save it with numpy.savez, not savez_compressed.");
+    const std::size_t data = local + kLocalSize +
+                             little_endian<std::uint16_t>(file, std::size_t{local} + 26, source) +
                              little_endian<std::uint16_t>(file, std::size_t{local} + 28, source);
     const TensorPtr tensor = parse_npy(part(file, data, size, source), source + ":" + name);
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     arrays.push_back({std::move(name), tensor});
-    at += kEntrySize + name_size + little_endian<std::uint16_t>(file, at + 30, source) + little_endian<std::uint16_t>(file, at + 32, source);
+    at += kEntrySize + name_size + little_endian<std::uint16_t>(file, at + 30, source) +
+          little_endian<std::uint16_t>(file, at + 32, source);
   }
   return arrays;
 }

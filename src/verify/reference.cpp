@@ -26,7 +26,8 @@ struct Interface {
 };
 
 // Where the model does not tell its interface, the importer finds it, as it does when it converts.
-Interface found_interface(const tf::Source& source, const tf::ImportRequest& request, const tf2onnx::Options& options) {
+Interface found_interface(const tf::Source& source, const tf::ImportRequest& request,
+                          const tf2onnx::Options& options) {
   Diagnostics diagnostics;
   const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics);
   if (!graph) throw_first(diagnostics);
@@ -49,7 +50,8 @@ Interface interface_of(const tf::Source& source, const tf2onnx::Options& options
   Interface interface;
   for (const tf::Feed& f : request.feeds)
     interface.inputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor, f.dtype, f.shape});
-  for (const tf::Fetch& f : request.fetches) interface.outputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor});
+  for (const tf::Fetch& f : request.fetches)
+    interface.outputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor});
   return interface;
 }
 
@@ -62,7 +64,8 @@ struct Message {  // serialized; text is made binary first
 Message read_message(const tf::Found& found, std::string (*from_text)(std::string_view, const std::string&)) {
   Message message{MappedFile::open(found.path), ""};
   const Bytes bytes = message.file->bytes();
-  if (found.is_text) message.from_text = from_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, found.path);
+  if (found.is_text)
+    message.from_text = from_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, found.path);
   return message;
 }
 
@@ -76,7 +79,8 @@ TfSession open_graph_def(const tf::Found& found, const TfSessionOptions& engine)
 void restore_variables(TfSession& session, const std::string& restore_op, const std::string& prefix) {
   const std::string filename = restore_op.substr(0, restore_op.rfind('/') + 1) + "Const";
   if (!session.graph().has(filename))
-    fail(Code::not_yet, "the variables cannot be restored with '" + restore_op + "': there is no '" + filename + "'",
+    fail(Code::not_yet,
+         "the variables cannot be restored with '" + restore_op + "': there is no '" + filename + "'",
          "Freeze the graph, or verify the SavedModel.");
   session.run({{filename, std::make_shared<Tensor>(Ints{}, Strings{prefix})}}, {}, {restore_op});
 }
@@ -92,12 +96,16 @@ TfSession open_meta_graph(const tf::Found& found, const TfSessionOptions& engine
   return session;
 }
 
-TfSession open_session(const tf::Source& source, const tf2onnx::Options& options, const TfSessionOptions& engine) {
+TfSession open_session(const tf::Source& source, const tf2onnx::Options& options,
+                       const TfSessionOptions& engine) {
   const tf::Found found = tf::find_source(options.model, options.format);
   switch (found.format) {
-    case tf2onnx::Format::saved_model: return TfSession::load_saved_model(found.path, source.tags, engine);
-    case tf2onnx::Format::meta_graph: return open_meta_graph(found, engine);
-    default: return open_graph_def(found, engine);
+    case tf2onnx::Format::saved_model:
+      return TfSession::load_saved_model(found.path, source.tags, engine);
+    case tf2onnx::Format::meta_graph:
+      return open_meta_graph(found, engine);
+    default:
+      return open_graph_def(found, engine);
   }
 }
 
@@ -105,7 +113,8 @@ TfSession open_session(const tf::Source& source, const tf2onnx::Options& options
 void complete(Port& port, const TfGraph& graph) {
   if (!graph.has(port.tensor))
     fail(Code::bad_option, "TensorFlow's graph has no tensor '" + port.tensor + "'",
-         "Tensors inside functions cannot be fed or fetched there: choose inputs and outputs of the graph itself.");
+         "Tensors inside functions cannot be fed or fetched there: choose inputs and outputs of the graph "
+         "itself.");
   port.dtype = graph.dtype(port.tensor);
   if (const auto merged = merge(port.shape, graph.shape(port.tensor))) port.shape = *merged;
 }

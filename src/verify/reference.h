@@ -13,7 +13,7 @@ namespace t2o::verify {
 class Reference {
  public:
   Reference(const tf2onnx::Options& source, const engines::TfSessionOptions& engine);
-  const std::vector<Port>& inputs() const { return inputs_; }    // names as in the exported model
+  const std::vector<Port>& inputs() const { return inputs_; }  // names as in the exported model
   const std::vector<Port>& outputs() const { return outputs_; }
   std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs);
 

@@ -38,8 +38,12 @@ std::string verdict(const Comparison& c) { return c.ok() ? "ok" : c.problem; }
 
 Row row_of(const std::string& name, const std::string& type, const Comparison& c) {
   const bool comparable = c.same_dtype && c.same_shape;
-  return {name, type, comparable ? number(c.max_error) : "-", comparable ? number(c.mean_error) : "-",
-          comparable ? number(c.max_relative) : "-", verdict(c)};
+  return {name,
+          type,
+          comparable ? number(c.max_error) : "-",
+          comparable ? number(c.mean_error) : "-",
+          comparable ? number(c.max_relative) : "-",
+          verdict(c)};
 }
 
 std::string sample_text(const ComparedSample& s) {
@@ -57,17 +61,25 @@ std::string sample_text(const ComparedSample& s) {
 std::string divergence_text(const Divergence& d) {
   std::string text = std::to_string(d.compared) + " tensors inside were compared";
   if (d.incomparable != 0) text += " (" + std::to_string(d.incomparable) + " have another form there)";
-  if (!d.found) return text + "; none of them differs: the cause lies between the last of them and the outputs\n";
+  if (!d.found)
+    return text + "; none of them differs: the cause lies between the last of them and the outputs\n";
   text += "; the first that differs:\n  " + d.tensor + ", made by " + d.onnx_op;
   if (!d.source_node.empty()) text += " from " + d.source_op + " '" + d.source_node + "'";
-  text += "\n  " + d.comparison.problem + "\n  max error " + number(d.comparison.max_error) + ", mean error " + number(d.comparison.mean_error) + "\n";
+  text += "\n  " + d.comparison.problem + "\n  max error " + number(d.comparison.max_error) +
+          ", mean error " + number(d.comparison.mean_error) + "\n";
   for (const std::string& in : d.inputs) text += "  reads " + in + "\n";
   return text;
 }
 
 Json json_of(const Comparison& c) {
-  Json j = {{"ok", c.ok()},           {"same_dtype", c.same_dtype},   {"same_shape", c.same_shape},     {"elements", c.elements},
-            {"mismatches", c.mismatches}, {"max_error", c.max_error}, {"mean_error", c.mean_error}, {"max_relative_error", c.max_relative}};
+  Json j = {{"ok", c.ok()},
+            {"same_dtype", c.same_dtype},
+            {"same_shape", c.same_shape},
+            {"elements", c.elements},
+            {"mismatches", c.mismatches},
+            {"max_error", c.max_error},
+            {"mean_error", c.mean_error},
+            {"max_relative_error", c.max_relative}};
   if (!c.ok()) j["problem"] = c.problem;
   return j;
 }
@@ -99,8 +111,9 @@ Json json_of(const Divergence& d) {
 }  // namespace
 
 std::string to_text(const VerifyReport& r) {
-  std::string text = "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version + ", rtol " +
-                     number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) + "\n";
+  std::string text = "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version +
+                     ", rtol " + number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) +
+                     "\n";
   for (const ComparedSample& s : r.samples) text += sample_text(s);
   if (r.divergence) text += divergence_text(*r.divergence);
   if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";

@@ -32,7 +32,8 @@ std::optional<TfAttrValue> to_tf(const Attr& attr, const std::string& type) {
 
 class Rebuilder {
  public:
-  Rebuilder(const ir::Graph& source, const std::string& library) : source_(source), result_{engines::TfGraph(library), {}, 0} {}
+  Rebuilder(const ir::Graph& source, const std::string& library)
+      : source_(source), result_{engines::TfGraph(library), {}, 0} {}
 
   Rebuilt run() {
     for (const Value* v : source_.inputs())
@@ -53,13 +54,16 @@ class Rebuilder {
     for (const tf::ArgDef& arg : def.inputs) {
       Strings tensors;
       for (std::size_t left = tf::tensor_count(arg, node.attrs()); left > 0; --left, ++at) {
-        const auto found = node.input(at) ? result_.tensors.find(node.input(at)->name()) : result_.tensors.end();
+        const auto found =
+            node.input(at) ? result_.tensors.find(node.input(at)->name()) : result_.tensors.end();
         if (found == result_.tensors.end()) return std::nullopt;
         tensors.push_back(found->second);
       }
       const bool is_list = !arg.number_attr.empty() || !arg.type_list_attr.empty();
-      if (is_list) inputs.emplace_back(std::move(tensors));
-      else inputs.emplace_back(std::move(tensors.at(0)));
+      if (is_list)
+        inputs.emplace_back(std::move(tensors));
+      else
+        inputs.emplace_back(std::move(tensors.at(0)));
     }
     return inputs;
   }
@@ -83,7 +87,8 @@ class Rebuilder {
     } catch (const ConversionError&) {
       return false;
     }
-    for (const Value* v : node.outputs()) result_.tensors[v->name()] = op.name + ":" + std::to_string(v->index());
+    for (const Value* v : node.outputs())
+      result_.tensors[v->name()] = op.name + ":" + std::to_string(v->index());
     return true;
   }
 
@@ -94,6 +99,8 @@ class Rebuilder {
 
 }  // namespace
 
-Rebuilt rebuild(const ir::Graph& source, const std::string& library) { return Rebuilder(source, library).run(); }
+Rebuilt rebuild(const ir::Graph& source, const std::string& library) {
+  return Rebuilder(source, library).run();
+}
 
 }  // namespace t2o::verify

@@ -7,7 +7,8 @@
 
 namespace t2o::verify {
 
-// A graph of dialect "tf" handed to TensorFlow, so that every tensor in it can be fetched, also those that came from functions.
+// A graph of dialect "tf" handed to TensorFlow, so that every tensor in it can be fetched, also those that
+// came from functions.
 struct Rebuilt {
   engines::TfGraph graph;
   std::map<std::string, std::string> tensors;  // value's name -> tensor in `graph`

@@ -10,19 +10,23 @@
 namespace t2o::verify {
 namespace {
 
-std::vector<Sample> make_samples(const VerifyOptions& o, const std::vector<Port>& inputs, std::size_t outputs) {
+std::vector<Sample> make_samples(const VerifyOptions& o, const std::vector<Port>& inputs,
+                                 std::size_t outputs) {
   if (!o.input_data.empty()) return read_samples(o.input_data, inputs, outputs);
   std::vector<Sample> samples;
-  for (int i = 0; i < std::max(o.samples, 1); ++i) samples.push_back(random_sample(inputs, o.seed + static_cast<std::uint64_t>(i)));
+  for (int i = 0; i < std::max(o.samples, 1); ++i)
+    samples.push_back(random_sample(inputs, o.seed + static_cast<std::uint64_t>(i)));
   return samples;
 }
 
 std::string type_text(const Tensor& t) { return std::string(name(t.dtype())) + shape_text(t.dims()); }
 
-ComparedSample compare_sample(const Sample& sample, const std::vector<Port>& inputs, const std::vector<Port>& outputs,
-                              const std::vector<TensorPtr>& expected, const std::vector<TensorPtr>& got, Tolerance tolerance) {
+ComparedSample compare_sample(const Sample& sample, const std::vector<Port>& inputs,
+                              const std::vector<Port>& outputs, const std::vector<TensorPtr>& expected,
+                              const std::vector<TensorPtr>& got, Tolerance tolerance) {
   ComparedSample result{sample.label, {}, {}};
-  for (std::size_t i = 0; i < inputs.size(); ++i) result.inputs.emplace_back(inputs[i].name, type_text(*sample.inputs[i]));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    result.inputs.emplace_back(inputs[i].name, type_text(*sample.inputs[i]));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     ComparedTensor& tensor = result.outputs.emplace_back();
     tensor.name = outputs[i].name;
@@ -36,7 +40,8 @@ ComparedSample compare_sample(const Sample& sample, const std::vector<Port>& inp
 }
 
 bool is_ok(const ComparedSample& s) {
-  return std::all_of(s.outputs.begin(), s.outputs.end(), [](const ComparedTensor& t) { return t.comparison.ok() && t.with_data.ok(); });
+  return std::all_of(s.outputs.begin(), s.outputs.end(),
+                     [](const ComparedTensor& t) { return t.comparison.ok() && t.with_data.ok(); });
 }
 
 // TensorFlow rejects many random values, e.g. an index that is out of bounds.
@@ -63,7 +68,8 @@ VerifyReport verify(const VerifyOptions& o) {
   engines::OrtOptions ort;
   ort.library = o.onnxruntime_library;
   ort.threads = o.threads;
-  Reference reference(o.source, {.single_threaded = o.threads == 1, .optimize = false, .library = o.tensorflow_library});
+  Reference reference(
+      o.source, {.single_threaded = o.threads == 1, .optimize = false, .library = o.tensorflow_library});
   std::vector<Port> inputs = reference.inputs(), outputs = reference.outputs();
   const Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
@@ -71,7 +77,8 @@ VerifyReport verify(const VerifyOptions& o) {
     const std::vector<TensorPtr> expected = run_reference(reference, sample);
     const std::vector<TensorPtr> got = candidate.run(sample.inputs);
     report.samples.push_back(compare_sample(sample, inputs, outputs, expected, got, o.tolerance));
-    if (is_ok(report.samples.back()) || !o.bisect || report.divergence || !report.bisect_problem.empty()) continue;
+    if (is_ok(report.samples.back()) || !o.bisect || report.divergence || !report.bisect_problem.empty())
+      continue;
     try {
       report.divergence = bisect(o, candidate.feeds(sample.inputs), sample.inputs);
     } catch (const ConversionError& e) {

@@ -10,15 +10,15 @@
 namespace t2o::verify {
 
 struct VerifyOptions {
-  tf2onnx::Options source;         // the TensorFlow model and its interface, as for its conversion
-  std::string onnx;                // path of the exported model
+  tf2onnx::Options source;  // the TensorFlow model and its interface, as for its conversion
+  std::string onnx;         // path of the exported model
   Tolerance tolerance;
   std::uint64_t seed = 0;
-  int samples = 1;                 // of random data, with seeds seed, seed + 1 ...
-  Strings input_shapes;            // "name:1,2,3": see inputs.h
-  Strings input_data;              // files and folders: see inputs.h; then nothing is random
-  bool bisect = false;             // on a mismatch: find the first tensor that differs
-  int threads = 0;                 // 0: the engines' own choice
+  int samples = 1;       // of random data, with seeds seed, seed + 1 ...
+  Strings input_shapes;  // "name:1,2,3": see inputs.h
+  Strings input_data;    // files and folders: see inputs.h; then nothing is random
+  bool bisect = false;   // on a mismatch: find the first tensor that differs
+  int threads = 0;       // 0: the engines' own choice
   std::string tensorflow_library, onnxruntime_library;  // paths; empty: they are searched
 };
 
@@ -27,24 +27,24 @@ struct ComparedTensor {
   DType dtype = DType::undefined;  // TensorFlow's
   Ints dims;
   Comparison comparison;
-  Comparison with_data;            // ONNX Runtime against the output that came with the data
+  Comparison with_data;  // ONNX Runtime against the output that came with the data
   bool has_data = false;
 };
 
 struct ComparedSample {
-  std::string label;                                         // "seed 0", "test_data_set_1"
-  std::vector<std::pair<std::string, std::string>> inputs;   // name, "f32[2, 224, 224, 3]"
+  std::string label;                                        // "seed 0", "test_data_set_1"
+  std::vector<std::pair<std::string, std::string>> inputs;  // name, "f32[2, 224, 224, 3]"
   std::vector<ComparedTensor> outputs;
 };
 
-struct Divergence {                // what bisecting found
-  std::size_t compared = 0;        // tensors that both graphs have, in the order of execution
-  std::size_t incomparable = 0;    // ... of them with different dtypes or shapes, e.g. another layout
+struct Divergence {              // what bisecting found
+  std::size_t compared = 0;      // tensors that both graphs have, in the order of execution
+  std::size_t incomparable = 0;  // ... of them with different dtypes or shapes, e.g. another layout
   bool found = false;
-  std::string tensor, onnx_op;     // the first that differs, and the node that makes it
+  std::string tensor, onnx_op;  // the first that differs, and the node that makes it
   std::string source_node, source_op;
   Comparison comparison;
-  Strings inputs;                  // tensors that the source node reads; those compared agree
+  Strings inputs;  // tensors that the source node reads; those compared agree
 };
 
 struct VerifyReport {
@@ -52,7 +52,7 @@ struct VerifyReport {
   Tolerance tolerance;
   std::vector<ComparedSample> samples;
   std::optional<Divergence> divergence;
-  std::string bisect_problem;      // why bisecting was not possible; empty otherwise
+  std::string bisect_problem;  // why bisecting was not possible; empty otherwise
   bool ok() const;
 };
 

@@ -14,7 +14,7 @@
 namespace t2o::numeric {
 namespace {
 
-constexpr int kMostFailures = 4;          // of one case; the others look alike
+constexpr int kMostFailures = 4;  // of one case; the others look alike
 constexpr int kFirstOpsetWithBf16 = 13;
 constexpr std::size_t kElideAbove = 512;  // bytes of a constant in the printed graph
 const std::vector<int> kOpsets = {11, 13, 15, 17, 18, 21, 23, 26};
@@ -23,21 +23,34 @@ Bytes as_bytes(const std::string& s) { return std::as_bytes(std::span(s.data(), 
 
 verify::Tolerance default_tolerance(DType dtype) {
   switch (dtype) {
-    case DType::f16: return {5e-3, 5e-3};
-    case DType::bf16: return {3e-2, 3e-2};
-    case DType::f32: case DType::f64: case DType::c64: case DType::c128: return {1e-4, 1e-5};
-    default: return {0, 0};
+    case DType::f16:
+      return {5e-3, 5e-3};
+    case DType::bf16:
+      return {3e-2, 3e-2};
+    case DType::f32:
+    case DType::f64:
+    case DType::c64:
+    case DType::c128:
+      return {1e-4, 1e-5};
+    default:
+      return {0, 0};
   }
 }
 
 DType as_onnx(DType dtype) {
   switch (dtype) {
-    case DType::qi8: return DType::i8;
-    case DType::qu8: return DType::u8;
-    case DType::qi16: return DType::i16;
-    case DType::qu16: return DType::u16;
-    case DType::qi32: return DType::i32;
-    default: return dtype;
+    case DType::qi8:
+      return DType::i8;
+    case DType::qu8:
+      return DType::u8;
+    case DType::qi16:
+      return DType::i16;
+    case DType::qu16:
+      return DType::u16;
+    case DType::qi32:
+      return DType::i32;
+    default:
+      return dtype;
   }
 }
 
@@ -47,7 +60,8 @@ TensorPtr as_onnx(const TensorPtr& t) {
   return plain == t->dtype() ? verify::complex_as_pairs(t) : t->with_dtype(plain);
 }
 
-// NaN, infinities and zeros of both signs among the elements; another rhythm for each input, so that they meet.
+// NaN, infinities and zeros of both signs among the elements; another rhythm for each input, so that they
+// meet.
 TensorPtr with_specials(const Tensor& t, std::size_t input) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const std::vector<double> specials = {std::numeric_limits<double>::quiet_NaN(), inf, -inf, 0.0, -0.0};
@@ -60,12 +74,15 @@ TensorPtr with_specials(const Tensor& t, std::size_t input) {
 std::string declared_problem(const Value& declared, const Tensor& got) {
   const std::string what = "the exported graph declares output " + declared.name() + " ";
   if (declared.dtype() != got.dtype())
-    return what + "as " + std::string(t2o::name(declared.dtype())) + ", but it is " + std::string(t2o::name(got.dtype()));
+    return what + "as " + std::string(t2o::name(declared.dtype())) + ", but it is " +
+           std::string(t2o::name(got.dtype()));
   if (!declared.shape().ranked()) return "";
   const Ints& dims = declared.shape().dims();
   bool fits = dims.size() == got.dims().size();
   for (std::size_t i = 0; fits && i < dims.size(); ++i) fits = !is_known(dims[i]) || dims[i] == got.dims()[i];
-  return fits ? "" : what + "with shape " + verify::shape_text(dims) + ", but it is " + verify::shape_text(got.dims());
+  return fits ? ""
+              : what + "with shape " + verify::shape_text(dims) + ", but it is " +
+                    verify::shape_text(got.dims());
 }
 
 bool engines_there(std::string& why) {
@@ -125,14 +142,15 @@ class Case::Checker {
   void convert_and_run(const Run& run);
   bool check_refusal(const Run& run, const Conversion& conversion);
   void run_onnx(const Run& run, const Conversion& conversion, const std::string& model);
-  void compare_results(const Run& run, const Conversion& conversion, const Truth& truth, const std::vector<TensorPtr>& got);
+  void compare_results(const Run& run, const Conversion& conversion, const Truth& truth,
+                       const std::vector<TensorPtr>& got);
   void report(const Run* run, const std::string& problem, const ir::Graph* graph = nullptr);
 
   const Case& case_;
   SourceLoc at_;
-  std::string variant_;           // dtype and emptiness, for messages
+  std::string variant_;  // dtype and emptiness, for messages
   std::vector<Truth> truths_;
-  std::set<std::string> done_;    // models that differ from earlier ones in nothing that a runtime sees
+  std::set<std::string> done_;  // models that differ from earlier ones in nothing that a runtime sees
   int failures_ = 0;
 };
 
@@ -152,8 +170,9 @@ void Case::Checker::check_variant(DType dtype, bool empty) {
   done_.clear();
   try {
     const Graph fixed = case_.make_graph(Mode::fixed, dtype, empty);
-    const bool refused_always = std::any_of(case_.refusals_.begin(), case_.refusals_.end(),
-                                            [](const Refusal& r) { return r.modes.empty() && r.below_opset == 0; });
+    const bool refused_always =
+        std::any_of(case_.refusals_.begin(), case_.refusals_.end(),
+                    [](const Refusal& r) { return r.modes.empty() && r.below_opset == 0; });
     if (!refused_always && !find_truths(fixed)) return;
     std::string before;
     for (const Mode mode : {Mode::fixed, Mode::batch, Mode::dims, Mode::rank}) {
@@ -181,7 +200,8 @@ bool Case::Checker::find_truths(const Graph& graph) {
   if (case_.nan_inf_) {
     Truth& special = truths_.emplace_back(Truth{"NaN and infinities", graph.feeds, {}});
     for (std::size_t i = 0; i < special.feeds.size(); ++i)
-      if (TensorPtr& value = special.feeds[i].second; is_float(value->dtype())) value = with_specials(*value, i);
+      if (TensorPtr& value = special.feeds[i].second; is_float(value->dtype()))
+        value = with_specials(*value, i);
   }
   try {
     engines::TfSession session(graph.graph, {.single_threaded = true});
@@ -197,8 +217,10 @@ std::vector<int> Case::Checker::opsets(const Graph& graph) const {
   if (!case_.opsets_.empty()) return case_.opsets_;
   int lowest = case_.since_;
   for (const auto& operation : graph.graph.operations()) {
-    if (tf_registry().knows(operation.op)) lowest = std::max(lowest, tf_registry().lowest_opset(operation.op));
-    const bool is_bf16 = graph.graph.outputs(operation.name) > 0 && graph.graph.dtype(operation.name) == DType::bf16;
+    if (tf_registry().knows(operation.op))
+      lowest = std::max(lowest, tf_registry().lowest_opset(operation.op));
+    const bool is_bf16 =
+        graph.graph.outputs(operation.name) > 0 && graph.graph.dtype(operation.name) == DType::bf16;
     if (is_bf16) lowest = std::max(lowest, kFirstOpsetWithBf16);
   }
   std::vector<int> list;
@@ -256,10 +278,12 @@ void Case::Checker::run_onnx(const Run& run, const Conversion& conversion, const
   if (fresh) {
     const bool as_users_do = run.mode == Mode::fixed && run.opset == onnx::kDefaultOpset;
     const auto optimization = as_users_do ? engines::OrtOptimization::all : engines::OrtOptimization::none;
-    const auto session =
-        engines::OrtSession::from_bytes(as_bytes(model), {.threads = 1, .optimization = optimization, .arena = false});
-    if (session.inputs().size() != run.graph->feeds.size() || session.outputs().size() != run.graph->outputs.size())
-      return report(&run, "the number of inputs or outputs is not that of the source", conversion.graph.get());
+    const auto session = engines::OrtSession::from_bytes(
+        as_bytes(model), {.threads = 1, .optimization = optimization, .arena = false});
+    if (session.inputs().size() != run.graph->feeds.size() ||
+        session.outputs().size() != run.graph->outputs.size())
+      return report(&run, "the number of inputs or outputs is not that of the source",
+                    conversion.graph.get());
     for (const Truth& truth : truths_) {
       engines::Feeds feeds;
       for (std::size_t i = 0; i < truth.feeds.size(); ++i)
@@ -277,10 +301,12 @@ void Case::Checker::compare_results(const Run& run, const Conversion& conversion
     verify::Tolerance tolerance = case_.tolerance_.value_or(default_tolerance(expected->dtype()));
     if (case_.shape_only_) tolerance.absolute = std::numeric_limits<double>::infinity();
     std::string problem = verify::compare(*expected, *got[i], tolerance).problem;
-    if (case_.shape_only_ && expected->dtype() == got[i]->dtype() && expected->dims() == got[i]->dims()) problem.clear();
+    if (case_.shape_only_ && expected->dtype() == got[i]->dtype() && expected->dims() == got[i]->dims())
+      problem.clear();
     if (problem.empty()) problem = declared_problem(*conversion.graph->outputs()[i], *got[i]);
     if (problem.empty()) continue;
-    const std::string where = "output " + std::to_string(i) + (truth.label.empty() ? "" : " with " + truth.label);
+    const std::string where =
+        "output " + std::to_string(i) + (truth.label.empty() ? "" : " with " + truth.label);
     return report(&run, where + ": " + problem, conversion.graph.get());
   }
 }

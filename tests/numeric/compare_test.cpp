@@ -36,8 +36,8 @@ TEST(Compare, ApproximateEqual) {
 }
 
 TEST(Compare, Logic) {
-  for (const char* op : {"LogicalAnd", "LogicalOr"}) op_case(op).in(boolean, {4, 5}).in(boolean, {5}).empty().check();
-  op_case("LogicalNot").in(boolean, {4, 5}).check();
+  for (const char* op : {"LogicalAnd", "LogicalOr"}) op_case(op).in(boolean, {4, 5}).in(boolean, {5}).check();
+  op_case("LogicalNot").in(boolean, {4, 5}).empty().check();
 }
 
 TEST(Compare, Bits) {

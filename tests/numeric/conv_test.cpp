@@ -6,8 +6,12 @@ namespace t2o::numeric {
 namespace {
 
 Case conv2d(Ints x, Ints kernel, std::int64_t stride, const std::string& padding, std::int64_t dilation = 1) {
-  return op_case("Conv2D").in(f32, std::move(x)).in(f32, std::move(kernel), constant)
-      .attr("strides", Ints{1, stride, stride, 1}).attr("dilations", Ints{1, dilation, dilation, 1}).attr("padding", padding);
+  return op_case("Conv2D")
+      .in(f32, std::move(x))
+      .in(f32, std::move(kernel), constant)
+      .attr("strides", Ints{1, stride, stride, 1})
+      .attr("dilations", Ints{1, dilation, dilation, 1})
+      .attr("padding", padding);
 }
 
 TEST(Conv2D, PaddingStridesDilations) {
@@ -16,65 +20,149 @@ TEST(Conv2D, PaddingStridesDilations) {
       for (const std::int64_t stride : {1, 2, 3})
         conv2d({2, 9, 8, 3}, {kernel, kernel, 3, 4}, stride, padding).check();
   for (const char* padding : {"SAME", "VALID"})
-    for (const std::int64_t dilation : {2, 3}) conv2d({1, 11, 12, 2}, {3, 2, 2, 3}, 1, padding, dilation).check();
+    for (const std::int64_t dilation : {2, 3})
+      conv2d({1, 11, 12, 2}, {3, 2, 2, 3}, 1, padding, dilation).check();
   conv2d({1, 11, 12, 2}, {3, 3, 2, 3}, 2, "SAME", 2).check();
   conv2d({1, 7, 7, 2}, {2, 2, 2, 3}, 4, "SAME").note("kernel smaller than stride").check();
 }
 
 TEST(Conv2D, ExplicitPadding) {
-  op_case("Conv2D").in(f32, {1, 7, 8, 2}).in(f32, {3, 3, 2, 3}, constant).attr("strides", Ints{1, 2, 1, 1})
-      .attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 2, 0, 3, 0, 0}).check();
+  op_case("Conv2D")
+      .in(f32, {1, 7, 8, 2})
+      .in(f32, {3, 3, 2, 3}, constant)
+      .attr("strides", Ints{1, 2, 1, 1})
+      .attr("padding", "EXPLICIT")
+      .attr("explicit_paddings", Ints{0, 0, 1, 2, 0, 3, 0, 0})
+      .check();
 }
 
-TEST(Conv2D, Groups) { conv2d({2, 6, 6, 6}, {3, 3, 2, 9}, 1, "SAME").without({Mode::dims, Mode::rank}).check(); }
+TEST(Conv2D, ChannelsFirst) {
+  op_case("Conv2D")
+      .in(f32, {1, 2, 7, 8})
+      .in(f32, {3, 3, 2, 3}, constant)
+      .attr("strides", Ints{1, 1, 2, 1})
+      .attr("padding", "SAME")
+      .attr("data_format", "NCHW")
+      .check();
+}
+
+TEST(Conv2D, Groups) {
+  conv2d({2, 6, 6, 6}, {3, 3, 2, 9}, 1, "SAME").without({Mode::dims, Mode::rank}).check();
+}
 
 TEST(Conv2D, KernelFedAtRunTime) {
-  op_case("Conv2D").in(f32, {1, 6, 6, 2}).in(f32, {3, 3, 2, 4}).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME").check();
-  op_case("Conv2D").in(f32, {1, 6, 6, 2}).in(f32, {3, 3, 2, 4}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "VALID").check();
-  op_case("Conv2D").in(f32, {1, 6, 6, 2}).in(f32, {3, 3, 2, 4}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "SAME")
-      .refuses(Code::not_constant, "kernel's size", {Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("Conv2D")
+      .in(f32, {1, 6, 6, 2})
+      .in(f32, {3, 3, 2, 4})
+      .attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "SAME")
+      .check();
+  op_case("Conv2D")
+      .in(f32, {1, 6, 6, 2})
+      .in(f32, {3, 3, 2, 4})
+      .attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "VALID")
+      .check();
+  op_case("Conv2D")
+      .in(f32, {1, 6, 6, 2})
+      .in(f32, {3, 3, 2, 4})
+      .attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "SAME")
+      .refuses(Code::not_constant, "kernel's size", {Mode::batch, Mode::dims, Mode::rank})
+      .check();
 }
 
 TEST(Conv2D, Dtypes) {
-  op_case("Conv2D").in(any, {1, 6, 6, 2}).in(any, {3, 3, 2, 4}, constant).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME")
-      .dtypes({f16, f64}).empty().check();
-  op_case("Conv2D").in(bf16, {1, 6, 6, 2}).in(bf16, {3, 3, 2, 4}, constant).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME")
-      .refuses_below(13, Code::unsupported_type, "bf16").check();
+  op_case("Conv2D")
+      .in(any, {1, 6, 6, 2})
+      .in(any, {3, 3, 2, 4}, constant)
+      .attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "SAME")
+      .dtypes({f16, f64})
+      .empty()
+      .check();
+  op_case("Conv2D")
+      .in(bf16, {1, 6, 6, 2})
+      .in(bf16, {3, 3, 2, 4}, constant)
+      .attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "SAME")
+      .refuses_below(13, Code::unsupported_type, "bf16")
+      .check();
   conv2d({1, 6, 6, 2}, {3, 3, 2, 4}, 2, "SAME").empty().nan_inf().check();
 }
 
 TEST(Conv2D, RefusesStridesOverTheBatch) {
-  op_case("Conv2D").in(f32, {1, 8, 8, 4}).in(f32, {3, 3, 4, 6}, constant).attr("strides", Ints{2, 1, 1, 1})
-      .attr("padding", "SAME").refuses(Code::unsupported_attr, "strides").check();
+  op_case("Conv2D")
+      .in(f32, {1, 8, 8, 4})
+      .in(f32, {3, 3, 4, 6}, constant)
+      .attr("strides", Ints{2, 1, 1, 1})
+      .attr("padding", "SAME")
+      .refuses(Code::unsupported_attr, "strides")
+      .check();
 }
 
 TEST(DepthwiseConv2d, MultipliersAndStrides) {
   for (const std::int64_t multiplier : {1, 3})
     for (const std::int64_t stride : {1, 2})
       for (const char* padding : {"SAME", "VALID"})
-        op_case("DepthwiseConv2dNative").in(f32, {2, 7, 8, 4}).in(f32, {3, 3, 4, multiplier}, constant)
-            .attr("strides", Ints{1, stride, stride, 1}).attr("padding", padding).check();
-  op_case("DepthwiseConv2dNative").in(any, {2, 9, 9, 4}).in(any, {3, 3, 4, 2}, constant).attr("strides", Ints{1, 1, 1, 1})
-      .attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 1, 0, 2, 0, 0}).dtypes({f32, f64}).empty().check();
+        op_case("DepthwiseConv2dNative")
+            .in(f32, {2, 7, 8, 4})
+            .in(f32, {3, 3, 4, multiplier}, constant)
+            .attr("strides", Ints{1, stride, stride, 1})
+            .attr("padding", padding)
+            .check();
+  op_case("DepthwiseConv2dNative")
+      .in(any, {2, 9, 9, 4})
+      .in(any, {3, 3, 4, 2}, constant)
+      .attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "EXPLICIT")
+      .attr("explicit_paddings", Ints{0, 0, 1, 1, 0, 2, 0, 0})
+      .dtypes({f32, f64})
+      .empty()
+      .check();
 }
 
 TEST(Conv3D, PaddingAndStrides) {
   for (const char* padding : {"SAME", "VALID"})
     for (const std::int64_t stride : {1, 2})
-      op_case("Conv3D").in(f32, {1, 5, 6, 7, 2}).in(f32, {3, 2, 3, 2, 3}, constant)
-          .attr("strides", Ints{1, stride, 1, stride, 1}).attr("padding", padding).check();
-  op_case("Conv3D").in(f32, {1, 7, 7, 7, 2}).in(f32, {2, 2, 2, 2, 3}, constant).attr("strides", Ints{1, 1, 1, 1, 1})
-      .attr("padding", "SAME").empty().check();
+      op_case("Conv3D")
+          .in(f32, {1, 5, 6, 7, 2})
+          .in(f32, {3, 2, 3, 2, 3}, constant)
+          .attr("strides", Ints{1, stride, 1, stride, 1})
+          .attr("padding", padding)
+          .check();
+  op_case("Conv3D")
+      .in(f32, {1, 7, 7, 7, 2})
+      .in(f32, {2, 2, 2, 2, 3}, constant)
+      .attr("strides", Ints{1, 1, 1, 1, 1})
+      .attr("padding", "SAME")
+      .empty()
+      .check();
 }
 
 TEST(Conv, AnyNumberOfSpatialAxes) {
-  op_case("Conv").in(f32, {2, 7, 8, 3}).in(f32, {3, 2, 3, 4}, constant).attr("strides", Ints{1, 2, 1, 1}).attr("padding", "SAME").check();
-  op_case("Conv").in(f32, {1, 5, 7, 8, 2}).in(f32, {2, 3, 2, 2, 4}, constant).attr("strides", Ints{1, 1, 2, 1, 1})
-      .attr("padding", "VALID").check();
+  op_case("Conv")
+      .in(f32, {2, 7, 8, 3})
+      .in(f32, {3, 2, 3, 4}, constant)
+      .attr("strides", Ints{1, 2, 1, 1})
+      .attr("padding", "SAME")
+      .check();
+  op_case("Conv")
+      .in(f32, {1, 5, 7, 8, 2})
+      .in(f32, {2, 3, 2, 2, 4}, constant)
+      .attr("strides", Ints{1, 1, 2, 1, 1})
+      .attr("padding", "VALID")
+      .check();
 }
 
 TEST(BiasAdd, AllLayoutsAndRanks) {
-  op_case("BiasAdd").in(any, {2, 3, 4}).in(any, {4}, constant).dtypes({f32, f64, f16, i32, i64, u8, i8}).empty().nan_inf().check();
+  op_case("BiasAdd")
+      .in(any, {2, 3, 4})
+      .in(any, {4}, constant)
+      .dtypes({f32, f64, f16, i32, i64, u8, i8})
+      .empty()
+      .nan_inf()
+      .check();
   op_case("BiasAdd").in(f32, {2, 3, 4, 2, 5}).in(f32, {5}, constant).check();
   op_case("BiasAdd").in(f32, {2, 4, 3, 5}).in(f32, {4}).attr("data_format", "NCHW").check();
   op_case("BiasAdd").in(f32, {2, 4, 3}).in(f32, {4}).attr("data_format", "NCHW").check();

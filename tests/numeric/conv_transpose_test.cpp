@@ -15,28 +15,40 @@ struct Transposed {
 };
 
 Case transposed(const Transposed& t, Kind sizes) {
-  return op_case("Conv2DBackpropInput").i32s({1, t.size, t.size, 2}, sizes).in(f32, {t.kernel, t.kernel, 2, 3}, constant)
-      .in(f32, {1, t.source(), t.source(), 3}).attr("strides", Ints{1, t.stride, t.stride, 1}).attr("padding", t.padding);
+  return op_case("Conv2DBackpropInput")
+      .i32s({1, t.size, t.size, 2}, sizes)
+      .in(f32, {t.kernel, t.kernel, 2, 3}, constant)
+      .in(f32, {1, t.source(), t.source(), 3})
+      .attr("strides", Ints{1, t.stride, t.stride, 1})
+      .attr("padding", t.padding);
 }
 
 TEST(Conv2DBackpropInput, ConstantSizes) {
   for (const std::int32_t size : {6, 7})
     for (const std::int64_t kernel : {1, 2, 3, 4})
       for (const std::int64_t stride : {1, 2, 3})
-        for (const char* padding : {"SAME", "VALID"}) transposed({size, kernel, stride, padding}, constant).check();
+        for (const char* padding : {"SAME", "VALID"})
+          transposed({size, kernel, stride, padding}, constant).check();
 }
 
 TEST(Conv2DBackpropInput, RuntimeSizes) {
   for (const std::int32_t size : {6, 7})
     for (const std::int64_t kernel : {1, 2, 3})
       for (const std::int64_t stride : {1, 2, 3})
-        for (const char* padding : {"SAME", "VALID"}) transposed({size, kernel, stride, padding}, fed).check();
+        for (const char* padding : {"SAME", "VALID"})
+          transposed({size, kernel, stride, padding}, fed).check();
 }
 
 TEST(Conv2DBackpropInput, ExplicitPadding) {
   for (const Kind sizes : {constant, fed})
-    op_case("Conv2DBackpropInput").i32s({1, 7, 8, 2}, sizes).in(f32, {3, 3, 2, 3}, constant).in(f32, {1, 4, 9, 3})
-        .attr("strides", Ints{1, 2, 1, 1}).attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 1, 2, 1, 0, 0}).check();
+    op_case("Conv2DBackpropInput")
+        .i32s({1, 7, 8, 2}, sizes)
+        .in(f32, {3, 3, 2, 3}, constant)
+        .in(f32, {1, 4, 9, 3})
+        .attr("strides", Ints{1, 2, 1, 1})
+        .attr("padding", "EXPLICIT")
+        .attr("explicit_paddings", Ints{0, 0, 1, 1, 2, 1, 0, 0})
+        .check();
 }
 
 TEST(Conv2DBackpropInput, SizesFromTheShape) {
@@ -44,36 +56,55 @@ TEST(Conv2DBackpropInput, SizesFromTheShape) {
     const std::string x = b.input(f32, {2, 4, 5, 3});
     const std::string shape = b.op("Shape", {x});
     const auto at = [&](std::int32_t i) {
-      return b.op("StridedSlice", {shape, b.constant_of<std::int32_t>({1}, {i}), b.constant_of<std::int32_t>({1}, {i + 1}),
-                                   b.constant_of<std::int32_t>({1}, {1})}, {{"shrink_axis_mask", std::int64_t{1}}});
+      return b.op("StridedSlice",
+                  {shape, b.constant_of<std::int32_t>({1}, {i}), b.constant_of<std::int32_t>({1}, {i + 1}),
+                   b.constant_of<std::int32_t>({1}, {1})},
+                  {{"shrink_axis_mask", std::int64_t{1}}});
     };
     const std::string two = b.constant_of<std::int32_t>({}, {2});
     const std::string height = b.op("Mul", {at(1), two}), width = b.op("Mul", {at(2), two});
-    const std::string sizes = b.op("Pack", {Strings{at(0), height, width, b.constant_of<std::int32_t>({}, {5})}});
+    const std::string sizes =
+        b.op("Pack", {Strings{at(0), height, width, b.constant_of<std::int32_t>({}, {5})}});
     b.output(b.op("Conv2DBackpropInput", {sizes, b.const_input(f32, {3, 3, 5, 3}), x},
                   {{"strides", Ints{1, 2, 2, 1}}, {"padding", std::string("SAME")}}));
   }).check();
 }
 
 TEST(Conv2DBackpropInput, Dtypes) {
-  op_case("Conv2DBackpropInput").i32s({1, 8, 8, 2}).in(any, {3, 3, 2, 3}, constant).in(any, {1, 4, 4, 3})
-      .attr("strides", Ints{1, 2, 2, 1}).attr("padding", "SAME").dtypes({f32, f64}).check();
+  op_case("Conv2DBackpropInput")
+      .i32s({1, 8, 8, 2})
+      .in(any, {3, 3, 2, 3}, constant)
+      .in(any, {1, 4, 4, 3})
+      .attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "SAME")
+      .dtypes({f32, f64})
+      .check();
 }
 
 TEST(Conv3DBackpropInput, PaddingStrides) {
   for (const Kind sizes : {constant, fed})
     for (const char* padding : {"SAME", "VALID"}) {
       const std::int64_t d = std::string(padding) == "SAME" ? 3 : 2;
-      op_case("Conv3DBackpropInputV2").i32s({1, 5, 6, 5, 2}, sizes).in(f32, {3, 3, 3, 2, 3}, constant).in(f32, {1, d, std::string(padding) == "SAME" ? 6 : 4, d, 3})
-          .attr("strides", Ints{1, 2, 1, 2, 1}).attr("padding", padding).check();
+      op_case("Conv3DBackpropInputV2")
+          .i32s({1, 5, 6, 5, 2}, sizes)
+          .in(f32, {3, 3, 3, 2, 3}, constant)
+          .in(f32, {1, d, std::string(padding) == "SAME" ? 6 : 4, d, 3})
+          .attr("strides", Ints{1, 2, 1, 2, 1})
+          .attr("padding", padding)
+          .check();
     }
 }
 
 TEST(DepthwiseConv2dBackpropInput, MultipliersAndStrides) {
   for (const std::int64_t multiplier : {1, 2})
     for (const std::int64_t stride : {1, 2})
-      op_case("DepthwiseConv2dNativeBackpropInput").i32s({1, 6, 6, 3}).in(f32, {3, 3, 3, multiplier}, constant)
-          .in(f32, {1, 6 / stride, 6 / stride, 3 * multiplier}).attr("strides", Ints{1, stride, stride, 1}).attr("padding", "SAME").check();
+      op_case("DepthwiseConv2dNativeBackpropInput")
+          .i32s({1, 6, 6, 3})
+          .in(f32, {3, 3, 3, multiplier}, constant)
+          .in(f32, {1, 6 / stride, 6 / stride, 3 * multiplier})
+          .attr("strides", Ints{1, stride, stride, 1})
+          .attr("padding", "SAME")
+          .check();
 }
 
 }  // namespace

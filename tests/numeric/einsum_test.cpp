@@ -6,16 +6,29 @@ namespace t2o::numeric {
 namespace {
 
 Case binary(const char* equation, Ints a, Ints b) {
-  return op_case("Einsum").in(any, std::move(a)).in(any, std::move(b)).as_list(2).attr("equation", equation).dtypes({f32});
+  return op_case("Einsum")
+      .in(any, std::move(a))
+      .in(any, std::move(b))
+      .as_list(2)
+      .attr("equation", equation)
+      .dtypes({f32});
 }
-Case unary(const char* equation, Ints a) { return op_case("Einsum").in(f32, std::move(a)).as_list(1).attr("equation", equation); }
+Case unary(const char* equation, Ints a) {
+  return op_case("Einsum").in(f32, std::move(a)).as_list(1).attr("equation", equation);
+}
 
 TEST(Einsum, Products) {
   binary("ij,jk->ik", {2, 3}, {3, 4}).dtypes({f32, f64, f16, i32, i64}).check();
   binary("ij,jk->ki", {2, 3}, {3, 4}).check();
   binary("abc,cd->abd", {2, 3, 4}, {4, 5}).check();
   binary("abc,acd->abd", {2, 3, 4}, {2, 4, 5}).empty().check();
-  op_case("Einsum").in(bf16, {2, 3}).in(bf16, {3, 4}).as_list(2).attr("equation", "ij,jk->ik").since(13).check();
+  op_case("Einsum")
+      .in(bf16, {2, 3})
+      .in(bf16, {3, 4})
+      .as_list(2)
+      .attr("equation", "ij,jk->ik")
+      .since(13)
+      .check();
   binary("abc,cde->abde", {2, 3, 4}, {4, 5, 6}).check();
   binary("BTNH,BSNH->BNTS", {2, 3, 4, 5}, {2, 6, 4, 5}).check();
   binary("BNTS,BSNH->BTNH", {2, 4, 3, 6}, {2, 6, 4, 5}).check();
@@ -29,7 +42,10 @@ TEST(Einsum, Products) {
 
 TEST(Einsum, Ellipses) {
   binary("...ij,...jk->...ik", {5, 2, 3}, {5, 3, 4}).without({Mode::rank}).check();
-  binary("...ij,...jk->...ik", {5, 1, 2, 3}, {6, 3, 4}).without({Mode::rank}).note("of different lengths").check();
+  binary("...ij,...jk->...ik", {5, 1, 2, 3}, {6, 3, 4})
+      .without({Mode::rank})
+      .note("of different lengths")
+      .check();
   binary("...x,xy->...y", {2, 3, 4}, {4, 5}).without({Mode::rank}).check();
   binary("i...,i->...", {3, 4, 5}, {3}).without({Mode::rank}).check();
 }

@@ -30,9 +30,9 @@ class TensorFlowEngine : public testing::Test {
 };
 
 TEST_F(TensorFlowEngine, EveryDtypePassesThrough) {
-  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16,
-                            DType::i32, DType::u32, DType::i64, DType::u64, DType::boolean, DType::string, DType::c64,
-                            DType::c128}) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16,
+                            DType::u16, DType::i32, DType::u32, DType::i64, DType::u64, DType::boolean,
+                            DType::string, DType::c64, DType::c128}) {
     for (const Ints& dims : {Ints{}, Ints{0}, Ints{2, 3}}) {
       TfGraph graph;
       graph.placeholder("x", dtype, Shape(dims));
@@ -94,29 +94,36 @@ class OnnxRuntimeEngine : public testing::Test {
   }
 };
 
-// ModelProto { ir_version: 8, opset_import { version: 16 }, graph { node { Identity x -> y }, name: "g", input x, output y } }
+// ModelProto { ir_version: 8, opset_import { version: 16 }, graph { node { Identity x -> y }, name: "g",
+// input x, output y } }
 std::string identity_model(char elem_type) {
   const std::string node = "\x0a\x01x\x12\x01y\x22\x08Identity";
-  const auto field = [](char tag, const std::string& s) { return std::string{tag, static_cast<char>(s.size())} + s; };
+  const auto field = [](char tag, const std::string& s) {
+    return std::string{tag, static_cast<char>(s.size())} + s;
+  };
   const auto value = [&](const std::string& name) {
     const std::string tensor = std::string("\x08") + elem_type;
     return field('\x0a', name) + field('\x12', field('\x0a', tensor));
   };
-  const std::string graph = field('\x0a', node) + field('\x12', "g") + field('\x5a', value("x")) + field('\x62', value("y"));
+  const std::string graph =
+      field('\x0a', node) + field('\x12', "g") + field('\x5a', value("x")) + field('\x62', value("y"));
   return std::string("\x08\x08") + field('\x3a', graph) + field('\x42', "\x10\x10");
 }
 
 TEST_F(OnnxRuntimeEngine, EveryDtypePassesThrough) {
   const std::vector<std::pair<DType, char>> types = {
-      {DType::f32, 1},  {DType::u8, 2},      {DType::i8, 3},      {DType::u16, 4},  {DType::i16, 5},  {DType::i32, 6},  {DType::i64, 7},
-      {DType::string, 8}, {DType::boolean, 9}, {DType::f16, 10}, {DType::f64, 11}, {DType::u32, 12}, {DType::u64, 13}, {DType::bf16, 16}};
+      {DType::f32, 1},  {DType::u8, 2},   {DType::i8, 3},     {DType::u16, 4},     {DType::i16, 5},
+      {DType::i32, 6},  {DType::i64, 7},  {DType::string, 8}, {DType::boolean, 9}, {DType::f16, 10},
+      {DType::f64, 11}, {DType::u32, 12}, {DType::u64, 13},   {DType::bf16, 16}};
   for (const auto& [dtype, code] : types) {
     const std::string model = identity_model(code);
-    const auto session = OrtSession::from_bytes(std::as_bytes(std::span(model)), {.threads = 1, .arena = false});
+    const auto session =
+        OrtSession::from_bytes(std::as_bytes(std::span(model)), {.threads = 1, .arena = false});
     EXPECT_EQ(session.inputs()[0].dtype, dtype);
     for (const Ints& dims : {Ints{}, Ints{0}, Ints{2, 3}}) {
       const TensorPtr value = sample(dtype, dims);
-      EXPECT_TRUE(same_content(*value, *session.run({{"x", value}})[0])) << name(dtype) << verify::shape_text(dims);
+      EXPECT_TRUE(same_content(*value, *session.run({{"x", value}})[0]))
+          << name(dtype) << verify::shape_text(dims);
     }
   }
 }

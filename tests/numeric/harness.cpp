@@ -8,10 +8,14 @@ namespace t2o::numeric {
 
 std::string_view name(Mode mode) {
   switch (mode) {
-    case Mode::fixed: return "static shapes";
-    case Mode::batch: return "unknown batch";
-    case Mode::dims: return "unknown dims";
-    case Mode::rank: break;
+    case Mode::fixed:
+      return "static shapes";
+    case Mode::batch:
+      return "unknown batch";
+    case Mode::dims:
+      return "unknown dims";
+    case Mode::rank:
+      break;
   }
   return "unknown rank";
 }
@@ -21,12 +25,15 @@ namespace {
 Shape shape_in(Mode mode, const Ints& dims) {
   Ints shape = dims;
   switch (mode) {
-    case Mode::fixed: break;
+    case Mode::fixed:
+      break;
     case Mode::batch:
       if (!shape.empty()) shape[0] = kUnknownDim;
       break;
-    case Mode::dims: return Shape::unknown_dims(static_cast<int>(dims.size()));
-    case Mode::rank: return {};
+    case Mode::dims:
+      return Shape::unknown_dims(static_cast<int>(dims.size()));
+    case Mode::rank:
+      return {};
   }
   return Shape(std::move(shape));
 }
@@ -63,9 +70,12 @@ std::string Builder::const_input(DType dtype, const Ints& dims, std::optional<ve
   return const_input(random(dtype, dims, range));
 }
 
-std::string Builder::const_input(const TensorPtr& value) { return graph_.constant("c" + std::to_string(next_++), value); }
+std::string Builder::const_input(const TensorPtr& value) {
+  return graph_.constant("c" + std::to_string(next_++), value);
+}
 
-std::string Builder::op(const std::string& op, std::vector<TfInput> inputs, std::vector<TfAttr> attrs, std::string name) {
+std::string Builder::op(const std::string& op, std::vector<TfInput> inputs, std::vector<TfAttr> attrs,
+                        std::string name) {
   for (TfAttr& attr : attrs)
     if (auto* dtype = std::get_if<DType>(&attr.value); dtype && *dtype == any) *dtype = dtype_;
   if (name.empty()) name = op + "_" + std::to_string(next_++);
@@ -165,15 +175,18 @@ Case& Case::refuses_below(int opset, Code code, std::string message_part) {
 
 const Case::Refusal* Case::refusal(Mode mode, int opset) const {
   for (const Refusal& r : refusals_)
-    if ((r.modes.empty() || r.modes.contains(mode)) && (r.below_opset == 0 || opset < r.below_opset)) return &r;
+    if ((r.modes.empty() || r.modes.contains(mode)) && (r.below_opset == 0 || opset < r.below_opset))
+      return &r;
   return nullptr;
 }
 
 // ---- the graph of an op case
 
 void Case::build(Builder& b) const {
-  if (lambda_) lambda_(b);
-  else build_op(b);
+  if (lambda_)
+    lambda_(b);
+  else
+    build_op(b);
 }
 
 void Case::build_op(Builder& b) const {
@@ -181,7 +194,8 @@ void Case::build_op(Builder& b) const {
   Strings names;
   for (const In& in : inputs_) {
     TensorPtr value = in.value;
-    if (!in.numbers.empty()) value = verify::tensor_of(in.dtype == any ? b.dtype() : in.dtype, in.dims, in.numbers);
+    if (!in.numbers.empty())
+      value = verify::tensor_of(in.dtype == any ? b.dtype() : in.dtype, in.dims, in.numbers);
     if (!value) value = b.random(in.dtype, in.dims, in.range);
     names.push_back(in.kind == constant ? b.const_input(value) : b.input(value));
     inputs.emplace_back(names.back());

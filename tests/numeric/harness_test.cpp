@@ -6,11 +6,17 @@
 namespace t2o::numeric {
 namespace {
 
-TEST(Harness, RunsAnOpInAllModesAndDtypes) { op_case("Relu").in(any, {2, 3}).dtypes({f32, f64, f16}).empty().nan_inf().check(); }
+TEST(Harness, RunsAnOpInAllModesAndDtypes) {
+  op_case("Relu").in(any, {2, 3}).dtypes({f32, f64, f16}).empty().nan_inf().check();
+}
 
 TEST(Harness, FeedsConstants) {
-  op_case("Conv2D").in(f32, {1, 8, 8, 4}).in(f32, {3, 3, 4, 6}, constant)
-      .attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME").check();
+  op_case("Conv2D")
+      .in(f32, {1, 8, 8, 4})
+      .in(f32, {3, 3, 4, 6}, constant)
+      .attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "SAME")
+      .check();
 }
 
 TEST(Harness, GroupsListInputs) {
@@ -26,8 +32,13 @@ TEST(Harness, BuildsGraphs) {
 }
 
 TEST(Harness, ExpectsRefusals) {
-  op_case("Conv2D").in(f32, {1, 8, 8, 4}).in(f32, {3, 3, 4, 6}, constant).attr("strides", Ints{2, 1, 1, 1})
-      .attr("padding", "SAME").refuses(Code::unsupported_attr, "strides").check();
+  op_case("Conv2D")
+      .in(f32, {1, 8, 8, 4})
+      .in(f32, {3, 3, 4, 6}, constant)
+      .attr("strides", Ints{2, 1, 1, 1})
+      .attr("padding", "SAME")
+      .refuses(Code::unsupported_attr, "strides")
+      .check();
 }
 
 }  // namespace

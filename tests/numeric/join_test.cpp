@@ -10,17 +10,37 @@ const DTypes kAll{f32, f64, f16, i8, u8, i16, u16, i32, u32, i64, u64, boolean};
 TEST(Concat, AxesAndDtypes) {
   for (const std::int32_t axis : {0, 1, -1, -2})
     op_case("ConcatV2").in(f32, {2, 3}).in(f32, {2, 3}).in(f32, {2, 3}).as_list(3).scalar(axis).check();
-  op_case("ConcatV2").in(any, {2, 3}).in(any, {2, 5}).as_list(2).scalar<std::int64_t>(1).dtypes(kAll).empty().check();
+  op_case("ConcatV2")
+      .in(any, {2, 3})
+      .in(any, {2, 5})
+      .as_list(2)
+      .scalar<std::int64_t>(1)
+      .dtypes(kAll)
+      .empty()
+      .check();
   op_case("ConcatV2").strings({2}, {"a", "b"}).strings({1}, {"c"}).as_list(2).scalar<std::int32_t>(0).check();
   op_case("Concat").scalar<std::int32_t>(1).in(f32, {2, 3}).in(f32, {2, 5}).as_list(2).check();
-  op_case("ConcatV2").in(f32, {2, 3}).in(f32, {2, 3}).as_list(2).scalar<std::int32_t>(1, fed)
-      .refuses(Code::not_constant, "axis").check();
+  op_case("ConcatV2")
+      .in(f32, {2, 3})
+      .in(f32, {2, 3})
+      .as_list(2)
+      .scalar<std::int32_t>(1, fed)
+      .refuses(Code::not_constant, "axis")
+      .check();
 }
 
-TEST(Concat, Bfloat16) { op_case("ConcatV2").in(bf16, {2, 3}).in(bf16, {2, 5}).as_list(2).scalar<std::int32_t>(1).since(13).check(); }
+TEST(Concat, Bfloat16) {
+  op_case("ConcatV2").in(bf16, {2, 3}).in(bf16, {2, 5}).as_list(2).scalar<std::int32_t>(1).since(13).check();
+}
 
 TEST(ConcatOffset, Offsets) {
-  op_case("ConcatOffset").scalar<std::int32_t>(1).i32s({2, 3, 5}, fed).i32s({2, 4, 5}, fed).i32s({2, 6, 5}, fed).as_list(3).check();
+  op_case("ConcatOffset")
+      .scalar<std::int32_t>(1)
+      .i32s({2, 3, 5}, fed)
+      .i32s({2, 4, 5}, fed)
+      .i32s({2, 6, 5}, fed)
+      .as_list(3)
+      .check();
 }
 
 TEST(Pack, AxesAndDtypes) {
@@ -32,14 +52,25 @@ TEST(Pack, AxesAndDtypes) {
 }
 
 TEST(ParallelConcat, Rows) {
-  op_case("ParallelConcat").in(f32, {1, 3}).in(f32, {1, 3}).as_list(2).attr("shape", Shape({2, 3})).only_opsets({11, 21}).without({Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("ParallelConcat")
+      .in(f32, {1, 3})
+      .in(f32, {1, 3})
+      .as_list(2)
+      .attr("shape", Shape({2, 3}))
+      .only_opsets({11, 21})
+      .without({Mode::batch, Mode::dims, Mode::rank})
+      .check();
 }
 
 TEST(Tile, MultiplesAndDtypes) {
   for (const Kind kind : {constant, fed}) op_case("Tile").in(f32, {2, 3}).i32s({2, 3}, kind).check();
   op_case("Tile").in(f32, {2, 3}).i32s({2, 3}).empty().check();
   op_case("Tile").in(bf16, {2, 3}).i32s({2, 3}).since(13).check();
-  op_case("Tile").in(any, {2, 3}).ints({1, 2}).dtypes({f32, f64, f16, i8, u8, i16, i32, i64, boolean}).check();
+  op_case("Tile")
+      .in(any, {2, 3})
+      .ints({1, 2})
+      .dtypes({f32, f64, f16, i8, u8, i16, i32, i64, boolean})
+      .check();
   op_case("Tile").in(f32, {2, 3}).i32s({0, 2}).check();
   op_case("Tile").in(f32, {}).ints({}).check();
 }

@@ -6,7 +6,10 @@ namespace t2o::numeric {
 namespace {
 
 Case pool(const char* op, std::int64_t kernel, std::int64_t stride, const char* padding) {
-  return op_case(op).in(f32, {2, 7, 8, 3}).attr("ksize", Ints{1, kernel, kernel, 1}).attr("strides", Ints{1, stride, stride, 1})
+  return op_case(op)
+      .in(f32, {2, 7, 8, 3})
+      .attr("ksize", Ints{1, kernel, kernel, 1})
+      .attr("strides", Ints{1, stride, stride, 1})
       .attr("padding", padding);
 }
 
@@ -21,46 +24,96 @@ TEST(Pool, ThreeSpatialAxes) {
   for (const char* op : {"MaxPool3D", "AvgPool3D"})
     for (const char* padding : {"SAME", "VALID"})
       for (const std::int64_t stride : {1, 2, 3})
-        op_case(op).in(f32, {2, 5, 6, 7, 2}).attr("ksize", Ints{1, 2, 3, 2, 1}).attr("strides", Ints{1, stride, stride, 1, 1})
-            .attr("padding", padding).empty().check();
+        op_case(op)
+            .in(f32, {2, 5, 6, 7, 2})
+            .attr("ksize", Ints{1, 2, 3, 2, 1})
+            .attr("strides", Ints{1, stride, stride, 1, 1})
+            .attr("padding", padding)
+            .empty()
+            .check();
 }
 
 TEST(MaxPool, Dtypes) {
-  op_case("MaxPool").in(any, {2, 5, 5, 2}).attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "SAME")
-      .dtypes({f32, f64, f16, i32, u8, i8, i16, u16}).empty().check();
+  op_case("MaxPool")
+      .in(any, {2, 5, 5, 2})
+      .attr("ksize", Ints{1, 3, 3, 1})
+      .attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "SAME")
+      .dtypes({f32, f64, f16, i32, u8, i8, i16, u16})
+      .empty()
+      .check();
 }
 
 TEST(AvgPool, Dtypes) {
-  op_case("AvgPool").in(any, {2, 5, 5, 2}).attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "SAME")
-      .dtypes({f32, f64, f16}).empty().check();
+  op_case("AvgPool")
+      .in(any, {2, 5, 5, 2})
+      .attr("ksize", Ints{1, 3, 3, 1})
+      .attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "SAME")
+      .dtypes({f32, f64, f16})
+      .empty()
+      .check();
 }
 
 TEST(Pool, Bfloat16) {
   for (const char* op : {"MaxPool", "AvgPool"})
-    op_case(op).in(bf16, {2, 5, 5, 2}).attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "SAME").since(13).check();
+    op_case(op)
+        .in(bf16, {2, 5, 5, 2})
+        .attr("ksize", Ints{1, 3, 3, 1})
+        .attr("strides", Ints{1, 2, 2, 1})
+        .attr("padding", "SAME")
+        .since(13)
+        .check();
 }
 
 TEST(MaxPool, ExplicitPadding) {
-  op_case("MaxPool").in(f32, {1, 7, 8, 2}).attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 1, 1}).attr("padding", "EXPLICIT")
-      .attr("explicit_paddings", Ints{0, 0, 1, 2, 0, 1, 0, 0}).check();
+  op_case("MaxPool")
+      .in(f32, {1, 7, 8, 2})
+      .attr("ksize", Ints{1, 3, 3, 1})
+      .attr("strides", Ints{1, 2, 1, 1})
+      .attr("padding", "EXPLICIT")
+      .attr("explicit_paddings", Ints{0, 0, 1, 2, 0, 1, 0, 0})
+      .check();
 }
 
 TEST(MaxPool, OverTheChannels) {
-  op_case("MaxPool").in(f32, {2, 3, 4, 6}).attr("ksize", Ints{1, 1, 1, 3}).attr("strides", Ints{1, 1, 1, 3}).attr("padding", "VALID").check();
+  op_case("MaxPool")
+      .in(f32, {2, 3, 4, 6})
+      .attr("ksize", Ints{1, 1, 1, 3})
+      .attr("strides", Ints{1, 1, 1, 3})
+      .attr("padding", "VALID")
+      .check();
 }
 
 TEST(MaxPoolV2, ConstantWindow) {
-  op_case("MaxPoolV2").in(f32, {2, 7, 8, 3}).i32s({1, 3, 2, 1}).i32s({1, 2, 1, 1}).attr("padding", "SAME").check();
+  op_case("MaxPoolV2")
+      .in(f32, {2, 7, 8, 3})
+      .i32s({1, 3, 2, 1})
+      .i32s({1, 2, 1, 1})
+      .attr("padding", "SAME")
+      .check();
 }
 
 TEST(MaxPoolWithArgmax, Indices) {
   for (const bool batch : {false, true})
     for (const char* padding : {"SAME", "VALID"})
       for (const std::int64_t stride : {1, 2, 3})
-        op_case("MaxPoolWithArgmax").in(f32, {2, 7, 8, 3}).attr("ksize", Ints{1, 2, 2, 1}).attr("strides", Ints{1, stride, stride, 1})
-            .attr("padding", padding).attr("include_batch_in_index", batch).check();
-  op_case("MaxPoolWithArgmax").in(any, {2, 7, 8, 3}).attr("ksize", Ints{1, 2, 2, 1}).attr("strides", Ints{1, 2, 2, 1})
-      .attr("padding", "SAME").attr("Targmax", i32).dtypes({f64, i32, u8}).note("ties").check();
+        op_case("MaxPoolWithArgmax")
+            .in(f32, {2, 7, 8, 3})
+            .attr("ksize", Ints{1, 2, 2, 1})
+            .attr("strides", Ints{1, stride, stride, 1})
+            .attr("padding", padding)
+            .attr("include_batch_in_index", batch)
+            .check();
+  op_case("MaxPoolWithArgmax")
+      .in(any, {2, 7, 8, 3})
+      .attr("ksize", Ints{1, 2, 2, 1})
+      .attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "SAME")
+      .attr("Targmax", i32)
+      .dtypes({f64, i32, u8})
+      .note("ties")
+      .check();
 }
 
 }  // namespace

@@ -11,10 +11,14 @@ struct Mode3 {
   bool align_corners, half_pixel_centers;
 };
 constexpr Mode3 kModes[] = {{false, false}, {true, false}, {false, true}};
-const std::vector<std::vector<std::int32_t>> kSizes{{8, 12}, {4, 6}, {2, 3}, {5, 11}, {1, 1}, {3, 13}, {7, 1}};
+const std::vector<std::vector<std::int32_t>> kSizes{{8, 12}, {4, 6},  {2, 3}, {5, 11},
+                                                    {1, 1},  {3, 13}, {7, 1}};
 
 Case resize(const char* op, DType t, const std::vector<std::int32_t>& size, Kind kind, Mode3 m) {
-  return op_case(op).in(t, {2, 4, 6, 3}).i32s(size, kind).attr("align_corners", m.align_corners)
+  return op_case(op)
+      .in(t, {2, 4, 6, 3})
+      .i32s(size, kind)
+      .attr("align_corners", m.align_corners)
       .attr("half_pixel_centers", m.half_pixel_centers);
 }
 
@@ -22,14 +26,18 @@ TEST(ResizeBilinear, ModesAndSizes) {
   for (const Mode3 m : kModes)
     for (const auto& size : kSizes)
       for (const Kind kind : {constant, fed}) resize("ResizeBilinear", f32, size, kind, m).check();
-  resize("ResizeBilinear", any, {8, 12}, constant, kModes[2]).dtypes({f16, f64, u8, i8, i16, u16, i32, i64}).check();
+  resize("ResizeBilinear", any, {8, 12}, constant, kModes[2])
+      .dtypes({f16, f64, u8, i8, i16, u16, i32, i64})
+      .check();
 }
 
 TEST(ResizeNearestNeighbor, ModesAndSizes) {
   for (const Mode3 m : kModes)
     for (const auto& size : kSizes)
       for (const Kind kind : {constant, fed}) resize("ResizeNearestNeighbor", f32, size, kind, m).check();
-  resize("ResizeNearestNeighbor", any, {8, 12}, constant, kModes[2]).dtypes({f16, f64, u8, i8, i16, u16, i32, i64}).check();
+  resize("ResizeNearestNeighbor", any, {8, 12}, constant, kModes[2])
+      .dtypes({f16, f64, u8, i8, i16, u16, i32, i64})
+      .check();
 }
 
 TEST(ResizeBicubic, ModesAndSizes) {
@@ -51,17 +59,25 @@ TEST(CropAndResize, MethodsAndSizes) {
   for (const char* method : {"bilinear", "nearest"})
     for (const auto& size : std::vector<std::vector<std::int32_t>>{{3, 4}, {1, 5}, {5, 1}, {1, 1}})
       for (const Kind kind : {constant, fed})
-        op_case("CropAndResize").in(f32, {2, 5, 6, 3})
-            .values<float>({4, 4}, {0, 0, 1, 1, 0.1F, 0.2F, 0.7F, 0.9F, 0.8F, 0.9F, 0.2F, 0.1F, -0.3F, 0.1F, 1.4F, 1.2F})
-            .i32s({0, 1, 1, 0}, fed).i32s(size, kind).attr("method", method).attr("extrapolation_value", 7.5F).check();
+        op_case("CropAndResize")
+            .in(f32, {2, 5, 6, 3})
+            .values<float>(
+                {4, 4}, {0, 0, 1, 1, 0.1F, 0.2F, 0.7F, 0.9F, 0.8F, 0.9F, 0.2F, 0.1F, -0.3F, 0.1F, 1.4F, 1.2F})
+            .i32s({0, 1, 1, 0}, fed)
+            .i32s(size, kind)
+            .attr("method", method)
+            .attr("extrapolation_value", 7.5F)
+            .check();
 }
 
-// Against a plain restatement of TensorFlow's kernel: what ONNX's Resize is used for has the same pixels, at all sizes.
+// Against a plain restatement of TensorFlow's kernel: what ONNX's Resize is used for has the same pixels, at
+// all sizes.
 TEST(ResizeNearest, PicksTheSamePixelsWithScales) {
   for (std::int64_t in = 1; in < 40; ++in)
     for (std::int64_t factor = 1; factor < 9; ++factor) {
       const Ints tf = op_mappers::tf_nearest(in, in * factor, op_mappers::Sampling::half_pixel);
-      EXPECT_EQ(tf, op_mappers::onnx_nearest(in, in * factor, "asymmetric", "floor")) << in << " * " << factor;
+      EXPECT_EQ(tf, op_mappers::onnx_nearest(in, in * factor, "asymmetric", "floor"))
+          << in << " * " << factor;
     }
 }
 

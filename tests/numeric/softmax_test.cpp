@@ -16,7 +16,9 @@ TEST(Softmax, DtypesAndRanks) {
   }
 }
 
-TEST(Softmax, LargeLogits) { op_case("Softmax").values<float>({2, 3}, {1000, 999, -1000, -INFINITY, 0, 1}).check(); }
+TEST(Softmax, LargeLogits) {
+  op_case("Softmax").values<float>({2, 3}, {1000, 999, -1000, -INFINITY, 0, 1}).check();
+}
 
 }  // namespace
 }  // namespace t2o::numeric

@@ -12,7 +12,8 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
 
-Comparison compare_floats(const std::vector<float>& expected, const std::vector<float>& got, Tolerance t = {}) {
+Comparison compare_floats(const std::vector<float>& expected, const std::vector<float>& got,
+                          Tolerance t = {}) {
   const auto n = static_cast<std::int64_t>(expected.size());
   return compare(*Tensor::of<float>({n}, expected), *Tensor::of<float>({n}, got), t);
 }
@@ -33,7 +34,8 @@ TEST(VerifyCompare, NanAndInfinities) {
 }
 
 TEST(VerifyCompare, TellsWhereAndHowMuch) {
-  const Comparison c = compare(*Tensor::of<float>({2, 2}, {1, 2, 3, 4}), *Tensor::of<float>({2, 2}, {1, 2, 4, 8}));
+  const Comparison c =
+      compare(*Tensor::of<float>({2, 2}, {1, 2, 3, 4}), *Tensor::of<float>({2, 2}, {1, 2, 4, 8}));
   EXPECT_EQ(c.mismatches, 2);
   EXPECT_EQ(c.first, 2);
   EXPECT_EQ(c.worst, 3);
@@ -50,11 +52,15 @@ TEST(VerifyCompare, DtypeAndShapeCount) {
 }
 
 TEST(VerifyCompare, IntegersDoNotOverflow) {
-  constexpr std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
-  const Comparison c = compare(*Tensor::scalar<std::int64_t>(low), *Tensor::scalar<std::int64_t>(high), {0, 0});
+  constexpr std::int64_t low = std::numeric_limits<std::int64_t>::min(),
+                         high = std::numeric_limits<std::int64_t>::max();
+  const Comparison c =
+      compare(*Tensor::scalar<std::int64_t>(low), *Tensor::scalar<std::int64_t>(high), {0, 0});
   EXPECT_DOUBLE_EQ(c.max_error, 0x1p64);
-  EXPECT_FALSE(compare(*Tensor::scalar<std::int64_t>(high), *Tensor::scalar<std::int64_t>(high - 1), {0, 0}).ok());
-  EXPECT_TRUE(compare(*Tensor::scalar<std::uint64_t>(~0ULL), *Tensor::scalar<std::uint64_t>(~0ULL), {0, 0}).ok());
+  EXPECT_FALSE(
+      compare(*Tensor::scalar<std::int64_t>(high), *Tensor::scalar<std::int64_t>(high - 1), {0, 0}).ok());
+  EXPECT_TRUE(
+      compare(*Tensor::scalar<std::uint64_t>(~0ULL), *Tensor::scalar<std::uint64_t>(~0ULL), {0, 0}).ok());
 }
 
 TEST(VerifyCompare, StringsBoolsAndEmptyTensors) {
@@ -73,9 +79,11 @@ TEST(VerifyCompare, ComplexAgreesWithPairs) {
 }
 
 TEST(VerifyRandom, SameSeedSameNumbers) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i4, DType::u8, DType::i64, DType::boolean, DType::string, DType::c64}) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i4, DType::u8, DType::i64,
+                            DType::boolean, DType::string, DType::c64}) {
     Random a(3), b(3);
-    EXPECT_TRUE(same_content(*random_tensor(dtype, {2, 5}, a), *random_tensor(dtype, {2, 5}, b))) << name(dtype);
+    EXPECT_TRUE(same_content(*random_tensor(dtype, {2, 5}, a), *random_tensor(dtype, {2, 5}, b)))
+        << name(dtype);
   }
   EXPECT_EQ(Random(0).bits(), 0xe220a8397b1dcdafU);  // SplitMix64's own first number
 }

@@ -13,11 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data, const std::string& order = "False") {
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data,
+                const std::string& order = "False") {
   std::string header = "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
   header.resize((header.size() + 10 + 63) / 64 * 64 - 10, ' ');
   header.back() = '\n';
-  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() & 0xff) + static_cast<char>(header.size() >> 8) + header + data;
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() & 0xff) +
+         static_cast<char>(header.size() >> 8) + header + data;
 }
 
 Bytes as_bytes(const std::string& s) { return std::as_bytes(std::span(s)); }
@@ -29,13 +31,15 @@ std::string little(std::uint32_t v, int bytes) {
 }
 
 std::string zip(const std::string& name, const std::string& content, std::uint32_t method = 0) {
-  const auto size = static_cast<std::uint32_t>(content.size()), name_size = static_cast<std::uint32_t>(name.size());
-  const std::string common = little(20, 2) + little(0, 2) + little(method, 2) + little(0, 4) + little(0, 4) + little(size, 4) +
-                             little(size, 4) + little(name_size, 2);
+  const auto size = static_cast<std::uint32_t>(content.size()),
+             name_size = static_cast<std::uint32_t>(name.size());
+  const std::string common = little(20, 2) + little(0, 2) + little(method, 2) + little(0, 4) + little(0, 4) +
+                             little(size, 4) + little(size, 4) + little(name_size, 2);
   const std::string local = "PK\3\4" + common + little(0, 2) + name + content;
-  const std::string entry = "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) + little(0, 2) + little(0, 4) +
-                            little(0, 4) + name;
-  return local + entry + "PK\5\6" + little(0, 4) + little(1, 2) + little(1, 2) + little(static_cast<std::uint32_t>(entry.size()), 4) +
+  const std::string entry = "PK\1\2" + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) +
+                            little(0, 2) + little(0, 4) + little(0, 4) + name;
+  return local + entry + "PK\5\6" + little(0, 4) + little(1, 2) + little(1, 2) +
+         little(static_cast<std::uint32_t>(entry.size()), 4) +
          little(static_cast<std::uint32_t>(local.size()), 4) + little(0, 2);
 }
 
@@ -49,7 +53,8 @@ std::string tensor_pb(const std::string& name, float a, float b) {
 
 class Folder {
  public:
-  Folder() : path_(fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name()) {
+  Folder()
+      : path_(fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name()) {
     fs::remove_all(path_);
     fs::create_directories(path_);
   }
@@ -66,21 +71,25 @@ class Folder {
   fs::path path_;
 };
 
-const std::vector<Port> kTwo = {{"x", "in_x:0", DType::f32, Shape({-1})}, {"y", "in_y:0", DType::f32, Shape({2})}};
+const std::vector<Port> kTwo = {{"x", "in_x:0", DType::f32, Shape({-1})},
+                                {"y", "in_y:0", DType::f32, Shape({2})}};
 
 TEST(VerifyNpy, ReadsNumbersAndStrings) {
   const TensorPtr t = parse_npy(as_bytes(npy("<i2", "(2, 1)", std::string("\x05\x00\xff\xff", 4))), "t");
   EXPECT_EQ(t->dims(), (Ints{2, 1}));
   EXPECT_EQ(t->to_ints(), (Ints{5, -1}));
-  EXPECT_EQ(parse_npy(as_bytes(npy("|S3", "(2,)", std::string("ab\0cde", 6))), "t")->strings(), (Strings{"ab", "cde"}));
-  EXPECT_EQ(parse_npy(as_bytes(npy("<U2", "()", std::string("\xe9\0\0\0x\0\0\0", 8))), "t")->strings(), (Strings{"\xc3\xa9x"}));
+  EXPECT_EQ(parse_npy(as_bytes(npy("|S3", "(2,)", std::string("ab\0cde", 6))), "t")->strings(),
+            (Strings{"ab", "cde"}));
+  EXPECT_EQ(parse_npy(as_bytes(npy("<U2", "()", std::string("\xe9\0\0\0x\0\0\0", 8))), "t")->strings(),
+            (Strings{"\xc3\xa9x"}));
 }
 
 TEST(VerifyNpy, RefusesWhatItDoesNotUnderstand) {
   for (const std::string& bad :
-       {std::string(), std::string("\x93NUMPY"), npy("<f4", "(2,)", "1234"), npy(">f4", "(1,)", "1234"), npy("<f4", "(1,)", "1234", "True"),
-        npy("|O", "(1,)", "12345678"), npy("<f4", "(-1,)", "1234"), npy("<f4", "(9223372036854775807, 4)", "1234"),
-        npy("<c16", "(2305843009213693952,)", ""), npy("|S0", "(9000000000000,)", ""), npy("<f4", "x", "1234"), npy("", "(1,)", "1234")})
+       {std::string(), std::string("\x93NUMPY"), npy("<f4", "(2,)", "1234"), npy(">f4", "(1,)", "1234"),
+        npy("<f4", "(1,)", "1234", "True"), npy("|O", "(1,)", "12345678"), npy("<f4", "(-1,)", "1234"),
+        npy("<f4", "(9223372036854775807, 4)", "1234"), npy("<c16", "(2305843009213693952,)", ""),
+        npy("|S0", "(9000000000000,)", ""), npy("<f4", "x", "1234"), npy("", "(1,)", "1234")})
     EXPECT_THROW(parse_npy(as_bytes(bad), "t"), ConversionError) << bad;
 }
 

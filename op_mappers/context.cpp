@@ -4,9 +4,10 @@ namespace t2o {
 
 std::vector<std::string> MapperContext::unread_attrs() const {
   std::vector<std::string> unread;
-  for (const ir::NamedAttr& a : source_->attrs()) {
+  for (std::size_t i = 0; i < read_.size(); ++i) {
+    const ir::NamedAttr& a = source_->attrs()[i];
     const bool is_type = std::holds_alternative<DType>(a.value) || std::holds_alternative<DTypes>(a.value);
-    if (!is_type && a.name[0] != '_' && !read_.contains(a.name)) unread.push_back(a.name);
+    if (!is_type && a.name[0] != '_' && !read_[i]) unread.push_back(a.name);
   }
   return unread;
 }

@@ -1,7 +1,7 @@
 #pragma once
-#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "onnx/emitter.h"
 
@@ -13,7 +13,7 @@ enum class Layout : std::uint8_t { channels_last, channels_first };
 class MapperContext : public Emitter {
  public:
   MapperContext(const ir::Node& source, Values in, ir::Graph& out, const Target& target)
-      : Emitter(out, target, source.shared_origin()), source_(&source), in_(std::move(in)) {}
+      : Emitter(out, target, source.shared_origin()), source_(&source), in_(std::move(in)), read_(source.attrs().size()) {}
 
   const ir::Node& node() const { return *source_; }
   std::size_t input_count() const { return in_.size(); }
@@ -34,8 +34,12 @@ class MapperContext : public Emitter {
   }
   bool flag(std::string_view name) const { return attr_or<std::int64_t>(name, 0) != 0; }
   const Attr* raw_attr(std::string_view name) const {
-    read_.insert(std::string(name));
-    return source_->attr(name);
+    for (std::size_t i = 0; i < source_->attrs().size(); ++i)
+      if (source_->attrs()[i].name == name) {
+        read_[i] = true;
+        return &source_->attrs()[i].value;
+      }
+    return nullptr;
   }
   std::vector<std::string> unread_attrs() const;  // without those that begin with "_" and the type attributes
 
@@ -57,7 +61,7 @@ class MapperContext : public Emitter {
   }
   const ir::Node* source_;
   Values in_;
-  mutable std::set<std::string> read_;
+  mutable std::vector<bool> read_;  // by attribute
 };
 
 }  // namespace t2o

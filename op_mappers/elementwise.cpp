@@ -43,7 +43,7 @@ Values map_erfc(MapperContext& c) { return {c.sub(c.scalar_like(c.in(0), 1), c.e
 Values map_relu(MapperContext& c) {
   Value* x = c.in(0);
   if (is_unsigned_int(x->dtype())) return {x};
-  return {is_int(x->dtype()) ? c.maximum(x, c.scalar_like(x, 0)) : c.emit({x})};
+  return {is_int(x->dtype()) ? c.maximum(x, c.scalar_like(x, 0)) : c.emit("Relu", {x})};
 }
 
 Values map_relu6(MapperContext& c) {
@@ -58,7 +58,7 @@ Values map_softplus(MapperContext& c) {
   Value* x = c.in(0);
   if (x->dtype() != DType::f64) return {c.emit("Softplus", {x})};
   Value* tail = c.log(c.add(c.exp(c.neg(c.abs(x))), c.scalar_like(x, 1)));
-  return {c.add(c.emit({x}), tail)};
+  return {c.add(c.emit("Relu", {x}), tail)};
 }
 
 Values map_softsign(MapperContext& c) {

@@ -15,6 +15,12 @@
 namespace t2o {
 namespace {
 
+#ifdef NDEBUG
+constexpr bool kDebugBuild = false;
+#else
+constexpr bool kDebugBuild = true;
+#endif
+
 void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
   std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(), ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
@@ -41,6 +47,7 @@ onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
   info.doc_string = o.doc_string;
   info.node_metadata = o.node_metadata;
   info.ir_version = o.ir_version;
+  info.verify_ir = kDebugBuild;
   info.metadata_props = {{"source", c.source}, {"target_runtime", c.target.runtime}};
   return info;
 }

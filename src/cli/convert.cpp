@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 
 #include "cli/console.h"
 #include "cli/json.h"
@@ -111,14 +112,15 @@ int run_convert(ConvertArguments& a) {
     a.output = default_output(a.options.model);
     console.hint("no --output is given: writing '" + a.output + "'");
   }
-  Outcome outcome = convert_and_write(a, console);
+  // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
+  Outcome& outcome = *std::make_unique<Outcome>(convert_and_write(a, console)).release();
   console.report(outcome.diagnostics);
   Json json = as_json(a, outcome);
   int code = exit_code(outcome.diagnostics);
   if (outcome.ok()) {
     summarize(a, console, outcome);
-    outcome.conversion = {};  // its memory is the engines' now
     if (a.verify) {
+      outcome.conversion = {};  // its memory is the engines' now
       a.verification.source = a.options;
       a.verification.onnx = a.output;
       code = run_verification(a.verification, console, json["verification"]);

@@ -16,7 +16,7 @@ class Checker {
   explicit Checker(const ModelInfo& info) : info_(info) {}
 
   Diagnostics run(const ir::Graph& main) {
-    found_ = ir::verify_graph(main);
+    if (info_.verify_ir) found_ = ir::verify_graph(main);
     if (has_errors(found_)) return std::move(found_);  // what follows would only repeat them
     const Skeleton s = to_skeleton(main, info_);
     todo_.push_back({&main, &s.graph});

@@ -23,6 +23,7 @@ struct ModelInfo {
   bool node_metadata = false;  // origin of each node in its metadata_props (IR 10), below that in its doc_string
   bool value_info = false;     // types of the intermediate values too
   int ir_version = 0;          // 0: the target's
+  bool verify_ir = true;       // check() looks at the graph's own invariants too: a third of the time of a big graph
 };
 
 constexpr int kDeepestNesting = 30;             // of subgraphs: protobuf's readers stop at 100 nested messages

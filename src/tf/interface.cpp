@@ -47,15 +47,30 @@ std::size_t output_count(const Body& body, std::size_t i) {
   return count;
 }
 
+// The scopes of savers ("save/"): what ends there is for saving's sake.
+std::vector<std::string> saver_scopes(const Body& body) {
+  std::vector<std::string> scopes;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const NodeDef& n = body.node(i);
+    if (n.op != "SaveV2" && n.op != "RestoreV2") continue;
+    const std::size_t slash = n.name.find('/');
+    std::string scope(n.name.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
+    if (!scope.empty() && std::find(scopes.begin(), scopes.end(), scope) == scopes.end()) scopes.push_back(std::move(scope));
+  }
+  return scopes;
+}
+
 }  // namespace
 
 std::vector<Fetch> find_fetches(const Body& body) {
+  const std::vector<std::string> savers = saver_scopes(body);
   std::vector<bool> is_read(body.size());
   for (const InputRef& in : body.inputs)
     if (in.node >= 0) is_read[static_cast<std::size_t>(in.node)] = true;
   std::vector<Fetch> fetches;
   for (std::size_t i = 0; i < body.size(); ++i) {
-    if (is_read[i] || !may_be_output(body, i)) continue;
+    const auto below = [&](const std::string& scope) { return body.node(i).name.starts_with(scope); };
+    if (is_read[i] || !may_be_output(body, i) || std::any_of(savers.begin(), savers.end(), below)) continue;
     const std::size_t count = output_count(body, i);
     for (std::size_t k = 0; k < count; ++k)
       fetches.push_back({.tensor = std::string(body.node(i).name) + ":" + std::to_string(k)});

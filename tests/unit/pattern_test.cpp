@@ -90,7 +90,7 @@ TEST_F(PatternTest, AFailedOperandOrderLeavesNoBinding) {
   const Pat a = any(), b = any();
   const Pat root = op("Add", op("Mul", a, b), op("Neg", a));
   g.set_outputs({node("Add", {node("Neg", {x}), node("Mul", {x, y})})});
-  const Rewriter r = rewriter("r", root, [=](const Match& m, Rewrite& w) {
+  const Rewriter r = rewriter("r", root, [=, this](const Match& m, Rewrite& w) {
     EXPECT_EQ(m[a], x);
     EXPECT_EQ(m[b], y);
     return w.make("t2o.Found", {m[a], m[b]});

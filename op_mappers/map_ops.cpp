@@ -16,6 +16,8 @@ class Mapping {
   }
 
   GraphPtr run() {
+    mapped_.reserve(2 * source_.node_count());
+    out_->reserve(2 * source_.node_count());
     reserve_names();
     for (const ir::Node& n : source_.nodes()) map_node(n);
     set_outputs();
@@ -80,10 +82,7 @@ class Mapping {
                                "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
       if (!to->constant() && !to->is_graph_input())
         if (const auto shape = merge(to->shape(), from->shape())) out_->set_type(to, to->dtype(), *shape);
-      if (to->producer() && to->producer()->shared_origin() == n.shared_origin() && !taken_.contains(to)) {
-        if (!from->is_graph_output()) out_->rename(to, from->name());
-        taken_.emplace(to, true);
-      }
+      if (to->name().empty() && !from->is_graph_output()) out_->rename(to, from->name());  // fresh, and the first to ask
       mapped_[from] = to;
     }
   }
@@ -124,7 +123,6 @@ class Mapping {
   Diagnostics& diagnostics_;
   GraphPtr out_;
   std::unordered_map<const Value*, Value*> mapped_;
-  std::unordered_map<const Value*, bool> taken_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Graph::Names {
       }
     }
     void drop(const std::string& n) { taken_.erase(n); }
+    void make_room(std::size_t n) { taken_.reserve(n); }
     void reserve(const std::string& n) {
       if (taken_.insert(n).second) reserved_.insert(n);
     }
@@ -33,6 +34,8 @@ struct Graph::Names {
   };
   Space values, nodes;
 };
+
+const std::string& Node::name() const { return !name_.empty() ? name_ : outputs_.empty() ? op_ : outputs_[0]->name(); }
 
 const Attr* Node::attr(std::string_view name) const {
   for (const NamedAttr& a : attrs_)
@@ -82,7 +85,7 @@ void Graph::set_constant(Value* v, TensorPtr t) {
 }
 
 namespace {
-std::string output_name(const Node& n, std::size_t i) { return i == 0 ? n.name() : n.name() + ":" + std::to_string(i); }
+std::string output_name(const std::string& base, std::size_t i) { return i == 0 ? base : base + ":" + std::to_string(i); }
 }  // namespace
 
 Node& Graph::add(NodeSpec s, Node* before) {
@@ -92,11 +95,13 @@ Node& Graph::add(NodeSpec s, Node* before) {
   n.op_ = std::move(s.op);
   n.attrs_ = std::move(s.attrs);
   n.origin_ = s.origin ? std::move(s.origin) : kNoOrigin;
-  if (!s.name_later) n.name_ = names_->nodes.claim(s.name.empty() ? n.op_ : s.name);
+  const bool own_name = !s.name.empty() && (s.outputs.empty() || (!s.outputs[0].name.empty() && s.outputs[0].name != s.name));
+  if (own_name) n.name_ = names_->nodes.claim(s.name);
+  const std::string& base = s.name.empty() ? n.op_ : s.name;
   n.inputs_.reserve(s.inputs.size());
   for (Value* v : s.inputs) add_node_input(n, v);
   for (OutputSpec& o : s.outputs) {
-    Value* v = new_value(!o.name.empty() || s.name_later ? o.name : output_name(n, n.outputs_.size()));
+    Value* v = new_value(!o.name.empty() || s.name_later ? o.name : output_name(base, n.outputs_.size()));
     v->dtype_ = o.dtype;
     v->shape_ = std::move(o.shape);
     v->producer_ = &n;
@@ -198,6 +203,8 @@ void Graph::rename(Value* v, std::string_view wanted) {
   v->name_ = names_->values.claim_reserved(wanted);
 }
 
+void Graph::reserve(std::size_t values) { names_->values.make_room(values); }
+
 void Graph::reserve_name(std::string_view wanted) { names_->values.reserve(std::string(wanted)); }
 
 void Graph::name_rest() {
@@ -206,9 +213,11 @@ void Graph::name_rest() {
     Graph* g = todo.back();
     todo.pop_back();
     for (Node& n : g->nodes()) {
-      if (n.name_.empty()) n.name_ = names_->nodes.claim(n.origin_->node.empty() ? n.op_ : n.origin_->node + "/" + n.op_);
       for (Value* v : n.outputs_)
-        if (v->name_.empty()) v->name_ = names_->values.claim(output_name(n, v->index_));
+        if (v->name_.empty()) {
+          const std::string base = n.origin_->node.empty() ? n.op_ : n.origin_->node + "/" + n.op_;
+          v->name_ = names_->values.claim(output_name(v->index_ == 0 ? base : n.outputs_[0]->name_, v->index_));
+        }
       for_each_subgraph(n, [&](Graph& inner) { todo.push_back(&inner); });
     }
   }
@@ -256,7 +265,7 @@ void Graph::erase(Node& n) {
     if (v->is_used()) throw std::logic_error("erase: '" + v->name_ + "' is still read");
   release_edges(n);
   for (const Value* v : n.outputs_) names_->values.drop(v->name_);
-  names_->nodes.drop(n.name_);
+  if (!n.name_.empty()) names_->nodes.drop(n.name_);
   unhook(n);
   n.attrs_.clear();
 }

@@ -56,7 +56,7 @@ class Value {
 
 class Node {
  public:
-  const std::string& name() const { return name_; }
+  const std::string& name() const;               // its own, else that of its first output
   const std::string& op() const { return op_; }  // "Conv2D", "Conv", "t2o.LayerNormalization", "com.microsoft::Gelu"
   const Origin& origin() const { return *origin_; }
   const std::shared_ptr<const Origin>& shared_origin() const { return origin_; }
@@ -98,8 +98,8 @@ struct NodeSpec {
   Attrs attrs = {};
   std::vector<OutputSpec> outputs = {};
   std::shared_ptr<const Origin> origin = {};
-  std::string name = {};  // made unique among the nodes
-  bool name_later = false;  // neither the node nor its outputs get a name before name_rest()
+  std::string name = {};    // also of the outputs that have none of their own; empty: the op
+  bool name_later = false;  // the outputs get no name before name_rest()
 };
 
 // Nodes in execution order, owned here with their values; addresses are stable, pointers never own. A node of a subgraph may
@@ -135,6 +135,7 @@ class Graph {
   void add_node_input(Node&, Value*);
   void replace_all_uses(Value* from, Value* to);  // also where from is a graph output
   void rename(Value*, std::string_view name);     // takes the name; made unique
+  void reserve(std::size_t values);               // room for so many names
   void reserve_name(std::string_view name);       // kept free of other values until rename() asks for it
   void name_rest();                               // names what was added with name_later, after its origin: "<node>/<Op>"
   void set_outputs(Values);

@@ -56,7 +56,7 @@ TEST(Functions, CallsAreInlinedWithTheirVariables) {
   ASSERT_TRUE(g) << to_string(d.at(0));
   EXPECT_EQ(ops(*g), "Mul");
   EXPECT_TRUE(g->first()->input(1)->constant());
-  EXPECT_EQ(g->first()->name(), "y/dense/mul");
+  EXPECT_EQ(g->first()->origin().node, "y/dense/mul");
   EXPECT_EQ(g->first()->origin().function, "f");
 }
 
@@ -70,7 +70,7 @@ TEST(Functions, LevelsThatTellNothingLeaveTheNames) {
                              function("f", kFloatArg + kHandleArg, kReadAndMul, "dense/mul:z:0") + "}");
   ASSERT_TRUE(g) << to_string(d.at(0));
   EXPECT_EQ(ops(*g), "Mul Neg");
-  EXPECT_EQ(g->first()->name(), "dense/mul");
+  EXPECT_EQ(g->first()->origin().node, "dense/mul");
   EXPECT_EQ(g->first()->origin().node, "StatefulPartitionedCall/PartitionedCall_1/dense/mul");
 }
 

@@ -74,6 +74,21 @@ void transpose_matrix(const std::byte* in, std::byte* out, std::int64_t batch, s
             std::memcpy(out + static_cast<std::size_t>(c * rows + r) * sizeof(T), in + static_cast<std::size_t>(r * cols + c) * sizeof(T), sizeof(T));
 }
 
+// The three axes reversed, which a kernel's way from height-width-in-out to out-in-height-width is: [s, i, o] -> [o, i, s]. In tiles of
+// i and o, so that what is read across is still in the cache when the next o needs it.
+template <class T>
+void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count, std::int64_t o_count) {
+  constexpr std::int64_t kTile = 16;
+  for (std::int64_t i0 = 0; i0 < i_count; i0 += kTile)
+    for (std::int64_t o0 = 0; o0 < o_count; o0 += kTile)
+      for (std::int64_t o = o0; o < std::min(o0 + kTile, o_count); ++o) {
+        std::byte* to = out + static_cast<std::size_t>((o * i_count + i0) * s_count) * sizeof(T);
+        for (std::int64_t i = i0; i < std::min(i0 + kTile, i_count); ++i)
+          for (std::int64_t s = 0; s < s_count; ++s, to += sizeof(T))
+            std::memcpy(to, in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T), sizeof(T));
+      }
+}
+
 template <class T>
 void permute_any(const std::byte* in, std::byte* out, Ints dims, Ints perm) {
   merge_axes(dims, perm);
@@ -83,6 +98,8 @@ void permute_any(const std::byte* in, std::byte* out, Ints dims, Ints perm) {
     transpose_matrix<T>(in, out, 1, dims[0], dims[1]);
   } else if (perm == Ints{0, 2, 1}) {
     transpose_matrix<T>(in, out, dims[0], dims[1], dims[2]);
+  } else if (perm == Ints{2, 1, 0}) {
+    reverse_axes<T>(in, out, dims[0], dims[1], dims[2]);
   } else {
     permute<T>(in, out, dims, perm);
   }

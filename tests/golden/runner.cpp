@@ -28,12 +28,12 @@ struct Case {
   std::string name;
   int opset = onnx::kDefaultOpset;
   std::string runtime = onnx::Target().runtime;
-  std::size_t line = 0;            // of the header, counted from 1
-  std::size_t input_line = 0;      // where the input begins
-  std::size_t expected_line = 0;   // where the expectation begins
+  std::size_t line = 0;           // of the header, counted from 1
+  std::size_t input_line = 0;     // where the input begins
+  std::size_t expected_line = 0;  // where the expectation begins
   std::string input;
   Lines expected;
-  Lines head;                      // header, options, input and "--", as they stand in the file
+  Lines head;  // header, options, input and "--", as they stand in the file
 };
 
 struct File {
@@ -71,7 +71,8 @@ void read_option(const File& f, Case& c, const std::string& line, std::size_t nu
     c.runtime = value;
   } else if (key == "opset") {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), c.opset);
-    if (error != std::errc() || end != value.data() + value.size()) malformed(f, number, "not an opset: '" + value + "'");
+    if (error != std::errc() || end != value.data() + value.size())
+      malformed(f, number, "not an opset: '" + value + "'");
   } else {
     malformed(f, number, "'opset: <number>', 'runtime: <name>' or a graph is expected here");
   }
@@ -83,7 +84,8 @@ Case read_case(const File& f, const Lines& lines, std::size_t& i) {
   c.name = lines[i].substr(3);
   c.line = i + 1;
   c.head.push_back(lines[i++]);
-  while (i < lines.size() && !lines[i].starts_with("graph") && lines[i] != "--" && !lines[i].starts_with("== ")) {
+  while (i < lines.size() && !lines[i].starts_with("graph") && lines[i] != "--" &&
+         !lines[i].starts_with("== ")) {
     if (!lines[i].empty() && !lines[i].starts_with("//")) read_option(f, c, lines[i], i + 1);
     c.head.push_back(lines[i++]);
   }
@@ -109,13 +111,15 @@ void read_file(File& f) {
   const Lines lines = lines_of(text.str());
   std::size_t i = 0;
   for (; i < lines.size() && !lines[i].starts_with("== "); ++i) {
-    if (!lines[i].empty() && !lines[i].starts_with("//")) malformed(f, i + 1, "a case begins with '== ' and its name");
+    if (!lines[i].empty() && !lines[i].starts_with("//"))
+      malformed(f, i + 1, "a case begins with '== ' and its name");
     f.preface.push_back(lines[i]);
   }
   std::set<std::string> names;
   while (i < lines.size()) {
     f.cases.push_back(read_case(f, lines, i));
-    if (!names.insert(f.cases.back().name).second) malformed(f, f.cases.back().line, "two cases '" + f.cases.back().name + "'");
+    if (!names.insert(f.cases.back().name).second)
+      malformed(f, f.cases.back().line, "two cases '" + f.cases.back().name + "'");
   }
   if (f.cases.empty()) malformed(f, 1, "has no case");
 }
@@ -123,7 +127,8 @@ void read_file(File& f) {
 void write_file(const File& f) {
   std::ofstream out(f.path);
   out << joined(f.preface);
-  for (const Case& c : f.cases) out << (&c == f.cases.data() ? "" : "\n") << joined(c.head) << joined(c.expected);
+  for (const Case& c : f.cases)
+    out << (&c == f.cases.data() ? "" : "\n") << joined(c.head) << joined(c.expected);
 }
 
 // ---- what a case yields
@@ -133,7 +138,9 @@ std::string with_origins(const std::string& input) {
   Lines lines = lines_of(input);
   for (std::string& l : lines) {
     const auto percent = l.find('%'), equals = l.find(" = "), paren = l.find('(', equals);
-    if (l.find(" @\"") != l.npos || l.ends_with('{') || percent == l.npos || equals == l.npos || paren == l.npos) continue;
+    if (l.find(" @\"") != l.npos || l.ends_with('{') || percent == l.npos || equals == l.npos ||
+        paren == l.npos)
+      continue;
     if (l.find_first_not_of(' ') != percent || percent > equals) continue;
     const std::string name = l.substr(percent + 1, l.find_first_of(": ,", percent) - percent - 1);
     l += " @\"" + name + "\" \"" + l.substr(equals + 3, paren - equals - 3) + "\"";
@@ -158,7 +165,8 @@ std::string mapped(const Case& c, ir::Graph& source) {
   Diagnostics diagnostics;
   const GraphPtr g = map_ops(source, tf_registry(), target, diagnostics);
   std::erase_if(diagnostics, [](const Diagnostic& d) {
-    if (d.code == Code::attr_ignored) ADD_FAILURE() << to_string(d) << "\n  help: read it, or list it in the row's ignores()";
+    if (d.code == Code::attr_ignored)
+      ADD_FAILURE() << to_string(d) << "\n  help: read it, or list it in the row's ignores()";
     return d.code == Code::attr_ignored;
   });
   if (has_errors(diagnostics)) return told(diagnostics);
@@ -170,7 +178,8 @@ const Rewriter* find_rewriter(const std::string& stem) {
   const std::string name = fs::path(stem).filename().string();
   for (const auto* list : {&tf_rewriters(), &onnx_rewriters()})
     for (const Rewriter& r : *list)
-      if (r.name == name && stem == (list == &tf_rewriters() ? "rewriters/tf/" : "rewriters/onnx/") + name) return &r;
+      if (r.name == name && stem == (list == &tf_rewriters() ? "rewriters/tf/" : "rewriters/onnx/") + name)
+        return &r;
   return nullptr;
 }
 
@@ -186,7 +195,8 @@ std::string rewritten(const Case& c, const std::string& stem, ir::Graph& g) {
 }
 
 std::string outcome(const File& f, const Case& c) {
-  const std::string text = std::string(c.input_line - 1, '\n') + with_origins(c.input);  // errors name the file's lines
+  const std::string text =
+      std::string(c.input_line - 1, '\n') + with_origins(c.input);  // errors name the file's lines
   const GraphPtr g = ir::parse_graph(text, f.path.string());
   return f.stem.starts_with("op_mappers/") ? mapped(c, *g) : rewritten(c, f.stem, *g);
 }
@@ -195,8 +205,9 @@ void compare(const File& f, const Case& c, const Lines& actual) {
   const auto [e, a] = std::mismatch(c.expected.begin(), c.expected.end(), actual.begin(), actual.end());
   if (e == c.expected.end() && a == actual.end()) return;
   const auto line = c.expected_line + static_cast<std::size_t>(e - c.expected.begin());
-  FAIL() << f.path.string() << ":" << line << ": case '" << c.name << "' (opset " << c.opset << ", " << c.runtime << ")\n  expected "
-         << (e == c.expected.end() ? "(the end)" : *e) << "\n  got      " << (a == actual.end() ? "(the end)" : *a) << "\nall of it:\n"
+  FAIL() << f.path.string() << ":" << line << ": case '" << c.name << "' (opset " << c.opset << ", "
+         << c.runtime << ")\n  expected " << (e == c.expected.end() ? "(the end)" : *e) << "\n  got      "
+         << (a == actual.end() ? "(the end)" : *a) << "\nall of it:\n"
          << joined(actual) << "UPDATE_GOLDENS=1 accepts this.";
 }
 
@@ -237,7 +248,8 @@ class BrokenTest : public testing::Test {
 // ---- finding the cases
 
 std::string test_name(std::string name) {  // what a --gtest_filter can say
-  std::replace_if(name.begin(), name.end(), [](unsigned char ch) { return std::isalnum(ch) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char ch) { return std::isalnum(ch) == 0; }, '_');
   return name;
 }
 
@@ -253,8 +265,9 @@ void register_file(const std::shared_ptr<File>& f) {
     return register_broken(f->stem, "file", e.what());
   }
   for (std::size_t i = 0; i < f->cases.size(); ++i)
-    testing::RegisterTest(f->stem.c_str(), test_name(f->cases[i].name).c_str(), nullptr, nullptr, f->path.c_str(),
-                          static_cast<int>(f->cases[i].line), [f, i]() -> testing::Test* { return new GoldenTest(f, i); });
+    testing::RegisterTest(f->stem.c_str(), test_name(f->cases[i].name).c_str(), nullptr, nullptr,
+                          f->path.c_str(), static_cast<int>(f->cases[i].line),
+                          [f, i]() -> testing::Test* { return new GoldenTest(f, i); });
 }
 
 // Every family of rows and every rewriter has a file.
@@ -277,9 +290,11 @@ std::vector<std::shared_ptr<File>> register_all(const fs::path& root) {
     const std::string stem = fs::relative(p, root).replace_extension().generic_string();
     files.push_back(std::make_shared<File>(File{p, stem, {}, {}}));
     register_file(files.back());
-    if (missing.erase(stem) == 0) register_broken(stem, "family", p.string() + ": there is no such family or rewriter");
+    if (missing.erase(stem) == 0)
+      register_broken(stem, "family", p.string() + ": there is no such family or rewriter");
   }
-  for (const std::string& stem : missing) register_broken(stem, "file", "no case: tests/golden/" + stem + ".t2o is missing");
+  for (const std::string& stem : missing)
+    register_broken(stem, "file", "no case: tests/golden/" + stem + ".t2o is missing");
   return files;
 }
 

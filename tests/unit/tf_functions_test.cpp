@@ -70,7 +70,7 @@ TEST(Functions, LevelsThatTellNothingLeaveTheNames) {
                              function("f", kFloatArg + kHandleArg, kReadAndMul, "dense/mul:z:0") + "}");
   ASSERT_TRUE(g) << to_string(d.at(0));
   EXPECT_EQ(ops(*g), "Mul Neg");
-  EXPECT_EQ(g->first()->origin().node, "dense/mul");
+  EXPECT_EQ(g->first()->name(), "dense/mul");
   EXPECT_EQ(g->first()->origin().node, "StatefulPartitionedCall/PartitionedCall_1/dense/mul");
 }
 

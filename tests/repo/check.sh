@@ -1,0 +1,36 @@
+#!/bin/bash
+# What must hold of the repository itself: generated documents are up to date, dependencies point one way, no room has
+# outgrown its purpose. check.sh PROGRAM
+set -uo pipefail
+program=$(realpath -- "$1")
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." || exit 1
+failed=0
+complain() {
+  printf '%s\n' "$*"
+  failed=1
+}
+
+# ---- generated documents
+for doc in ops:support opsets:opsets; do
+  diff -u "docs/${doc#*:}.md" <("$program" "${doc%:*}" --markdown) || complain "docs/${doc#*:}.md is stale: $program ${doc%:*} --markdown > docs/${doc#*:}.md"
+done
+
+# ---- who may include whom: FOLDERS must not include PATTERN
+may_not() {
+  local pattern=$1 hits
+  shift
+  hits=$(grep -rnE "#include [<\"]($pattern)" --include='*.cpp' --include='*.h' "$@") && complain "these must not include $pattern:"$'\n'"$hits"
+}
+may_not '(tf|tflite|onnx|engines|verify|cli)/|op_mappers/|rewriters/' src/ir src/support
+may_not 'onnx/.*pb\.h|onnx/defs|google/protobuf' src/ir src/support src/engines src/verify src/cli op_mappers rewriters
+may_not 'tf/protos' src/ir src/support src/onnx src/engines src/verify src/cli op_mappers rewriters
+may_not 'op_mappers/|rewriters/|engines/|verify/' src/tf src/onnx
+may_not 'engines/|verify/|tf/' op_mappers rewriters
+may_not 'cli/' src/ir src/support src/tf src/onnx src/engines src/verify op_mappers rewriters
+
+# ---- rooms
+while read -r lines file; do
+  [[ $file == total || $lines -le 500 ]] || complain "$file has $lines lines: split it"
+done < <(git ls-files 'src/*.cpp' 'src/*.h' 'op_mappers/*' 'rewriters/*' | xargs wc -l)
+
+exit "$failed"

@@ -63,7 +63,7 @@ def attributes(schema, binding):
     return out
 
 
-def loads(schema, opset, binding):
+def loads_at(schema, opset, binding):
     inputs, names = [], []
     for i in schema.inputs:
         optional = i.option == defs.OpSchema.FormalParameterOption.Optional
@@ -99,6 +99,13 @@ def loads(schema, opset, binding):
         if "-v" in sys.argv:
             print(schema.name, opset, binding, str(e)[:200], file=sys.stderr)
         return False
+
+
+def loads(schema, opset, binding):
+    """At the first opset with this version of the schema and at the last: an operator without a kernel may be expanded into
+    others, and whether these have kernels changes with the opset."""
+    later = [s for s in range(opset, HIGHEST + 1) if schema.domain == "" and defs.get_schema(schema.name, s, "").since_version == schema.since_version]
+    return all(loads_at(schema, o, binding) for o in {opset, *later[-1:]})
 
 
 def allowed(param):

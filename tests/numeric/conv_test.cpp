@@ -36,16 +36,6 @@ TEST(Conv2D, ExplicitPadding) {
       .check();
 }
 
-TEST(Conv2D, ChannelsFirst) {
-  op_case("Conv2D")
-      .in(f32, {1, 2, 7, 8})
-      .in(f32, {3, 3, 2, 3}, constant)
-      .attr("strides", Ints{1, 1, 2, 1})
-      .attr("padding", "SAME")
-      .attr("data_format", "NCHW")
-      .check();
-}
-
 TEST(Conv2D, Groups) {
   conv2d({2, 6, 6, 6}, {3, 3, 2, 9}, 1, "SAME").without({Mode::dims, Mode::rank}).check();
 }

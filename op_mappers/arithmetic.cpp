@@ -50,7 +50,17 @@ Value* mod(MapperContext& c, bool truncating) {
   return c.emit("Mod", {c.in(0), c.in(1)}, {{"fmod", std::int64_t{truncating}}});
 }
 
-Values map_truncate_mod(MapperContext& c) { return {mod(c, true)}; }
+Value* remainder_of(MapperContext& c, Value* truncated_quotient) {
+  return c.sub(c.in(0), c.mul(truncated_quotient, c.in(1)));
+}
+
+// ONNX Runtime's fmod is that of doubles, which do not hold all 64-bit integers.
+Values map_truncate_mod(MapperContext& c) {
+  const DType type = c.in(0)->dtype();
+  if (is_unsigned_int(type)) return {mod(c, false)};
+  if (type == DType::i64) return {remainder_of(c, c.div(c.in(0), c.in(1)))};
+  return {mod(c, true)};
+}
 
 Values map_truncate_div(MapperContext& c) {
   if (!is_int(c.in(0)->dtype())) c.fail(Code::unsupported_type, "TruncateDiv is known for integers only");
@@ -64,7 +74,7 @@ Values map_floor_div(MapperContext& c) {
   if (is_unsigned_int(type)) return {quotient};
   if (!is_int(type)) return {c.emit("Floor", {quotient})};
   Value* floored = mod(c, false);
-  Value* same = c.equal(floored, mod(c, true));
+  Value* same = c.equal(floored, remainder_of(c, quotient));
   return {c.sub(quotient, c.cast(c.logical_not(same), type))};
 }
 
@@ -110,14 +120,20 @@ Values map_squared_difference(MapperContext& c) {
   return {c.mul(d, d)};
 }
 
-// x < low ? low : x > high ? high : x, where a bound of NaN is none
+bool are_ordered_scalars(const Value* low, const Value* high) {
+  const TensorPtr &a = low->constant(), &b = high->constant();
+  return a && b && a->rank() == 0 && b->rank() == 0 && a->float_at(0) <= b->float_at(0);
+}
+
+// max(min(x, high), low): low wins where it is above high, unlike in Clip. A bound of NaN is none, unlike in Min.
 Values map_clip_by_value(MapperContext& c) {
   Value *x = c.in(0), *low = c.in(1), *high = c.in(2);
-  if (is_int(x->dtype())) return {c.minimum(c.maximum(x, low), high)};
-  if (low->shape().is_scalar() && high->shape().is_scalar()) return {c.emit("Clip", {x, low, high})};
-  Value* below = c.less(x, low);
+  if (is_int(x->dtype())) return {c.maximum(c.minimum(x, high), low)};
+  if (are_ordered_scalars(low, high)) return {c.emit("Clip", {x, low, high})};
   Value* above = c.greater(x, high);
-  return {c.where(below, low, c.where(above, high, x))};
+  Value* capped = c.where(above, high, x);
+  Value* below = c.less(capped, low);
+  return {c.where(below, low, capped)};
 }
 
 }  // namespace

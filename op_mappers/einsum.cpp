@@ -244,9 +244,11 @@ bool has_onnx_form(MapperContext& c, const Equation& eq) {
   for (std::size_t i = 0; i < eq.output.text.size(); ++i)
     if (eq.output.text[i] != '.' && eq.output.text.find(eq.output.text[i], i + 1) != std::string::npos)
       return false;
+  const auto has_ellipsis = [](const Term& t) { return t.ellipsis; };
+  if (std::count_if(eq.inputs.begin(), eq.inputs.end(), has_ellipsis) < 2) return true;
   std::optional<std::size_t> axes;
   for (std::size_t i = 0; i < eq.inputs.size(); ++i) {
-    if (!eq.inputs[i].ellipsis || !c.has_rank(i)) continue;
+    if (!eq.inputs[i].ellipsis) continue;
     const std::size_t n = broadcast_axes(c, eq.inputs[i], i);
     if (axes && *axes != n) return false;
     axes = n;
@@ -265,7 +267,7 @@ Values map_einsum_by_matmul(MapperContext& c) { return einsum_by_matmul(c, parse
 
 void register_einsum(OpRegistry& r) {
   r.op("Einsum").ignores({"N"}).note("one or two inputs").by(map_einsum_by_matmul);
-  r.op("Einsum").since(12).ignores({"N"}).by(map_einsum);
+  r.op("Einsum").since(12).ignores({"N"}).note("ellipses in several inputs: ranks known").by(map_einsum);
 }
 
 }  // namespace t2o::op_mappers

@@ -16,7 +16,29 @@ Values map_sign(MapperContext& c) {
 }
 
 Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
-  return {is_int(c.in(0)->dtype()) ? c.in(0) : c.emit("Round", {c.in(0)})};
+  if (is_int(c.in(0)->dtype()))
+    c.fail(Code::unsupported_type, "TensorFlow's Round of integers gives zeros on CPUs, hardly what the model means",
+           "remove the Round: integers are round");
+  return {c.emit("Round", {c.in(0)})};
+}
+
+// Runtimes compute Sinh and Cosh of f64 in f32, which overflows early.
+// sinh(x) = (exp(x) - 1) * (1 + exp(-x)) / 2, the first factor as in Expm1
+Values map_sinh(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->dtype() != DType::f64) return {c.emit("Sinh", {x})};
+  Value* one = c.scalar_like(x, 1);
+  Value* half = c.scalar_like(x, 0.5);
+  Value* tanh = c.emit("Tanh", {c.mul(x, half)});
+  Value* expm1 = c.mul(tanh, c.add(c.exp(x), one));
+  return {c.mul(expm1, c.mul(c.add(c.exp(c.neg(x)), one), half))};
+}
+
+Values map_cosh(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->dtype() != DType::f64) return {c.emit("Cosh", {x})};
+  Value* sum = c.add(c.exp(x), c.exp(c.neg(x)));
+  return {c.mul(sum, c.scalar_like(x, 0.5))};
 }
 
 Values map_square(MapperContext& c) { return {c.mul(c.in(0), c.in(0))}; }
@@ -146,16 +168,18 @@ Values map_l2_loss(MapperContext& c) {
 
 void register_elementwise(OpRegistry& r) {
   for (const char* op :
-       {"Abs",  "Neg",  "Floor", "Ceil", "Sqrt",  "Exp",   "Log",   "Sin",     "Cos", "Tan", "Asin", "Acos",
-        "Atan", "Sinh", "Cosh",  "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Erf", "Elu", "Selu"})
+       {"Abs",  "Neg",  "Floor", "Ceil",  "Sqrt",  "Exp",   "Log",     "Sin", "Cos", "Tan", "Asin",
+        "Acos", "Atan", "Tanh",  "Asinh", "Acosh", "Atanh", "Sigmoid", "Erf", "Elu", "Selu"})
     r.op(op).to(op);
+  r.op("Sinh").by(map_sinh);
+  r.op("Cosh").by(map_cosh);
   r.op("LeakyRelu").to("LeakyRelu", {"alpha"});
   r.op("Rint").to("Round");
   r.op("IsNan").to("IsNaN");
   r.op("IsInf").to("IsInf");
   r.op("IsFinite").by(map_is_finite);
   r.op("Sign").by(map_sign);
-  r.op("Round").by(map_round);
+  r.op("Round").note("floats").by(map_round);
   r.op("Square").by(map_square);
   r.op("Rsqrt").by(map_rsqrt);
   r.op("Reciprocal", "Inv").by(map_reciprocal);

@@ -43,12 +43,14 @@ class Mapping {
   void map_node(const ir::Node& n) {
     try {
       Values in;
+      bool input_failed = false;  // its producer's error is reported
       for (const Value* v : n.inputs()) {
         in.push_back(v ? mapped(v) : nullptr);
-        if (v && !in.back()) return;  // its producer's error is reported
+        input_failed = input_failed || (v && !in.back());
       }
       MapperContext c(n, std::move(in), *out_, target_);
       const OpRegistry::Entry& row = row_for(n, c);
+      if (input_failed) return;
       finish(n, row.map(c));
       note_unread(n, row, c);
     } catch (const ConversionError& e) {

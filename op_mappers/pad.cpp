@@ -42,9 +42,14 @@ Value* symmetric(MapperContext& c, Value* x, Value* paddings) {
 
 bool is_scalar(const Value* x) { return x->shape().is_scalar(); }
 
+Value* nothing_like(MapperContext& c, const Value* x) {
+  if (x->dtype() != DType::string) return c.scalar_like(x, 0);
+  return c.constant(std::make_shared<Tensor>(Ints{}, Strings{""}));
+}
+
 Values map_pad(MapperContext& c) {
   if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
-  return {c.pad(c.in(0), onnx_pads(c, c.in(1)), c.scalar_like(c.in(0), 0))};
+  return {c.pad(c.in(0), onnx_pads(c, c.in(1)), nothing_like(c, c.in(0)))};
 }
 Values map_pad_v2(MapperContext& c) {
   if (is_scalar(c.in(0))) return {c.identity(c.in(0))};

@@ -22,7 +22,11 @@ Value* weighted_sum(Emitter& e, Value* x, const Taps& taps, int axis) {
 
 Taps area_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* one = e.scalar(DType::f32, 1);
-  Value* scale = source_scale(e, e.cast(axis.in, DType::f32), e.cast(axis.out, DType::f32), sampling);
+  Value* in = e.cast(axis.in, DType::f32);
+  Value* out = e.cast(axis.out, DType::f32);
+  Value* scale = source_scale(e, in, out, sampling);
+  if (sampling == Sampling::align_corners)  // a single pixel has no corners to align: all of its area counts
+    scale = e.where(e.greater(in, one), scale, e.div(in, out));
   Value* pixel = e.reshape(pixel_range(e, axis.out), {-1, 1});
   Value* begin = e.mul(pixel, scale);
   Value* end = e.mul(e.add(pixel, one), scale);

@@ -31,7 +31,31 @@ std::optional<Ints> dims_to_infer(const Value* shape) {
   return unknown <= 1 ? std::optional(dims) : std::nullopt;
 }
 
+// Of an empty tensor an inferred size beside a size of 0 is what the other sizes that are not 0 leave, which ONNX
+// does not infer. There are no elements to keep: a scalar expands to none.
+Value* empty_reshape(MapperContext& c, const Ints& dims) {
+  Value* x = c.in(0);
+  std::int64_t product = 1;
+  for (const std::int64_t d : dims)
+    if (d > 0 && __builtin_mul_overflow(product, d, &product)) c.fail(Code::bad_model, "the shape of Reshape is too large");
+  Value* one = c.constant<std::int64_t>(1);
+  Value* sizes = c.shape_of(x);
+  Value* is_empty = c.equal(sizes, c.constant<std::int64_t>(0));
+  Value* count = c.reduce("ReduceProd", c.where(is_empty, one, sizes), Ints{0}, true);
+  Value* inferred = c.div(count, c.constant(product));
+  Values parts;
+  for (const std::int64_t d : dims) parts.push_back(d < 0 ? inferred : c.ints({d}));
+  const bool text = x->dtype() == DType::string;
+  Value* filler = text ? c.constant(std::make_shared<Tensor>(Ints{}, Strings{""})) : c.scalar_like(x, 0);
+  return c.expand(filler, c.concat(parts, 0));
+}
+
+bool infers_beside_nothing(const Ints& dims) {
+  return std::count(dims.begin(), dims.end(), 0) > 0 && std::count(dims.begin(), dims.end(), -1) == 1;
+}
+
 Values map_reshape(MapperContext& c) {
+  if (const auto dims = c.maybe_ints(1); dims && infers_beside_nothing(*dims)) return {empty_reshape(c, *dims)};
   if (const auto dims = dims_to_infer(c.in(1))) return {c.reshape(c.in(0), *dims)};
   return {c.reshape_to(c.in(0), c.in(1))};
 }
@@ -81,11 +105,21 @@ Value* gathered_transpose(MapperContext& c, Value* x, Value* perm) {
   return c.gather(c.reshape(x, {-1}), index, 0);
 }
 
+Ints counted_from_front(MapperContext& c, Ints perm) {
+  const auto rank = static_cast<std::int64_t>(perm.size());
+  for (std::int64_t& axis : perm) {
+    if (axis < -rank || axis >= rank)
+      c.fail(Code::bad_model, "perm has " + std::to_string(axis) + " for a rank of " + std::to_string(rank));
+    if (axis < 0) axis += rank;
+  }
+  return perm;
+}
+
 Values map_transpose(MapperContext& c) {
   Value* x = c.in(0);
   if (is_complex(x->dtype()) && c.node().op() == "ConjugateTranspose")
     c.fail(Code::unsupported_type, "ConjugateTranspose of complex numbers has no ONNX form");
-  if (const auto perm = c.maybe_ints(1)) return {c.transpose(x, *perm)};
+  if (const auto perm = c.maybe_ints(1)) return {c.transpose(x, counted_from_front(c, *perm))};
   if (is_reversed_axes(c.node().input(1), c.node().input(0))) return {c.emit("Transpose", {x})};
   if (!c.has_rank(0) || c.rank(0) == 0)
     c.fail(Code::not_constant, "input 'perm' is known at run time only and the rank of 'x' is unknown",

@@ -20,7 +20,7 @@ constexpr std::size_t kWorthGivingBack = std::size_t{256} << 10;
 
 class FileDescriptor {
  public:
-  explicit FileDescriptor(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit FileDescriptor(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }

@@ -140,7 +140,7 @@ std::vector<Item> Importer::add_node(Frame& f, std::uint32_t n, Attrs attrs,
   if (op && tensor_types(op->inputs, attrs).size() != inputs.size())
     fail(Code::bad_model, std::string(def.op) + " has " + std::to_string(inputs.size()) +
                               " inputs instead of " + std::to_string(tensor_types(op->inputs, attrs).size()));
-  const DTypes types = op ? tensor_types(op->outputs, attrs) : DTypes(f.body->outputs_seen[n]);
+  const DTypes types = op ? tensor_types(op->outputs, attrs) : DTypes(std::max(1U, f.body->outputs_seen[n]));
   Shapes shapes = output_shapes(f, n, attrs, types.size());
   std::erase_if(attrs, [](const ir::NamedAttr& a) { return is_dropped(a.name); });
   ir::NodeSpec spec{.op = std::string(def.op), .attrs = std::move(attrs), .name = node_name(f, def.name)};

@@ -160,7 +160,9 @@ Source open_meta_graph(const Found& f) {
 
 }  // namespace
 
-Source open_source(const Options& o, Diagnostics&) {
+namespace {
+
+Source open_path(const Options& o) {
   const Found found = find_source(o.model, o.format);
   Source s;
   switch (found.format) {
@@ -179,6 +181,19 @@ Source open_source(const Options& o, Diagnostics&) {
   }
   finish(s, o);
   return s;
+}
+
+}  // namespace
+
+// Every error says which file it is about.
+Source open_source(const Options& o, Diagnostics&) {
+  try {
+    return open_path(o);
+  } catch (const ConversionError& e) {
+    Diagnostic d = e.diagnostic();
+    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos) d.message = o.model + ": " + d.message;
+    throw ConversionError(std::move(d));
+  }
 }
 
 Source open_source(const Options& o, Bytes graph_def, Owner owner, Diagnostics&) {

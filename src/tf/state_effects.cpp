@@ -9,7 +9,7 @@ namespace {
 
 // A variable as a body sees it: an argument's number, or behind the arguments the number of its node.
 using Key = std::size_t;
-constexpr Key kNone = static_cast<Key>(-1);
+constexpr Key kNone = static_cast<Key>(-1), kUnasked = static_cast<Key>(-2);
 
 struct Access {
   std::uint32_t node;
@@ -44,7 +44,7 @@ class Analysis {
   void analyse(Body&);
   void add_accesses(const Body&, std::uint32_t node);
   void add_call(const Body&, std::uint32_t node);
-  Key variable_behind(const Body&, InputRef) const;
+  Key variable_behind(const Body&, InputRef);
   void find_stale_reads(const Body&, const std::vector<bool>& runs, const std::vector<Key>& shared);
   void report_stale(const Body&, std::uint32_t reader, Key);
   void warn_of_lost_changes(const Body&);
@@ -56,6 +56,7 @@ class Analysis {
   std::unordered_map<const Body*, Summary> summaries_;
   std::vector<Access> accesses_;  // of the body at hand, in the order of its nodes
   std::set<Key> stale_;
+  std::vector<Key> behind_;  // of the body's pass-through nodes: what variable_behind() found
 };
 
 std::size_t argument_count(const Body& b) { return b.signature ? b.signature->inputs.size() : 0; }
@@ -124,6 +125,7 @@ std::vector<bool> Analysis::executed(const Body& body) const {
 void Analysis::analyse(Body& body) {
   const std::vector<bool> runs = executed(body);
   accesses_.clear();
+  behind_.assign(body.size(), kUnasked);
   stale_.clear();
   for (std::uint32_t n = 0; n < body.size(); ++n)
     if (runs[n]) add_accesses(body, n);
@@ -177,20 +179,27 @@ void Analysis::add_call(const Body& body, std::uint32_t n) {
   for (const Key k : writes) accesses_.push_back({n, k, true});
 }
 
-Key Analysis::variable_behind(const Body& body, InputRef in) const {
+Key Analysis::variable_behind(const Body& body, InputRef in) {
+  std::vector<std::size_t> passed;
+  const auto found = [&](Key k) {  // remembered, or a chain of a million would be walked from each of its nodes
+    for (const std::size_t n : passed) behind_[n] = k;
+    return k;
+  };
   for (std::size_t steps = 0; steps <= body.size(); ++steps) {
-    if (in.argument >= 0) return static_cast<Key>(in.argument);
-    if (in.node < 0) return kNone;
+    if (in.argument >= 0) return found(static_cast<Key>(in.argument));
+    if (in.node < 0) return found(kNone);
     const auto n = static_cast<std::size_t>(in.node);
     const bool is_reference =
         steps > 0 && body.node(n).op != "VarHandleOp";  // read when it was passed through
-    if (body.ops[n]->kind == OpKind::variable) return is_reference ? kNone : argument_count(body) + n;
+    if (body.ops[n]->kind == OpKind::variable) return found(is_reference ? kNone : argument_count(body) + n);
+    if (behind_[n] != kUnasked) return found(behind_[n]);
     const auto inputs = body.inputs_of(n);
     const auto k = body.node(n).op == "IdentityN" ? static_cast<std::size_t>(in.output) : 0;
-    if (body.ops[n]->kind != OpKind::pass_through || k >= inputs.size()) return kNone;
+    if (body.ops[n]->kind != OpKind::pass_through || k >= inputs.size()) return found(kNone);
+    if (body.node(n).op != "IdentityN") passed.push_back(n);
     in = inputs[k];
   }
-  return kNone;
+  return found(kNone);
 }
 
 // Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".

@@ -60,6 +60,12 @@ TEST(Arithmetic, DivisionByNegatives) {
   op_case("FloorDiv").values<std::int64_t>({2}, {-(1LL << 62) - 1, (1LL << 62) + 3}).values<std::int64_t>({2}, {3, -2}).check();
 }
 
+TEST(Arithmetic, RemaindersBeyondDoubles) {
+  for (const char* op : {"Mod", "TruncateMod", "FloorMod", "FloorDiv"})
+    op_case(op).values<std::int64_t>({4}, {(1LL << 62) + 1, -(1LL << 62) - 1, (1LL << 53) + 1, -(1LL << 60) - 3})
+        .values<std::int64_t>({4}, {2, 2, -2, 1LL << 59}).check();
+}
+
 TEST(Arithmetic, FloorModOfFloats) {
   op_case("FloorMod").values<float>({6}, {5, -5, 5, -5, 6, -6}).values<float>({6}, {3, 3, -3, -3, 3, 3}).check();
 }
@@ -81,6 +87,12 @@ TEST(Arithmetic, ClipByValue) {
       .dtypes({f32, f64, f16, bf16, i8, u8, i16, i32, i64}).check();
   op_case("ClipByValue").in(f32, {3, 4}).scalar<float>(-0.5F).scalar<float>(0.5F).nan_inf().empty().check();
   op_case("ClipByValue").in(f32, {3, 4}).in(f32, {3, 4}).range(-1, 0).in(f32, {3, 4}).range(0, 1).nan_inf().check();
+  for (const Kind kind : {constant, fed}) {
+    op_case("ClipByValue").in(any, {3, 4}).range(0, 9).values_as(any, {}, {5}, kind).values_as(any, {}, {2}, kind)
+        .dtypes({f32, f64, f16, i32}).note("the lower bound wins").check();
+    op_case("ClipByValue").in(f32, {3, 4}).scalar<float>(-0.5F, kind).scalar<float>(0.5F, kind).nan_inf().check();
+  }
+  op_case("ClipByValue").values<float>({3}, {1, 3, 5}).values<float>({3}, {4, 4, 4}).values<float>({3}, {2, 2, 2}).check();
 }
 
 TEST(Arithmetic, StringAdd) {

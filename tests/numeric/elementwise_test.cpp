@@ -31,6 +31,15 @@ TEST(Elementwise, HalvesRoundToEven) {
     op_case(op).values<float>({6}, {-2.5F, -1.5F, -0.5F, 0.5F, 1.5F, 2.5F}).check();
 }
 
+TEST(Elementwise, RoundOfIntegersIsRefused) {
+  op_case("Round").in(any, {3}).dtypes({i32, i64}).refuses(Code::unsupported_type, "zeros").check();
+}
+
+TEST(Elementwise, HyperbolicsBeyondSinglePrecision) {
+  for (const char* op : {"Sinh", "Cosh"})
+    op_case(op).values<double>({6}, {200, -300, 700, 1e-9, -1e-3, 0}).tol(1e-12, 0).check();
+}
+
 TEST(Elementwise, SmallArgumentsKeepTheirDigits) {
   op_case("Expm1").values<float>({4}, {1e-6F, -1e-4F, 80, -80}).tol(1e-5, 0).check();
 }

@@ -21,6 +21,8 @@ TEST(MatrixDiag, Make) {
   v3(-1, 4, 3).check();
   v3(1, 4, -1).check();
   v3(-1, -1, 3).check();
+  for (const std::int32_t k : {0, 1, -2})
+    op_case("MatrixDiagV2").in(f32, {2, 3}).scalar<std::int32_t>(k).scalar<std::int32_t>(-1).scalar<std::int32_t>(-1).scalar<float>(9).check();
 }
 
 TEST(MatrixDiag, Part) {

@@ -19,6 +19,14 @@ TEST(Pad, DtypesAndRuntimePaddings) {
   op_case("Pad").in(f32, {}).values<std::int32_t>({0, 2}, {}, constant).check();
 }
 
+TEST(Pad, StringsHaveNoKernel) {
+  op_case("Pad")
+      .strings({2}, {"a", "b"})
+      .values<std::int32_t>({1, 2}, {1, 2}, constant)
+      .refuses(Code::unsupported_type, "Pad")
+      .check();
+}
+
 TEST(Pad, Bfloat16) {
   op_case("Pad").in(bf16, {2, 3}).values<std::int32_t>({2, 2}, kPaddings, constant).since(13).check();
 }

@@ -55,6 +55,14 @@ TEST(ResizeArea, ModesAndSizes) {
   op_case("ResizeArea").in(any, {2, 4, 6, 3}).i32s({3, 5}).dtypes({f16, f64, u8, i32}).check();
 }
 
+TEST(Resize, AlignedCornersOfOnePixel) {
+  for (const char* op : {"ResizeArea", "ResizeBicubic", "ResizeBilinear", "ResizeNearestNeighbor"})
+    for (const auto& size : std::vector<std::vector<std::int32_t>>{{3, 5}, {1, 7}})
+      for (const Ints& image : {Ints{2, 1, 4, 3}, Ints{2, 1, 1, 3}})
+        for (const Kind kind : {constant, fed})
+          op_case(op).in(f32, image).i32s(size, kind).attr("align_corners", true).check();
+}
+
 TEST(CropAndResize, MethodsAndSizes) {
   for (const char* method : {"bilinear", "nearest"})
     for (const auto& size : std::vector<std::vector<std::int32_t>>{{3, 4}, {1, 5}, {5, 1}, {1, 1}})

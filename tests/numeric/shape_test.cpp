@@ -38,6 +38,8 @@ TEST(Shape, Reshape) {
   op_case("Reshape").in(f32, {0, 6}).i32s({3, -1}).check();
   op_case("Reshape").in(f32, {0, 6}).i32s({3, 0, 2}, fed).since(14).check();
   op_case("Reshape").strings({2, 2}, {"a", "b", "c", "d"}).i32s({4}).check();
+  op_case("Reshape").in(any, {0, 3}).i32s({0, -1}).dtypes({f32, i64, boolean}).note("TensorFlow gives [0, 3]").check();
+  op_case("Reshape").in(f32, {2, 0, 6}).ints({-1, 3, 0}).check();
 }
 
 TEST(Shape, ReshapeToPartOfAShape) {
@@ -65,6 +67,8 @@ TEST(Shape, Transpose) {
   op_case("Transpose").in(any, {2, 3, 4}).i32s({2, 0, 1}).dtypes(kAll).check();
   op_case("Transpose").in(f32, {2, 3, 4}).ints({0, 1, 2}).check();
   op_case("Transpose").in(f32, {}).i32s({}).check();
+  op_case("Transpose").in(f32, {2, 3, 4}).i32s({-1, 0, 1}).check();
+  op_case("ConjugateTranspose").in(f32, {2, 3, 4}).i32s({-2, -3, 2}).check();
   op_case("ConjugateTranspose").in(f32, {2, 3}).i32s({1, 0}).check();
   op_case("Transpose").in(f32, {2, 3, 4}).i32s({2, 0, 1}, fed).refuses(Code::not_constant, "perm", {Mode::rank}).check();
   op_case("Transpose").strings({2, 2}, {"a", "b", "c", "d"}).i32s({1, 0}).check();

@@ -56,6 +56,7 @@ onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
 Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   c.target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
   c.source = describe(source);
+  if (!o.custom_ops.empty()) fail(Code::not_yet, "custom ops are not supported yet", "leave --custom-ops out");
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return c;
   const GraphPtr model = c.source_graph = tf::import_graph(source.graph, request, c.diagnostics);
@@ -99,6 +100,8 @@ Conversion convert_from(const Options& o, Open&& open) {
     tf::Source source = open(c.diagnostics);
     if (!has_errors(c.diagnostics)) c = convert_source(o, c, std::move(source));
   });
+  for (Diagnostic& d : c.diagnostics)  // found late, but in the file all the same
+    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos) d.message = o.model + ": " + d.message;
   return c;
 }
 

@@ -33,7 +33,7 @@ Value* Emitter::emit(const std::string& op, Values in, Attrs attrs) { return emi
 
 Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
   const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
-  if (!info) fail(Code::internal, "ONNX has no operator " + op + " at opset " + std::to_string(target_->opset));
+  if (!info) fail_without_operator(op);
   const auto wide = onnx::widening(*info, in);
   if (!wide || !info->has_kernel) {
     DTypes types;
@@ -56,6 +56,13 @@ Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_
   for (std::size_t i = 0; i < outputs; ++i)
     if (back[i] != DType::undefined) out[i] = cast(out[i], back[i]);
   return out;
+}
+
+void Emitter::fail_without_operator(const std::string& op) const {
+  for (int later = target_->opset + 1; later <= onnx::kHighestOpset; ++later)
+    if (onnx::op_info(op, later, target_->ml_opset, false))
+      fail(Code::opset_too_low, "needs ONNX " + op + ", which came with opset " + std::to_string(later), "--opset " + std::to_string(later) + " or above");
+  fail(Code::internal, "ONNX has no operator " + op + " at opset " + std::to_string(target_->opset), "this is a bug: please report it with the model");
 }
 
 Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {

@@ -191,7 +191,9 @@ Source open_source(const Options& o, Diagnostics&) {
     return open_path(o);
   } catch (const ConversionError& e) {
     Diagnostic d = e.diagnostic();
-    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos) d.message = o.model + ": " + d.message;
+    const bool is_text = fs::exists(fs::path(o.model) / "saved_model.pbtxt");
+    const std::string file = fs::is_directory(o.model) ? o.model + (is_text ? "/saved_model.pbtxt" : "/saved_model.pb") : o.model;
+    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos) d.message = file + ": " + d.message;
     throw ConversionError(std::move(d));
   }
 }

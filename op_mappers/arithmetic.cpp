@@ -50,16 +50,24 @@ Value* mod(MapperContext& c, bool truncating) {
   return c.emit("Mod", {c.in(0), c.in(1)}, {{"fmod", std::int64_t{truncating}}});
 }
 
-Value* remainder_of(MapperContext& c, Value* truncated_quotient) {
-  return c.sub(c.in(0), c.mul(truncated_quotient, c.in(1)));
+Value* remainder(MapperContext& c, Value* x, Value* truncated_quotient, Value* y) {
+  return c.sub(x, c.mul(truncated_quotient, y));
+}
+
+// A divisor of -1 leaves 0 as 1 does, but processors trap on the lowest integer / -1.
+Value* harmless_divisor(MapperContext& c, Value* y) {
+  Value* is_minus_one = c.equal(y, c.scalar_like(y, -1));
+  return c.where(is_minus_one, c.scalar_like(y, 1), y);
 }
 
 // ONNX Runtime's fmod is that of doubles, which do not hold all 64-bit integers.
 Values map_truncate_mod(MapperContext& c) {
   const DType type = c.in(0)->dtype();
   if (is_unsigned_int(type)) return {mod(c, false)};
-  if (type == DType::i64) return {remainder_of(c, c.div(c.in(0), c.in(1)))};
-  return {mod(c, true)};
+  if (type != DType::i64) return {mod(c, true)};
+  Value* x = c.in(0);
+  Value* y = harmless_divisor(c, c.in(1));
+  return {remainder(c, x, c.div(x, y), y)};
 }
 
 Values map_truncate_div(MapperContext& c) {
@@ -74,7 +82,7 @@ Values map_floor_div(MapperContext& c) {
   if (is_unsigned_int(type)) return {quotient};
   if (!is_int(type)) return {c.emit("Floor", {quotient})};
   Value* floored = mod(c, false);
-  Value* same = c.equal(floored, remainder_of(c, quotient));
+  Value* same = c.equal(floored, remainder(c, c.in(0), quotient, c.in(1)));
   return {c.sub(quotient, c.cast(c.logical_not(same), type))};
 }
 
@@ -125,7 +133,8 @@ bool are_ordered_scalars(const Value* low, const Value* high) {
   return a && b && a->rank() == 0 && b->rank() == 0 && a->float_at(0) <= b->float_at(0);
 }
 
-// max(min(x, high), low): low wins where it is above high, unlike in Clip. A bound of NaN is none, unlike in Min.
+// max(min(x, high), low): low wins where it is above high, unlike in Clip. A bound of NaN is none, unlike in
+// Min.
 Values map_clip_by_value(MapperContext& c) {
   Value *x = c.in(0), *low = c.in(1), *high = c.in(2);
   if (is_int(x->dtype())) return {c.maximum(c.minimum(x, high), low)};

@@ -17,7 +17,8 @@ Values map_sign(MapperContext& c) {
 
 Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
   if (is_int(c.in(0)->dtype()))
-    c.fail(Code::unsupported_type, "TensorFlow's Round of integers gives zeros on CPUs, hardly what the model means",
+    c.fail(Code::unsupported_type,
+           "TensorFlow's Round of integers gives zeros on CPUs, hardly what the model means",
            "remove the Round: integers are round");
   return {c.emit("Round", {c.in(0)})};
 }
@@ -37,8 +38,9 @@ Values map_sinh(MapperContext& c) {
 Values map_cosh(MapperContext& c) {
   Value* x = c.in(0);
   if (x->dtype() != DType::f64) return {c.emit("Cosh", {x})};
-  Value* sum = c.add(c.exp(x), c.exp(c.neg(x)));
-  return {c.mul(sum, c.scalar_like(x, 0.5))};
+  Value* growing = c.exp(x);
+  Value* falling = c.exp(c.neg(x));
+  return {c.mul(c.add(growing, falling), c.scalar_like(x, 0.5))};
 }
 
 Values map_square(MapperContext& c) { return {c.mul(c.in(0), c.in(0))}; }

@@ -25,8 +25,10 @@ Taps area_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* in = e.cast(axis.in, DType::f32);
   Value* out = e.cast(axis.out, DType::f32);
   Value* scale = source_scale(e, in, out, sampling);
-  if (sampling == Sampling::align_corners)  // a single pixel has no corners to align: all of its area counts
-    scale = e.where(e.greater(in, one), scale, e.div(in, out));
+  if (sampling == Sampling::align_corners) {  // a single pixel has none: all of its area counts
+    Value* has_corners = e.greater(in, one);
+    scale = e.where(has_corners, scale, e.div(in, out));
+  }
   Value* pixel = e.reshape(pixel_range(e, axis.out), {-1, 1});
   Value* begin = e.mul(pixel, scale);
   Value* end = e.mul(e.add(pixel, one), scale);

@@ -31,13 +31,14 @@ std::optional<Ints> dims_to_infer(const Value* shape) {
   return unknown <= 1 ? std::optional(dims) : std::nullopt;
 }
 
-// Of an empty tensor an inferred size beside a size of 0 is what the other sizes that are not 0 leave, which ONNX
-// does not infer. There are no elements to keep: a scalar expands to none.
+// Of an empty tensor an inferred size beside a size of 0 is what the other sizes that are not 0 leave, which
+// ONNX does not infer. There are no elements to keep: a scalar expands to none.
 Value* empty_reshape(MapperContext& c, const Ints& dims) {
   Value* x = c.in(0);
   std::int64_t product = 1;
   for (const std::int64_t d : dims)
-    if (d > 0 && __builtin_mul_overflow(product, d, &product)) c.fail(Code::bad_model, "the shape of Reshape is too large");
+    if (d > 0 && __builtin_mul_overflow(product, d, &product))
+      c.fail(Code::bad_model, "the shape of Reshape is too large");
   Value* one = c.constant<std::int64_t>(1);
   Value* sizes = c.shape_of(x);
   Value* is_empty = c.equal(sizes, c.constant<std::int64_t>(0));
@@ -55,7 +56,8 @@ bool infers_beside_nothing(const Ints& dims) {
 }
 
 Values map_reshape(MapperContext& c) {
-  if (const auto dims = c.maybe_ints(1); dims && infers_beside_nothing(*dims)) return {empty_reshape(c, *dims)};
+  if (const auto dims = c.maybe_ints(1); dims && infers_beside_nothing(*dims))
+    return {empty_reshape(c, *dims)};
   if (const auto dims = dims_to_infer(c.in(1))) return {c.reshape(c.in(0), *dims)};
   return {c.reshape_to(c.in(0), c.in(1))};
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -64,6 +66,9 @@ TEST(Arithmetic, RemaindersBeyondDoubles) {
   for (const char* op : {"Mod", "TruncateMod", "FloorMod", "FloorDiv"})
     op_case(op).values<std::int64_t>({4}, {(1LL << 62) + 1, -(1LL << 62) - 1, (1LL << 53) + 1, -(1LL << 60) - 3})
         .values<std::int64_t>({4}, {2, 2, -2, 1LL << 59}).check();
+  const std::vector<std::int64_t> lowest{std::numeric_limits<std::int64_t>::min()};
+  for (const Kind kind : {constant, fed})
+    op_case("TruncateMod").values<std::int64_t>({1}, lowest).values<std::int64_t>({1}, {-1}, kind).check();
 }
 
 TEST(Arithmetic, FloorModOfFloats) {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <numeric>
 
 #include "diagnostics.h"
 #include "onnx/opset_table.h"
+#include "support/nearest.h"
 
 namespace t2o {
 namespace {
@@ -146,21 +146,6 @@ constexpr OptionRow kRows[] = {
      set_list<&Options::trace_match>},
 };
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return kRows; }
@@ -199,21 +184,6 @@ Strings split_names(std::string_view list) {
   }
   finish();
   return names;
-}
-
-std::string nearest(std::string_view word, std::span<const std::string> candidates) {
-  std::string best;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 2) + 1;
-  for (const std::string& c : candidates) {
-    const std::size_t gap = c.size() > word.size() ? c.size() - word.size() : word.size() - c.size();
-    if (gap >= least) continue;
-    const std::size_t d = edit_distance(word, c);
-    if (d < least) {
-      least = d;
-      best = c;
-    }
-  }
-  return best;
 }
 
 }  // namespace t2o

@@ -28,7 +28,4 @@ void set_option(tf2onnx::Options&, std::string_view name, const std::string& val
 // At the commas that stand outside of brackets: "X:0[1,28,28,3],Y:0" are two. Empty parts are left out.
 std::vector<std::string> split_names(std::string_view list);
 
-// Of the candidates the one most like `word`; empty when none is alike.
-std::string nearest(std::string_view word, std::span<const std::string> candidates);
-
 }  // namespace t2o

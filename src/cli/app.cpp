@@ -13,6 +13,7 @@
 #include "onnx/opset_table.h"
 #include "option_text.h"
 #include "support/atomic_file.h"
+#include "support/nearest.h"
 #include "version.h"
 
 namespace t2o::cli {

@@ -9,6 +9,7 @@
 #include "ir/graph.h"
 #include "onnx/elem_type.h"
 #include "onnx/fold_parts.h"
+#include "support/parallel.h"
 
 namespace t2o::onnx {
 namespace {
@@ -66,12 +67,15 @@ void merge_axes(Ints& dims, Ints& perm) {
 template <class T>
 void transpose_matrix(const std::byte* in, std::byte* out, std::int64_t batch, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t kTile = 32;
-  for (std::int64_t b = 0; b < batch; ++b, in += static_cast<std::size_t>(rows * cols) * sizeof(T), out += static_cast<std::size_t>(rows * cols) * sizeof(T))
+  const std::size_t bytes = static_cast<std::size_t>(rows * cols) * sizeof(T);
+  const auto part = [&](std::int64_t from, std::int64_t to) {  // these columns
     for (std::int64_t r0 = 0; r0 < rows; r0 += kTile)
-      for (std::int64_t c0 = 0; c0 < cols; c0 += kTile)
-        for (std::int64_t c = c0; c < std::min(c0 + kTile, cols); ++c)
+      for (std::int64_t c0 = from; c0 < to; c0 += kTile)
+        for (std::int64_t c = c0; c < std::min(c0 + kTile, to); ++c)
           for (std::int64_t r = r0; r < std::min(r0 + kTile, rows); ++r)
             std::memcpy(out + static_cast<std::size_t>(c * rows + r) * sizeof(T), in + static_cast<std::size_t>(r * cols + c) * sizeof(T), sizeof(T));
+  };
+  for (std::int64_t b = 0; b < batch; ++b, in += bytes, out += bytes) in_parallel(cols, bytes, part);
 }
 
 // The three axes reversed, which a kernel's way from height-width-in-out to out-in-height-width is: [s, i, o] -> [o, i, s]. In tiles of
@@ -79,14 +83,16 @@ void transpose_matrix(const std::byte* in, std::byte* out, std::int64_t batch, s
 template <class T>
 void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count, std::int64_t o_count) {
   constexpr std::int64_t kTile = 16;
-  for (std::int64_t i0 = 0; i0 < i_count; i0 += kTile)
-    for (std::int64_t o0 = 0; o0 < o_count; o0 += kTile)
-      for (std::int64_t o = o0; o < std::min(o0 + kTile, o_count); ++o) {
-        std::byte* to = out + static_cast<std::size_t>((o * i_count + i0) * s_count) * sizeof(T);
-        for (std::int64_t i = i0; i < std::min(i0 + kTile, i_count); ++i)
-          for (std::int64_t s = 0; s < s_count; ++s, to += sizeof(T))
-            std::memcpy(to, in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T), sizeof(T));
-      }
+  in_parallel(o_count, static_cast<std::size_t>(s_count * i_count * o_count) * sizeof(T), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i0 = 0; i0 < i_count; i0 += kTile)
+      for (std::int64_t o0 = first; o0 < last; o0 += kTile)
+        for (std::int64_t o = o0; o < std::min(o0 + kTile, last); ++o) {
+          std::byte* to = out + static_cast<std::size_t>((o * i_count + i0) * s_count) * sizeof(T);
+          for (std::int64_t i = i0; i < std::min(i0 + kTile, i_count); ++i)
+            for (std::int64_t s = 0; s < s_count; ++s, to += sizeof(T))
+              std::memcpy(to, in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T), sizeof(T));
+        }
+  });
 }
 
 template <class T>

@@ -32,10 +32,11 @@ Value* depthwise_kernel(MapperContext& c, Value* kernel) {
   return c.reshape_to(k, c.concat({c.ints({-1, 1}), c.dims(k, 2, 4)}, 0));
 }
 
-// Where the input's channels are not known, one group: a grouped kernel then fails when the model runs, it
-// never computes something else.
+// Where the input's channels are not known: what the op says (Conv does), else one group. A grouped kernel
+// then fails when the model runs, it never computes something else.
 std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channels) {
-  if (!is_known(input_channels) || !is_known(kernel_channels)) return 1;
+  const auto stated = c.attr_or<std::int64_t>("groups", 1);
+  if (!is_known(input_channels) || !is_known(kernel_channels)) return stated;
   if (kernel_channels == 0 || input_channels % kernel_channels != 0)
     c.fail(Code::bad_model, std::to_string(input_channels) +
                                 " input channels are no multiple of the kernel's " +
@@ -114,7 +115,7 @@ Values map_bias_add_v1(MapperContext& c) { return {c.add(c.in(0), c.in(1))}; }
 void register_conv(OpRegistry& r) {
   r.op("Conv2D").note("NHWC and NCHW, groups").ignores({"use_cudnn_on_gpu"}).by(map_conv2d);
   r.op("Conv3D").by(map_conv3d);
-  r.op("Conv").note("batch_dims 1").ignores({"groups"}).by(map_conv);
+  r.op("Conv").note("batch_dims 1").by(map_conv);
   r.op("DepthwiseConv2dNative").note("channels must be known").by(map_depthwise);
   r.op("_FusedConv2D").ignores({"use_cudnn_on_gpu", "num_args", "num_host_args"}).by(map_fused_conv2d);
   r.op("_FusedDepthwiseConv2dNative").ignores({"num_args"}).by(map_fused_depthwise);

@@ -1,6 +1,8 @@
 // What goes into an engine comes out unchanged, in every dtype.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "diagnostics.h"
 #include "engines/onnxruntime.h"
 #include "engines/tensorflow.h"
@@ -25,6 +27,7 @@ bool there(std::string (*version)(const std::string&)) {
 
 class TensorFlowEngine : public testing::Test {
   void SetUp() override {
+    if (!there(tensorflow_version) && std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << "TensorFlow is not there";
     if (!there(tensorflow_version)) GTEST_SKIP() << "TensorFlow is not there";
   }
 };
@@ -90,6 +93,7 @@ TEST_F(TensorFlowEngine, WhatItRefusesIsAnError) {
 
 class OnnxRuntimeEngine : public testing::Test {
   void SetUp() override {
+    if (!there(onnxruntime_version) && std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << "ONNX Runtime is not there";
     if (!there(onnxruntime_version)) GTEST_SKIP() << "ONNX Runtime is not there";
   }
 };

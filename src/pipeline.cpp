@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <future>
 
 #include "interface.h"
 #include "ir/text.h"
 #include "onnx/checker.h"
-#include "onnx/schema.h"
 #include "onnx/writer.h"
 #include "op_mappers/map_ops.h"
 #include "rewriters/all.h"
@@ -98,8 +96,6 @@ template <class Open>
 Conversion convert_from(const Options& o, Open&& open) {
   Conversion c;
   trace_matches(o.trace_match);
-  // onnx makes its 700 schemas when the first is asked for: meanwhile, the model is read.
-  const auto schemas = std::async(std::launch::async, [] { onnx::op_info("Identity", onnx::kDefaultOpset, 5, false); });
   guarded(c.diagnostics, [&] {
     tf::Source source = open(c.diagnostics);
     if (!has_errors(c.diagnostics)) c = convert_source(o, c, std::move(source));

@@ -44,6 +44,10 @@ class ComputedStorage final : public Storage {
     release();
   }
   void release() override { cache_.reset(); }
+  OwnedBytes take() override {
+    const Bytes made = bytes();
+    return {made, std::shared_ptr<const std::byte[]>(std::move(cache_))};
+  }
 
  private:
   std::size_t size_;

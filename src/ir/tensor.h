@@ -15,15 +15,22 @@ namespace t2o {
 using Bytes = std::span<const std::byte>;
 using Sink = std::function<void(Bytes)>;
 
+// Bytes that stay valid as long as their owner lives.
+struct OwnedBytes {
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+};
+
 // Where the bytes of a tensor live. Weights are big and many: a storage maps or computes them when they are asked for
 // and can give the memory back, so that a converter never holds all of them.
-class Storage {
+class Storage : public std::enable_shared_from_this<Storage> {
  public:
   virtual ~Storage() = default;
   virtual std::size_t size() const = 0;
   virtual Bytes bytes() = 0;                              // stays valid until release(); may throw ConversionError
   virtual void stream(const Sink& sink) { sink(bytes()); }  // in order, possibly in pieces; gives memory back behind it
   virtual void release() {}                               // bytes() makes them again
+  virtual OwnedBytes take() { return {bytes(), shared_from_this()}; }  // for another thread; then as after release()
 };
 using StoragePtr = std::shared_ptr<Storage>;
 

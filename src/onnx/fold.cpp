@@ -1,115 +1,16 @@
 #include "onnx/fold.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "ir/graph.h"
 #include "onnx/elem_type.h"
 #include "onnx/fold_parts.h"
-#include "support/parallel.h"
+#include "onnx/permute.h"
 
 namespace t2o::onnx {
 namespace {
-
-// Copies with the axes permuted, innermost output axis fastest. T is an integer of the element's width.
-template <class T>
-void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm) {
-  const std::size_t rank = dims.size();
-  Ints stride(rank, 1);
-  for (std::size_t i = rank; i-- > 1;) stride[i - 1] = stride[i] * dims[i];
-  Ints out_dims(rank), step(rank), at(rank, 0);
-  for (std::size_t i = 0; i < rank; ++i) {
-    out_dims[i] = dims[static_cast<std::size_t>(perm[i])];
-    step[i] = stride[static_cast<std::size_t>(perm[i])];
-  }
-  const std::int64_t inner = out_dims[rank - 1], inner_step = step[rank - 1];
-  const std::int64_t rows = element_count(out_dims) / std::max<std::int64_t>(inner, 1);
-  std::int64_t from = 0;
-  auto* o = reinterpret_cast<T*>(out);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::byte* p = in + static_cast<std::size_t>(from) * sizeof(T);
-    for (std::int64_t i = 0; i < inner; ++i) std::memcpy(o++, p + static_cast<std::size_t>(i * inner_step) * sizeof(T), sizeof(T));
-    for (std::size_t d = rank - 1; d-- > 0;) {
-      from += step[d];
-      if (++at[d] < out_dims[d]) break;
-      from -= step[d] * out_dims[d];
-      at[d] = 0;
-    }
-  }
-}
-
-// Permutation with the axes merged that stay neighbours: HWIO -> OIHW of a 1x1 kernel is a plain matrix transpose.
-void merge_axes(Ints& dims, Ints& perm) {
-  Ints new_dims, new_perm, group_of(dims.size());
-  std::vector<Ints> groups;
-  for (const std::int64_t p : perm) {
-    if (!groups.empty() && groups.back().back() + 1 == p) groups.back().push_back(p);
-    else groups.push_back({p});
-  }
-  std::vector<std::size_t> order(groups.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return groups[a][0] < groups[b][0]; });
-  new_perm.resize(groups.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    std::int64_t n = 1;
-    for (const std::int64_t a : groups[order[i]]) n *= dims[static_cast<std::size_t>(a)];
-    new_dims.push_back(n);
-    new_perm[order[i]] = static_cast<std::int64_t>(i);
-  }
-  dims = std::move(new_dims);
-  perm = std::move(new_perm);
-}
-
-// A matrix transpose in tiles, so that both sides stay in the cache.
-template <class T>
-void transpose_matrix(const std::byte* in, std::byte* out, std::int64_t batch, std::int64_t rows, std::int64_t cols) {
-  constexpr std::int64_t kTile = 32;
-  const std::size_t bytes = static_cast<std::size_t>(rows * cols) * sizeof(T);
-  const auto part = [&](std::int64_t from, std::int64_t to) {  // these columns
-    for (std::int64_t r0 = 0; r0 < rows; r0 += kTile)
-      for (std::int64_t c0 = from; c0 < to; c0 += kTile)
-        for (std::int64_t c = c0; c < std::min(c0 + kTile, to); ++c)
-          for (std::int64_t r = r0; r < std::min(r0 + kTile, rows); ++r)
-            std::memcpy(out + static_cast<std::size_t>(c * rows + r) * sizeof(T), in + static_cast<std::size_t>(r * cols + c) * sizeof(T), sizeof(T));
-  };
-  for (std::int64_t b = 0; b < batch; ++b, in += bytes, out += bytes) in_parallel(cols, bytes, part);
-}
-
-// The three axes reversed, which a kernel's way from height-width-in-out to out-in-height-width is: [s, i, o] -> [o, i, s]. In tiles of
-// i and o, so that what is read across is still in the cache when the next o needs it.
-template <class T>
-void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count, std::int64_t o_count) {
-  constexpr std::int64_t kTile = 16;
-  in_parallel(o_count, static_cast<std::size_t>(s_count * i_count * o_count) * sizeof(T), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i0 = 0; i0 < i_count; i0 += kTile)
-      for (std::int64_t o0 = first; o0 < last; o0 += kTile)
-        for (std::int64_t o = o0; o < std::min(o0 + kTile, last); ++o) {
-          std::byte* to = out + static_cast<std::size_t>((o * i_count + i0) * s_count) * sizeof(T);
-          for (std::int64_t i = i0; i < std::min(i0 + kTile, i_count); ++i)
-            for (std::int64_t s = 0; s < s_count; ++s, to += sizeof(T))
-              std::memcpy(to, in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T), sizeof(T));
-        }
-  });
-}
-
-template <class T>
-void permute_any(const std::byte* in, std::byte* out, Ints dims, Ints perm) {
-  merge_axes(dims, perm);
-  if (perm.size() == 1) {
-    std::memcpy(out, in, static_cast<std::size_t>(dims[0]) * sizeof(T));
-  } else if (perm == Ints{1, 0}) {
-    transpose_matrix<T>(in, out, 1, dims[0], dims[1]);
-  } else if (perm == Ints{0, 2, 1}) {
-    transpose_matrix<T>(in, out, dims[0], dims[1], dims[2]);
-  } else if (perm == Ints{2, 1, 0}) {
-    reverse_axes<T>(in, out, dims[0], dims[1], dims[2]);
-  } else {
-    permute<T>(in, out, dims, perm);
-  }
-}
 
 template <class T>
 void put(std::byte* out, std::int64_t i, T v) {
@@ -168,14 +69,7 @@ TensorPtr transposed(const TensorPtr& t, const Ints& perm) {
   const std::size_t width = bit_width(t->dtype());
   if (width != 8 && width != 16 && width != 32 && width != 64 && width != 128) return nullptr;
   auto fill = [t, perm, width](std::span<std::byte> out) {
-    const std::byte* in = t->bytes().data();
-    switch (width) {
-      case 8: permute_any<std::uint8_t>(in, out.data(), t->dims(), perm); break;
-      case 16: permute_any<std::uint16_t>(in, out.data(), t->dims(), perm); break;
-      case 32: permute_any<std::uint32_t>(in, out.data(), t->dims(), perm); break;
-      case 64: permute_any<std::uint64_t>(in, out.data(), t->dims(), perm); break;
-      default: permute_any<std::array<std::uint64_t, 2>>(in, out.data(), t->dims(), perm); break;
-    }
+    permute_axes(t->bytes().data(), out.data(), width / 8, t->dims(), perm);
     t->storage()->release();
   };
   return small_or_computed(t->dtype(), dims, fill);

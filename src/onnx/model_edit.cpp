@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "diagnostics.h"
+#include "onnx/schema_table.h"
 
 namespace t2o::onnx {
 namespace {
@@ -81,7 +82,7 @@ std::string schema_key(Bytes bytes) {
   std::string versions;
   for_each_node(model.graph(), [&](const ::onnx::NodeProto& node) {
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
-    const ::onnx::OpSchema* schema = ::onnx::OpSchemaRegistry::Schema(node.op_type(), opsets[domain], domain);
+    const ::onnx::OpSchema* schema = find_schema(domain, node.op_type(), opsets[domain]);
     versions += std::to_string(schema ? schema->SinceVersion() : -opsets[domain]) + " ";
   });
   model.clear_opset_import();

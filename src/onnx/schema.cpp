@@ -8,6 +8,7 @@
 
 #include "onnx/elem_type.h"
 #include "onnx/ort_kernels.h"
+#include "onnx/schema_table.h"
 // onnx's own
 #include <onnx/defs/schema.h>
 
@@ -34,7 +35,7 @@ std::unique_ptr<OpInfo> make_info(const std::string& op, int opset, int ml_opset
   info->domain = colon == std::string::npos ? "" : op.substr(0, colon);
   info->op = colon == std::string::npos ? op : op.substr(colon + 2);
   const int version = info->domain.empty() ? opset : info->domain == "ai.onnx.ml" ? ml_opset : 1;
-  info->schema = ::onnx::OpSchemaRegistry::Schema(info->op, version, info->domain);
+  info->schema = find_schema(info->domain, info->op, version);
   if (!info->schema || info->schema->Deprecated()) return nullptr;
   info->since = info->schema->since_version();
   for (const auto& p : info->schema->typeConstraintParams()) {

@@ -1,9 +1,10 @@
 #include "onnx/writer.h"
 
+#include <array>
 #include <limits>
 #include <optional>
 
-#include "support/atomic_file.h"
+#include "support/write_behind.h"
 
 namespace t2o::onnx {
 namespace {
@@ -82,6 +83,8 @@ Plan make_plan(const Skeleton& s, const std::string& location) {
 
 Bytes as_bytes(const std::string& s) { return std::as_bytes(std::span(s)); }
 
+constexpr std::size_t kStreamed = std::size_t{16} << 20;  // bigger tensors are never in memory as a whole
+
 void stream_data(const Value& v, const Sink& sink) {
   const Tensor& t = *v.constant();
   std::size_t seen = 0;
@@ -95,21 +98,34 @@ void stream_data(const Value& v, const Sink& sink) {
                              std::to_string(t.byte_size()));
 }
 
-void write_model(const Plan& plan, const Sink& sink) {
-  sink(as_bytes(plan.model));
-  sink(as_bytes(plan.graph));
-  for (const Piece& p : plan.pieces) {
-    sink(as_bytes(p.header));
-    if (p.value && !p.data_offset) stream_data(*p.value, sink);
-  }
+void write_data(const Value& v, WriteBehind& out) {
+  if (v.constant()->byte_size() <= kStreamed) return out.write(v.constant()->storage()->take());
+  AtomicFile& file = out.finish();
+  stream_data(v, [&](Bytes b) { file.write(b); });
 }
 
-void write_data(const Plan& plan, AtomicFile& file) {
+void write_model(const Plan& plan, AtomicFile& file) {
+  WriteBehind out(file);
+  out.write(as_bytes(plan.model));
+  out.write(as_bytes(plan.graph));
+  for (const Piece& p : plan.pieces) {
+    out.write(as_bytes(p.header));
+    if (p.value && !p.data_offset) write_data(*p.value, out);
+  }
+  out.finish();
+}
+
+void write_external(const Plan& plan, AtomicFile& file) {
+  static constexpr std::array<std::byte, kPage> kZeros = {};
+  WriteBehind out(file);
+  std::uint64_t at = 0;
   for (const Piece& p : plan.pieces) {
     if (!p.data_offset) continue;
-    file.pad_to(*p.data_offset);
-    stream_data(*p.value, [&](Bytes b) { file.write(b); });
+    out.write(Bytes(kZeros).first(*p.data_offset - at));
+    write_data(*p.value, out);
+    at = *p.data_offset + p.value->constant()->byte_size();
   }
+  out.finish();
 }
 
 [[noreturn]] void fail_too_big(std::uint64_t size, std::string remedy) {
@@ -145,12 +161,12 @@ Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::str
       fail(Code::output, "'" + path + "' is no regular file, so the weights have no place beside it",
            "write the model to a file");
     AtomicFile data(path + ".data");
-    write_data(plan, data);
-    write_model(plan, [&](Bytes b) { model.write(b); });
+    write_external(plan, data);
+    write_model(plan, model);
     written.data_bytes = data.size();
     data.commit();
   } else {
-    write_model(plan, [&](Bytes b) { model.write(b); });
+    write_model(plan, model);
   }
   written.model_bytes = model.size();
   model.commit();
@@ -163,7 +179,13 @@ void write_bytes(const ir::Graph& graph, const ModelInfo& info, std::string& byt
     fail_too_big(plan.size, "write it to a file: its weights then go to a second file beside it");
   bytes.clear();
   bytes.reserve(plan.size);
-  write_model(plan, [&](Bytes b) { bytes.append(reinterpret_cast<const char*>(b.data()), b.size()); });
+  const Sink append = [&](Bytes b) { bytes.append(reinterpret_cast<const char*>(b.data()), b.size()); };
+  append(as_bytes(plan.model));
+  append(as_bytes(plan.graph));
+  for (const Piece& p : plan.pieces) {
+    append(as_bytes(p.header));
+    if (p.value) stream_data(*p.value, append);
+  }
 }
 
 }  // namespace t2o::onnx

@@ -130,11 +130,6 @@ void AtomicFile::write(std::span<const std::byte> piece) {
   }
 }
 
-void AtomicFile::pad_to(std::uint64_t offset) {
-  static constexpr std::array<std::byte, 4096> kZeros = {};
-  while (size_ < offset) write({kZeros.data(), std::min<std::size_t>(kZeros.size(), offset - size_)});
-}
-
 void AtomicFile::flush(std::span<const std::byte> behind) {
   std::span<const std::byte> head = buffer_;
   while (!head.empty() || !behind.empty()) {

@@ -17,7 +17,6 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte>);  // big pieces go to the system as they are, small ones are gathered
-  void pad_to(std::uint64_t offset);       // with zeros
   void commit();
 
   std::uint64_t size() const { return size_; }

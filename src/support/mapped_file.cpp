@@ -52,6 +52,11 @@ class MappedStorage final : public Storage {
 
   void release() override { file_->give_back(part_); }
 
+  OwnedBytes take() override {
+    const Bytes checked = bytes();
+    return {checked, std::shared_ptr<const void>(checked.data(), [file = file_, checked](const void*) { file->give_back(checked); })};
+  }
+
  private:
   void walk(const Sink& sink, std::size_t give_back_from) {
     std::uint32_t crc = 0;

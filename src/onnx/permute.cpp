@@ -1,0 +1,184 @@
+#include "onnx/permute.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "support/parallel.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace t2o::onnx {
+namespace {
+
+// Innermost output axis fastest. T is an unsigned integer of the element's width.
+template <class T>
+void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm) {
+  const std::size_t rank = dims.size();
+  Ints stride(rank, 1);
+  for (std::size_t i = rank; i-- > 1;) stride[i - 1] = stride[i] * dims[i];
+  Ints out_dims(rank), step(rank), at(rank, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    out_dims[i] = dims[static_cast<std::size_t>(perm[i])];
+    step[i] = stride[static_cast<std::size_t>(perm[i])];
+  }
+  const std::int64_t inner = out_dims[rank - 1], inner_step = step[rank - 1];
+  const std::int64_t rows = element_count(out_dims) / std::max<std::int64_t>(inner, 1);
+  std::int64_t from = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::byte* p = in + static_cast<std::size_t>(from) * sizeof(T);
+    for (std::int64_t i = 0; i < inner; ++i, out += sizeof(T)) std::memcpy(out, p + static_cast<std::size_t>(i * inner_step) * sizeof(T), sizeof(T));
+    for (std::size_t d = rank - 1; d-- > 0;) {
+      from += step[d];
+      if (++at[d] < out_dims[d]) break;
+      from -= step[d] * out_dims[d];
+      at[d] = 0;
+    }
+  }
+}
+
+// Axes that stay neighbours are one: HWIO -> OIHW of a 1x1 kernel is a plain matrix transpose.
+void merge_axes(Ints& dims, Ints& perm) {
+  std::vector<Ints> groups;
+  for (const std::int64_t p : perm) {
+    if (!groups.empty() && groups.back().back() + 1 == p) groups.back().push_back(p);
+    else groups.push_back({p});
+  }
+  std::vector<std::size_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return groups[a][0] < groups[b][0]; });
+  Ints new_dims, new_perm(groups.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::int64_t n = 1;
+    for (const std::int64_t a : groups[order[i]]) n *= dims[static_cast<std::size_t>(a)];
+    new_dims.push_back(n);
+    new_perm[order[i]] = static_cast<std::int64_t>(i);
+  }
+  dims = std::move(new_dims);
+  perm = std::move(new_perm);
+}
+
+void drop_axes_of_one(Ints& dims, Ints& perm) {
+  Ints kept, place(dims.size(), -1), new_perm;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    place[i] = static_cast<std::int64_t>(kept.size());
+    kept.push_back(dims[i]);
+  }
+  for (const std::int64_t p : perm)
+    if (place[static_cast<std::size_t>(p)] >= 0) new_perm.push_back(place[static_cast<std::size_t>(p)]);
+  dims = std::move(kept);
+  perm = std::move(new_perm);
+}
+
+// A tile of rows that lie in the order of the result's columns: the way through it costs no cache line twice, whatever power of
+// two the strides of the tensor are.
+template <class T>
+struct Tile {
+  static constexpr std::int64_t kColumns = 64, kRows = 96;
+  alignas(64) std::array<T, static_cast<std::size_t>(kColumns * kRows)> elements;
+
+  std::byte* row(std::int64_t r) { return reinterpret_cast<std::byte*>(elements.data() + r * kColumns); }
+
+  // out[c * stride + r] = tile[r][c]
+  void write_columns(std::byte* out, std::int64_t stride, std::int64_t rows, std::int64_t columns) const {
+    std::int64_t c = 0;
+#if defined(__SSE2__)
+    if constexpr (sizeof(T) == 4)
+      for (; c + 4 <= columns; c += 4) {
+        const std::int64_t done = write_four(out + static_cast<std::size_t>(c * stride) * sizeof(T), stride, rows, c);
+        for (std::int64_t k = c; k < c + 4; ++k) write_column(out, stride, done, rows, k);
+      }
+#endif
+    for (; c < columns; ++c) write_column(out, stride, 0, rows, c);
+  }
+
+ private:
+  void write_column(std::byte* out, std::int64_t stride, std::int64_t from, std::int64_t to, std::int64_t c) const {
+    std::byte* o = out + static_cast<std::size_t>(c * stride + from) * sizeof(T);
+    for (std::int64_t r = from; r < to; ++r, o += sizeof(T)) std::memcpy(o, &elements[static_cast<std::size_t>(r * kColumns + c)], sizeof(T));
+  }
+
+#if defined(__SSE2__)
+  // Squares of 4 x 4; returns how many rows they covered.
+  std::int64_t write_four(std::byte* out, std::int64_t stride, std::int64_t rows, std::int64_t c) const {
+    const auto load = [&](std::int64_t r) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(elements.data() + r * kColumns + c)); };
+    const auto store = [&](std::int64_t k, std::int64_t r, __m128i v) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + static_cast<std::size_t>(k * stride + r) * sizeof(T)), v);
+    };
+    std::int64_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+      const __m128i a = load(r), b = load(r + 1), d = load(r + 2), e = load(r + 3);
+      const __m128i low_ab = _mm_unpacklo_epi32(a, b), low_de = _mm_unpacklo_epi32(d, e);
+      const __m128i high_ab = _mm_unpackhi_epi32(a, b), high_de = _mm_unpackhi_epi32(d, e);
+      store(0, r, _mm_unpacklo_epi64(low_ab, low_de));
+      store(1, r, _mm_unpackhi_epi64(low_ab, low_de));
+      store(2, r, _mm_unpacklo_epi64(high_ab, high_de));
+      store(3, r, _mm_unpackhi_epi64(high_ab, high_de));
+    }
+    return r;
+  }
+#endif
+};
+
+// The three axes reversed, [s, i, o] -> [o, i, s], which a kernel's way from height-width-in-out to out-in-height-width is; with one s
+// the transpose of a matrix.
+template <class T>
+void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count, std::int64_t o_count) {
+  const std::int64_t all_rows = s_count * i_count;
+  const auto columns = [&](std::int64_t first, std::int64_t last) {
+    Tile<T> tile;
+    for (std::int64_t o = first; o < last; o += tile.kColumns) {
+      const std::int64_t width = std::min(tile.kColumns, last - o);
+      std::int64_t i = 0, s = 0;
+      for (std::int64_t r0 = 0; r0 < all_rows; r0 += tile.kRows) {
+        const std::int64_t rows = std::min(tile.kRows, all_rows - r0);
+        for (std::int64_t r = 0; r < rows; ++r) {
+          std::memcpy(tile.row(r), in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T), static_cast<std::size_t>(width) * sizeof(T));
+          if (++s == s_count) s = 0, ++i;
+        }
+        tile.write_columns(out + static_cast<std::size_t>(o * all_rows + r0) * sizeof(T), all_rows, rows, width);
+      }
+    }
+  };
+  in_parallel(o_count, static_cast<std::size_t>(all_rows * o_count) * sizeof(T), columns);
+}
+
+template <class T>
+void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm) {
+  if (perm.size() < 2) {
+    std::memcpy(out, in, static_cast<std::size_t>(element_count(dims)) * sizeof(T));
+  } else if (perm == Ints{1, 0}) {
+    reverse_axes<T>(in, out, 1, dims[0], dims[1]);
+  } else if (perm == Ints{0, 2, 1}) {
+    const std::size_t step = static_cast<std::size_t>(dims[1] * dims[2]) * sizeof(T);
+    for (std::int64_t b = 0; b < dims[0]; ++b, in += step, out += step) reverse_axes<T>(in, out, 1, dims[1], dims[2]);
+  } else if (perm == Ints{2, 1, 0}) {
+    reverse_axes<T>(in, out, dims[0], dims[1], dims[2]);
+  } else {
+    permute_one_by_one<T>(in, out, dims, perm);
+  }
+}
+
+}  // namespace
+
+void permute_axes(const std::byte* in, std::byte* out, std::size_t width, Ints dims, Ints perm) {
+  if (element_count(dims) == 0) return;
+  drop_axes_of_one(dims, perm);
+  merge_axes(dims, perm);
+  switch (width) {
+    case 1: return permute<std::uint8_t>(in, out, dims, perm);
+    case 2: return permute<std::uint16_t>(in, out, dims, perm);
+    case 4: return permute<std::uint32_t>(in, out, dims, perm);
+    case 8: return permute<std::uint64_t>(in, out, dims, perm);
+    default: return permute<std::array<std::uint64_t, 2>>(in, out, dims, perm);
+  }
+}
+
+}  // namespace t2o::onnx

@@ -7,12 +7,13 @@ const std::vector<Rewriter>& tf_rewriters() {
   return list;
 }
 
-const std::vector<Rewriter>& onnx_rewriters() {
-  static const std::vector<Rewriter> list = {
+std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
+  return {
+      rewriters::cancel_transposes(),
+      rewriters::fold_layout(target),
       rewriters::cancel_transposes(),
       rewriters::merge_constants(),
   };
-  return list;
 }
 
 }  // namespace t2o

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "onnx/opset_table.h"
 #include "rewriters/pattern.h"
 
 // The ordered lists. A rewriter leaves the graph right after each of its changes; none depends on running before another for
@@ -8,12 +9,13 @@
 namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters();
-const std::vector<Rewriter>& onnx_rewriters();
+std::vector<Rewriter> onnx_rewriters(const onnx::Target&);
 
 namespace rewriters {
 
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter merge_constants();     // onnx: small constants of the same content become one
+Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the whole graph, with the fewest bytes transposed
 
 }  // namespace rewriters
 }  // namespace t2o

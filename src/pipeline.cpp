@@ -70,7 +70,7 @@ Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   if (has_errors(c.diagnostics)) return c;
   dump("map", *mapped, o);
   apply_layout_options(*mapped, c.target, o, c.diagnostics);
-  run(onnx_rewriters(), *mapped, o);
+  run(onnx_rewriters(c.target), *mapped, o);
   mapped->name_rest();
   dump("onnx", *mapped, o);
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -174,19 +175,19 @@ std::string mapped(const Case& c, ir::Graph& source) {
   return told(diagnostics) + ir::to_text(*g);
 }
 
-const Rewriter* find_rewriter(const std::string& stem) {
-  const std::string name = fs::path(stem).filename().string();
-  for (const auto* list : {&tf_rewriters(), &onnx_rewriters()})
-    for (const Rewriter& r : *list)
-      if (r.name == name && stem == (list == &tf_rewriters() ? "rewriters/tf/" : "rewriters/onnx/") + name)
-        return &r;
-  return nullptr;
+std::optional<Rewriter> find_rewriter(const std::string& stem, const onnx::Target& target) {
+  for (const Rewriter& r : tf_rewriters())
+    if (stem == "rewriters/tf/" + r.name) return r;
+  for (const Rewriter& r : onnx_rewriters(target))
+    if (stem == "rewriters/onnx/" + r.name) return r;
+  return std::nullopt;
 }
 
 std::string rewritten(const Case& c, const std::string& stem, ir::Graph& g) {
-  const Rewriter* r = find_rewriter(stem);
+  const auto r = find_rewriter(stem, onnx::make_target(c.opset, c.runtime));
   if (!r) return "there is no rewriter " + stem + "\n";
   r->run(g);
+  g.name_rest();
   const std::string text = ir::to_text(g);
   EXPECT_EQ(r->run(g), 0) << "a second run changes the graph";
   EXPECT_EQ(ir::to_text(g), text) << "a second run changes the graph";
@@ -276,7 +277,7 @@ std::set<std::string> expected_stems() {
   for (const auto& [op, rows] : tf_registry().table())
     for (const auto& [since, row] : rows) stems.insert("op_mappers/" + row.family);
   for (const Rewriter& r : tf_rewriters()) stems.insert("rewriters/tf/" + r.name);
-  for (const Rewriter& r : onnx_rewriters()) stems.insert("rewriters/onnx/" + r.name);
+  for (const Rewriter& r : onnx_rewriters(onnx::make_target(onnx::kDefaultOpset))) stems.insert("rewriters/onnx/" + r.name);
   return stems;
 }
 

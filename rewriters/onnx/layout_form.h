@@ -1,0 +1,26 @@
+#pragma once
+#include "ir/graph.h"
+
+namespace t2o::rewriters {
+
+// Another order of the axes in which the tensors of one rank may be kept: the permuted tensor is Transpose(tensor, perm).
+class Form {
+ public:
+  explicit Form(Ints perm);
+
+  const Ints& perm() const { return perm_; }
+  const Ints& inverse() const { return inverse_; }
+  int rank() const { return static_cast<int>(perm_.size()); }
+  std::int64_t axis(std::int64_t a) const { return inverse_[static_cast<std::size_t>(a < 0 ? a + rank() : a)]; }  // where it is in the permuted tensor
+  Ints axes(Ints) const;
+  Ints entries(const Ints& one_for_each_axis) const;
+  Shape shape(const Shape&) const;                       // of the permuted tensor
+  bool has(const Value* v) const { return v && v->shape().ranked() && v->shape().rank() == rank(); }
+  bool keeps_order_without(const Ints& axes) const;      // the other axes come in the same order in both
+  bool moves_only_ones(const Shape&) const;              // then the bytes are the same in both
+
+ private:
+  Ints perm_, inverse_;
+};
+
+}  // namespace t2o::rewriters

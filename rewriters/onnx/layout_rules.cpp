@@ -1,0 +1,328 @@
+#include "rewriters/onnx/layout_rules.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "onnx/emitter.h"
+#include "onnx/fold.h"
+
+namespace t2o::rewriters {
+namespace {
+
+using Kind = Role::Kind;
+
+struct Rule {
+  Role (*role)(const ir::Node&, const Form&);
+  void (*permute)(ir::Node&, const Form&, Emitter&);
+};
+
+std::int64_t int_of(const ir::Node& n, std::string_view attr, std::int64_t fallback) {
+  const auto* v = n.attr_if<std::int64_t>(attr);
+  return v ? *v : fallback;
+}
+
+const TensorPtr* constant_input(const ir::Node& n, std::size_t i) {
+  return n.input(i) && n.input(i)->constant() ? &n.input(i)->constant() : nullptr;
+}
+
+bool is_constant_or_absent(const ir::Node& n, std::size_t i) { return !n.input(i) || n.input(i)->constant(); }
+
+// Axes are an attribute or, in later opsets, a constant input; absent: all. nullopt: not known.
+std::optional<Ints> axes_of(const ir::Node& n, std::size_t input = 1) {
+  if (const auto* a = n.attr_if<Ints>("axes")) return *a;
+  if (!n.input(input)) return Ints{};
+  if (const TensorPtr* t = constant_input(n, input)) return (*t)->to_ints();
+  return std::nullopt;
+}
+
+void set_axes(ir::Node& n, Ints axes, Emitter& e, std::size_t input = 1) {
+  if (n.attr("axes")) e.graph().set_attr(n, "axes", std::move(axes));
+  else if (n.input(input)) e.graph().set_input(n, input, e.ints(axes));
+}
+
+Role only_if(bool possible, Kind kind, std::vector<std::size_t> data = {0}) {
+  return possible ? Role{kind, std::move(data), 0} : Role{};
+}
+
+void nothing(ir::Node&, const Form&, Emitter&) {}
+
+Role unary_role(const ir::Node& n, const Form& f) { return only_if(f.has(n.input(0)) && f.has(n.output()), Kind::tied); }
+
+// ---- elementwise with broadcasting
+
+bool is_one_element(const Value* v) { return v->shape().elements() == 1; }
+
+Shape lifted(const Shape& s, int rank) {
+  Ints dims(static_cast<std::size_t>(rank - s.rank()), 1);
+  dims.insert(dims.end(), s.dims().begin(), s.dims().end());
+  return Shape(dims);
+}
+
+Role broadcast_role(const ir::Node& n, const Form& f) {
+  Role r{Kind::tied, {}, 0};
+  if (!f.has(n.output())) return {};
+  for (std::size_t i = 0; i < n.input_count(); ++i) {
+    const Value* v = n.input(i);
+    if (!v->shape().ranked() || v->shape().rank() > f.rank()) return {};
+    if (v->constant()) continue;
+    if (f.has(v)) r.data.push_back(i);
+    else if (!f.moves_only_ones(lifted(v->shape(), f.rank())) && v->shape().rank() > 1) r.cost += transposed_bytes(v->shape(), v->dtype());
+  }
+  return r.data.empty() ? Role{} : r;
+}
+
+Value* permuted_constant(const Value* v, const Form& f, Emitter& e) {
+  const Shape full = lifted(v->shape(), f.rank());
+  const TensorPtr t = v->constant()->with_dims(full.dims());
+  return e.constant(onnx::transposed(t, f.perm()), v->name());
+}
+
+// A tensor of lower rank, broadcast against a permuted one.
+Value* permuted_operand(Value* v, const Form& f, Emitter& e) {
+  if (is_one_element(v) && v->shape().rank() <= 1) return v;
+  if (v->constant()) return permuted_constant(v, f, e);
+  Ints leading;
+  for (int i = 0; i < f.rank() - v->shape().rank(); ++i) leading.push_back(i);
+  if (v->shape().rank() == 1) {  // the last axis, wherever it is now
+    const std::int64_t place = f.axis(-1);
+    Ints behind;
+    for (std::int64_t i = 1; i < f.rank() - place; ++i) behind.push_back(i);
+    return e.unsqueeze(v, behind);
+  }
+  Value* full = e.unsqueeze(v, leading);
+  return e.transpose(full, f.perm());
+}
+
+void permute_operands(ir::Node& n, const Form& f, Emitter& e) {
+  for (std::size_t i = 0; i < n.input_count(); ++i) {
+    Value* v = n.input(i);
+    if (v->constant() ? !is_one_element(v) || v->shape().rank() > f.rank() : !f.has(v)) e.graph().set_input(n, i, permuted_operand(v, f, e));
+  }
+}
+
+// ---- an axis in an attribute
+
+template <int fallback>
+Role axis_role(const ir::Node& n, const Form& f) {
+  for (const Value* v : n.outputs())
+    if (!f.has(v)) return {};
+  return unary_role(n, f);
+}
+template <int fallback>
+void permute_axis(ir::Node& n, const Form& f, Emitter& e) {
+  e.graph().set_attr(n, "axis", f.axis(int_of(n, "axis", fallback)));
+}
+
+Role concat_role(const ir::Node& n, const Form& f) {
+  Role r{Kind::tied, {}, 0};
+  for (std::size_t i = 0; i < n.input_count(); ++i) {
+    if (!f.has(n.input(i))) return {};
+    if (!n.input(i)->constant()) r.data.push_back(i);
+  }
+  return r.data.empty() || !f.has(n.output()) ? Role{} : r;
+}
+void permute_concat(ir::Node& n, const Form& f, Emitter& e) {
+  permute_axis<0>(n, f, e);
+  for (std::size_t i = 0; i < n.input_count(); ++i)
+    if (n.input(i)->constant()) e.graph().set_input(n, i, permuted_constant(n.input(i), f, e));
+}
+
+Role arg_role(const ir::Node& n, const Form& f) {
+  if (int_of(n, "keepdims", 1) != 0) return unary_role(n, f);
+  return only_if(f.has(n.input(0)) && f.keeps_order_without({int_of(n, "axis", 0)}), Kind::absorbs);
+}
+
+// One entry of a list stays one entry of a list: the axis goes with it.
+Role gather_role(const ir::Node& n, const Form& f) {
+  const Value* indices = n.input(1);
+  if (!f.has(n.input(0)) || !indices->shape().ranked()) return {};
+  if (indices->shape().rank() == 1) return only_if(f.has(n.output()), Kind::tied);
+  return only_if(indices->shape().rank() == 0 && f.keeps_order_without({int_of(n, "axis", 0)}), Kind::absorbs);
+}
+
+Role per_axis_role(const ir::Node& n, const Form& f) {
+  return int_of(n, "block_size", 0) != 0 ? Role{} : unary_role(n, f);
+}
+
+Role cumsum_role(const ir::Node& n, const Form& f) { return constant_input(n, 1) ? unary_role(n, f) : Role{}; }
+void permute_cumsum(ir::Node& n, const Form& f, Emitter& e) {
+  e.graph().set_input(n, 1, e.constant<std::int64_t>(f.axis((*constant_input(n, 1))->int_at(0))));
+}
+
+// ---- reductions
+
+Role reduce_role(const ir::Node& n, const Form& f) {
+  const auto axes = axes_of(n);
+  if (!axes || !f.has(n.input(0)) || (axes->empty() && int_of(n, "noop_with_empty_axes", 0) != 0)) return {};
+  if (int_of(n, "keepdims", 1) != 0) return unary_role(n, f);
+  return only_if(axes->empty() || f.keeps_order_without(*axes), Kind::absorbs);
+}
+void permute_axes(ir::Node& n, const Form& f, Emitter& e) {
+  Ints axes = f.axes(*axes_of(n));
+  std::sort(axes.begin(), axes.end());
+  if (!axes.empty()) set_axes(n, std::move(axes), e);
+}
+
+// ---- lists with an entry for each axis
+
+Role slice_role(const ir::Node& n, const Form& f) {
+  if (!is_constant_or_absent(n, 3) || (!n.input(3) && n.input(1)->shape().elements() != f.rank())) return {};
+  return unary_role(n, f);
+}
+void permute_slice(ir::Node& n, const Form& f, Emitter& e) {
+  Ints axes;
+  if (const TensorPtr* t = constant_input(n, 3)) axes = (*t)->to_ints();
+  else for (int i = 0; i < f.rank(); ++i) axes.push_back(i);
+  while (n.input_count() < 4) e.graph().add_node_input(n, nullptr);
+  e.graph().set_input(n, 3, e.ints(f.axes(std::move(axes))));
+}
+
+// A list that is computed when the model runs is put into order by a Gather.
+Value* permuted_list(Value* list, const Form& f, Emitter& e, bool twice = false) {
+  Ints order = f.perm();
+  if (twice)
+    for (const std::int64_t p : f.perm()) order.push_back(p + f.rank());
+  Value* indices = e.ints(order);
+  return e.gather(list, indices, 0);
+}
+
+bool is_list(const Value* v, std::int64_t n) { return v->shape().elements() == n; }
+
+Role pad_role(const ir::Node& n, const Form& f) {
+  if (n.input(3)) return constant_input(n, 3) ? unary_role(n, f) : Role{};
+  return is_list(n.input(1), 2 * f.rank()) ? unary_role(n, f) : Role{};
+}
+void permute_pad(ir::Node& n, const Form& f, Emitter& e) {
+  if (n.input(3)) return set_axes(n, f.axes((*constant_input(n, 3))->to_ints()), e, 3);
+  e.graph().set_input(n, 1, permuted_list(n.input(1), f, e, true));
+}
+
+Role list_role(const ir::Node& n, const Form& f) { return is_list(n.input(1), f.rank()) ? unary_role(n, f) : Role{}; }
+void permute_list(ir::Node& n, const Form& f, Emitter& e) { e.graph().set_input(n, 1, permuted_list(n.input(1), f, e)); }
+
+// ---- axes that come and go
+
+Role squeeze_role(const ir::Node& n, const Form& f) {
+  const auto axes = axes_of(n);
+  return only_if(axes && !axes->empty() && f.has(n.input(0)) && f.keeps_order_without(*axes), Kind::absorbs);
+}
+
+Role unsqueeze_role(const ir::Node& n, const Form& f) {
+  const auto axes = axes_of(n);
+  return only_if(axes && f.has(n.output()) && f.keeps_order_without(*axes), Kind::produces, {});
+}
+
+// The sizes of a constant Reshape, in the permuted order: at most one of them may be unknown.
+std::optional<Ints> target_sizes(const Shape& s) {
+  Ints sizes = s.dims();
+  int unknown = 0;
+  for (std::int64_t& d : sizes)
+    if (!is_known(d)) d = -1, ++unknown;
+    else if (d == 0) return std::nullopt;
+  return unknown <= 1 ? std::optional(sizes) : std::nullopt;
+}
+
+Role reshape_role(const ir::Node& n, const Form& f) {
+  if (f.has(n.output()) && f.moves_only_ones(n.output()->shape()) && constant_input(n, 1) && target_sizes(n.output()->shape()) && !n.input(0)->constant())
+    return {Kind::produces, {}, 0};
+  if (!f.has(n.input(0)) || !f.moves_only_ones(n.input(0)->shape())) return {};
+  if (n.op() == "Flatten") return only_if(int_of(n, "axis", 1) == 1 && f.perm()[0] == 0, Kind::absorbs);
+  const TensorPtr* sizes = constant_input(n, 1);  // a 0 names a dim of the input
+  if (!sizes) return {};
+  const Ints all = (*sizes)->to_ints();
+  const auto is_copied = [&](std::size_t i) { return all[i] != 0 || (i == 0 && f.perm()[0] == 0); };
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!is_copied(i)) return {};
+  return {Kind::absorbs, {0}, 0};
+}
+void permute_reshape(ir::Node& n, const Form& f, Emitter& e) {
+  if (reshape_role(n, f).kind == Kind::produces) e.graph().set_input(n, 1, e.ints(*target_sizes(f.shape(n.output()->shape()))));
+}
+
+// What reads the shape reads it in the old order.
+Role shape_role(const ir::Node& n, const Form& f) {
+  return f.has(n.input(0)) && !n.attr("start") && !n.attr("end") ? Role{Kind::absorbs, {0}, 64} : Role{};
+}
+void permute_shape(ir::Node& n, const Form& f, Emitter& e) {
+  Value* old = n.output();
+  Value* permuted = e.emit("Shape", {n.input(0)});
+  Value* indices = e.ints(f.inverse());
+  Value* ordered = e.gather(permuted, indices, 0);
+  take_over(e.graph(), old, ordered);
+}
+
+Role absorb_any(const ir::Node& n, const Form& f) { return only_if(f.has(n.input(0)), Kind::absorbs); }
+
+constexpr std::string_view kUnary[] = {
+    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor",
+    "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu",
+    "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu"};
+constexpr std::string_view kBroadcast[] = {
+    "Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
+    "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum", "Where", "Xor"};
+constexpr std::string_view kReductions[] = {
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"};
+
+const std::unordered_map<std::string_view, Rule>& rules() {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, Rule> t;
+    for (const auto op : kUnary) t[op] = {unary_role, nothing};
+    for (const auto op : kBroadcast) t[op] = {broadcast_role, permute_operands};
+    for (const auto op : kReductions) t[op] = {reduce_role, permute_axes};
+    t["Concat"] = {concat_role, permute_concat};
+    t["Split"] = {axis_role<0>, permute_axis<0>};
+    t["Softmax"] = t["LogSoftmax"] = t["Hardmax"] = {axis_role<-1>, permute_axis<-1>};
+    t["TopK"] = t["LpNormalization"] = {axis_role<-1>, permute_axis<-1>};
+    t["ArgMax"] = t["ArgMin"] = {arg_role, permute_axis<0>};
+    t["Gather"] = {gather_role, permute_axis<0>};
+    t["QuantizeLinear"] = t["DequantizeLinear"] = {per_axis_role, permute_axis<1>};
+    t["CumSum"] = t["CumProd"] = {cumsum_role, permute_cumsum};
+    t["Slice"] = {slice_role, permute_slice};
+    t["Pad"] = {pad_role, permute_pad};
+    t["Tile"] = t["Expand"] = {list_role, permute_list};
+    t["Squeeze"] = {squeeze_role, permute_axes};
+    t["Unsqueeze"] = {unsqueeze_role, permute_axes};
+    t["Reshape"] = t["Flatten"] = {reshape_role, permute_reshape};
+    t["Shape"] = {shape_role, permute_shape};
+    t["Size"] = {absorb_any, nothing};
+    return t;
+  }();
+  return table;
+}
+
+bool means_something_else(const ir::Node& n, const onnx::Target& target) {  // before opset 13, all axes from `axis` on
+  return target.opset < 13 && (n.op() == "Softmax" || n.op() == "LogSoftmax" || n.op() == "Hardmax");
+}
+
+}  // namespace
+
+void take_over(ir::Graph& g, Value* from, Value* to) {
+  const bool is_output = from->is_graph_output();
+  g.replace_all_uses(from, to);
+  if (!is_output) return;
+  const std::string name = from->name();
+  g.rename(from, name + "/old");
+  g.rename(to, name);
+}
+
+std::int64_t transposed_bytes(const Shape& s, DType t) {
+  constexpr std::int64_t kNode = 64, kGuess = 32, kMost = std::int64_t{1} << 40;
+  std::int64_t n = 1;
+  for (int i = 0; i < s.rank(); ++i)
+    n = std::min(kMost, n * (is_known(s[i]) ? std::max<std::int64_t>(s[i], 1) : i == 0 ? 1 : kGuess));
+  return kNode + n * static_cast<std::int64_t>(std::max<std::size_t>(bit_width(t) / 8, 1));
+}
+
+Role role_of(const ir::Node& n, const Form& f, const onnx::Target& target) {
+  const auto it = rules().find(n.op());
+  if (it == rules().end() || n.input_count() == 0 || !n.input(0) || means_something_else(n, target)) return {};
+  return it->second.role(n, f);
+}
+
+void permute(ir::Node& n, const Form& f, const onnx::Target& target) {
+  Emitter e(*n.graph(), target, n.shared_origin(), &n);
+  rules().at(n.op()).permute(n, f, e);
+}
+
+}  // namespace t2o::rewriters

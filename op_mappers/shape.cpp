@@ -18,17 +18,26 @@ Values map_shape(MapperContext& c) {
 Values map_size(MapperContext& c) { return {c.cast(c.size_of(c.in(0)), c.output_dtype())}; }
 Values map_rank(MapperContext& c) { return {c.cast(c.rank_of(c.in(0)), DType::i32)}; }
 
-// The dims of a Reshape with at most one unknown among known sizes that are not 0: that one is inferred.
-std::optional<Ints> dims_to_infer(const Value* shape) {
+// The constant dims of a Reshape to sizes that are known, but for one: that is inferred; or but for some that x has at the same
+// place: those are copied. Not both, for nothing can be inferred beside a size that turns out to be 0.
+std::optional<Ints> dims_to_infer(const Value* x, const Value* shape) {
   const auto& known = shape->known_elements();
   if (shape->constant() || !known) return std::nullopt;
+  const auto is_copied = [&](std::size_t i) {
+    const int axis = static_cast<int>(i);
+    return is_symbol((*known)[i]) && x->shape().ranked() && axis < x->shape().rank() && x->shape()[axis] == (*known)[i];
+  };
   Ints dims = *known;
-  int unknown = 0;
-  for (std::int64_t& d : dims) {
-    if (d == 0) return std::nullopt;
-    if (d < 0) d = -1, ++unknown;
+  int unknown = 0, copied = 0;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0) return std::nullopt;
+    if (dims[i] > 0) continue;
+    ++unknown;
+    if (is_copied(i)) ++copied;
+    dims[i] = is_copied(i) ? 0 : -1;
   }
-  return unknown <= 1 ? std::optional(dims) : std::nullopt;
+  if (unknown == 1) std::replace(dims.begin(), dims.end(), std::int64_t{0}, std::int64_t{-1});
+  return unknown <= 1 || copied == unknown ? std::optional(dims) : std::nullopt;
 }
 
 // Of an empty tensor an inferred size beside a size of 0 is what the other sizes that are not 0 leave, which
@@ -58,7 +67,7 @@ bool infers_beside_nothing(const Ints& dims) {
 Values map_reshape(MapperContext& c) {
   if (const auto dims = c.maybe_ints(1); dims && infers_beside_nothing(*dims))
     return {empty_reshape(c, *dims)};
-  if (const auto dims = dims_to_infer(c.in(1))) return {c.reshape(c.in(0), *dims)};
+  if (const auto dims = dims_to_infer(c.in(0), c.in(1))) return {c.reshape(c.in(0), *dims)};
   return {c.reshape_to(c.in(0), c.in(1))};
 }
 

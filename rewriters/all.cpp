@@ -11,6 +11,8 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
   return {
       rewriters::cancel_transposes(),
       rewriters::fold_layout(target),
+      rewriters::fuse_conv(),
+      rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),
       rewriters::merge_constants(),
   };

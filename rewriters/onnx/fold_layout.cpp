@@ -86,9 +86,7 @@ class LayoutFolding {
   MinCut::Variable form_of_use(const ir::Use& u) const {
     if (u.node->graph() != &g_) return MinCut::kZero;
     if (is_transpose(*u.node, form_.perm())) return MinCut::kOne;
-    const Member* m = member(u.node);
-    const bool is_data = m && std::find(m->role.data.begin(), m->role.data.end(), u.input) != m->role.data.end();
-    return is_data ? m->variable : MinCut::kZero;
+    return is_choice(u) ? members_.at(u.node).variable : MinCut::kZero;
   }
 
   void state_costs() {
@@ -146,13 +144,17 @@ class LayoutFolding {
     Value* y = n.output();
     Value* there = is_permuted_.contains(x) ? x : other_form(x);
     if (!there) {
+      g_.set_input(n, 0, plain(x, n));
       other_.emplace(x, y);
     } else if (y->is_graph_output()) {  // which is a node's own
       g_.set_op(n, "Identity");
       g_.remove_attr(n, "perm");
       g_.set_input(n, 0, there);
     } else {
-      g_.replace_all_uses(y, there);
+      same_.emplace(y, there);
+      const std::vector<ir::Use> uses = y->uses();
+      for (const ir::Use& u : uses)
+        if (!is_choice(u)) u.node->graph()->set_input(*u.node, u.input, there);
     }
   }
 
@@ -168,21 +170,26 @@ class LayoutFolding {
     return it == other_.end() ? nullptr : it->second;
   }
 
+  Value* itself(Value* v) const {
+    const auto it = same_.find(v);
+    return it == same_.end() ? v : it->second;
+  }
+
   Value* permuted(Value* v, ir::Node& before) {
     if (is_permuted_.contains(v)) return v;
     if (Value* known = other_form(v)) return known;
     return convert(v, form_.perm(), before);
   }
   Value* plain(Value* v, ir::Node& before) {
-    if (!is_permuted_.contains(v)) return v;
+    if (!is_permuted_.contains(v)) return itself(v);
     if (Value* known = other_form(v)) return known;
     return convert(v, form_.inverse(), before);
   }
 
   Value* convert(Value* v, const Ints& perm, ir::Node& before) {
-    static const auto kNoOrigin = std::make_shared<const Origin>();
-    Emitter e(g_, target_, v->producer() ? v->producer()->shared_origin() : kNoOrigin, &before);
-    Value* other = transpose_or_reshape(e, v, perm);
+    const auto origin = v->producer() ? v->producer()->shared_origin() : std::make_shared<const Origin>(Origin{v->name(), "", {}});
+    Emitter e(g_, target_, origin, &before);
+    Value* other = transpose_or_reshape(e, itself(v), perm);
     other_.emplace(v, other);
     other_.emplace(other, v);
     if (&perm == &form_.perm()) is_permuted_.insert(other);
@@ -200,15 +207,16 @@ class LayoutFolding {
     return e.reshape(v, std::move(dims));
   }
 
+  // Does the node that reads here say, when its turn comes, in which form?
+  bool is_choice(const ir::Use& u) const {
+    const Member* m = u.node->graph() == &g_ ? member(u.node) : nullptr;
+    return m && std::find(m->role.data.begin(), m->role.data.end(), u.input) != m->role.data.end();
+  }
+
   // Readers outside of the choice read the value as it was; a graph output keeps its name.
   void give_plain_form(Value* v, ir::Node& n) {
     const std::vector<ir::Use> uses = v->uses();
-    const auto wants_plain = [&](const ir::Use& u) {
-      if (u.node->graph() != &g_) return true;
-      if (is_transpose(*u.node, form_.perm())) return false;
-      const Member* m = member(u.node);
-      return !m || std::find(m->role.data.begin(), m->role.data.end(), u.input) == m->role.data.end();
-    };
+    const auto wants_plain = [&](const ir::Use& u) { return !is_choice(u) && (u.node->graph() != &g_ || !is_transpose(*u.node, form_.perm())); };
     if (!v->is_graph_output() && std::none_of(uses.begin(), uses.end(), wants_plain)) return;
     Value* old_form = plain_behind(v, n);
     if (v->is_graph_output()) move_output(v, old_form);
@@ -246,6 +254,7 @@ class LayoutFolding {
   std::unordered_set<const Value*> seen_;            // the same
   std::unordered_set<const Value*> is_permuted_;
   std::unordered_map<const Value*, Value*> other_;   // the same tensor in the other form
+  std::unordered_map<const Value*, Value*> same_;    // of a Transpose that is none any more: the same tensor in the same form
 };
 
 // Channels last to channels first.

@@ -1,8 +1,10 @@
 #include "onnx/infer.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "onnx/elem_type.h"
+#include "onnx/elements.h"
 // onnx's own
 #include <onnx/defs/schema.h>
 #include <onnx/defs/shape_inference.h>
@@ -25,7 +27,7 @@ void set_dim(TensorShapeProto& shape, Dim d, const Symbols& symbols) {
 }
 
 Dim dim_of(const TensorShapeProto::Dimension& d, Symbols& symbols) {
-  if (d.has_dim_value()) return d.dim_value();
+  if (d.has_dim_value()) return std::max(d.dim_value(), kUnknownDim);  // as an element it may be negative: that is no dim
   if (d.has_dim_param() && !d.dim_param().empty()) return symbols.intern(d.dim_param());
   return kUnknownDim;
 }
@@ -166,13 +168,19 @@ Inferred read_type(const TypeProto& t, Symbols& symbols) {
 }
 
 // The elements only where they can be a shape: one-dimensional or scalar integers.
+void take_elements(Inferred& r, std::shared_ptr<const Ints> elements) {
+  if (!elements || !is_int(r.dtype) || !r.shape.ranked() || r.shape.rank() > 1) return;
+  const auto count = static_cast<std::int64_t>(elements->size());
+  if (r.shape.rank() == 0 ? count != 1 : is_known(r.shape[0]) && r.shape[0] != count) return;
+  if (r.shape.rank() == 1) r.shape = Shape(Ints{count});
+  r.elements = std::move(elements);
+}
+
 void read_elements(Inferred& r, const TensorShapeProto* data, Symbols& symbols) {
-  if (!data || !is_int(r.dtype) || !r.shape.ranked() || r.shape.rank() > 1) return;
-  if (r.shape.rank() == 0 ? data->dim_size() != 1 : is_known(r.shape[0]) && r.shape[0] != data->dim_size()) return;
+  if (!data) return;
   Ints elements;
   for (const auto& d : data->dim()) elements.push_back(dim_of(d, symbols));
-  if (r.shape.rank() == 1) r.shape = Shape(Ints{static_cast<std::int64_t>(elements.size())});
-  r.elements = std::make_shared<const Ints>(std::move(elements));
+  take_elements(r, std::make_shared<const Ints>(std::move(elements)));
 }
 
 }  // namespace
@@ -187,6 +195,8 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
     if (shape_maths && info.schema->has_data_propagation_function()) {
       info.schema->GetDataPropagationFunction()(context);
       for (std::size_t i = 0; i < outputs; ++i) read_elements(result[i], context.output_data(i), symbols);
+    } else if (shape_maths && outputs == 1) {
+      take_elements(result[0], elements_of_result(info.op, inputs, attrs));
     }
   } catch (const std::exception& e) {
     t2o::fail(Code::bad_model, "the shapes do not fit ONNX " + info.op + ": " + e.what());

@@ -1,0 +1,154 @@
+#include <cmath>
+
+#include "rewriters/all.h"
+#include "rewriters/onnx/per_channel.h"
+
+namespace t2o::rewriters {
+namespace {
+
+// y * factor + offset along the channels of what a convolution gives
+struct Affine {
+  Doubles factor, offset;
+};
+
+class ConvFusion {
+ public:
+  ConvFusion(ir::Graph& g, ir::Node& conv) : g_(g), conv_(conv) {}
+
+  bool run() {
+    if (!conv_.input(1) || !conv_.input(1)->constant() || !can_scale(conv_.input(1)->dtype())) return false;
+    int changes = fold_pad();
+    if (find_channels()) {
+      if (conv_.input(2) && !(bias_ = per_channel(conv_.input(2), 1, 0, channels_))) return changes != 0;
+      while (absorb_reader()) ++changes;
+    }
+    return changes != 0;
+  }
+
+ private:
+  bool is_transposed() const { return conv_.op() == "ConvTranspose"; }
+
+  bool find_channels() {
+    const Tensor& w = *conv_.input(1)->constant();
+    const auto* group = conv_.attr_if<std::int64_t>("group");
+    if (is_transposed() && group && *group != 1) return false;
+    axis_ = is_transposed() ? 1 : 0;
+    channels_ = w.dims()[static_cast<std::size_t>(axis_)];
+    rank_ = w.rank();
+    return conv_.output()->shape().ranked();
+  }
+
+  // conv * a + b = a convolution with other weights and another bias
+  bool absorb_reader() {
+    ir::Node* reader = only_reader(conv_.output());
+    const auto affine = reader ? affine_of(*reader) : std::nullopt;
+    if (!affine) return false;
+    if (!affine->factor.empty()) {
+      if (conv_.input(1)->uses().size() != 1) return false;  // a second copy of the weights is worth more than a Mul
+      g_.set_constant(conv_.input(1), scaled(conv_.input(1)->constant(), axis_, affine->factor));
+    }
+    set_bias(*affine);
+    take_place_of(*reader);
+    return true;
+  }
+
+  std::optional<Affine> affine_of(const ir::Node& n) const {
+    if (n.op() == "BatchNormalization") return normalization(n);
+    if (n.op() != "Mul" && n.op() != "Add" && n.op() != "Sub" && n.op() != "Div") return std::nullopt;
+    const bool second = n.input(1) == conv_.output();
+    if (n.input(0) == n.input(1) || (second && n.op() == "Div")) return std::nullopt;
+    auto c = per_channel(n.input(second ? 0 : 1), rank_, 1, channels_);
+    if (!c || n.output()->shape() != conv_.output()->shape()) return std::nullopt;
+    if (n.op() == "Mul") return Affine{std::move(*c), {}};
+    if (n.op() == "Add") return Affine{{}, std::move(*c)};
+    if (n.op() == "Sub" && second) return Affine{Doubles(c->size(), -1), std::move(*c)};
+    const bool is_division = n.op() == "Div";
+    for (double& v : *c) v = is_division ? 1 / v : -v;
+    return is_division ? Affine{std::move(*c), {}} : Affine{{}, std::move(*c)};
+  }
+
+  std::optional<Affine> normalization(const ir::Node& n) const {
+    if (n.outputs().size() != 1 || n.input(0) != conv_.output() || n.attr("training_mode")) return std::nullopt;
+    std::array<Doubles, 4> p;  // scale, offset, mean, variance
+    for (std::size_t i = 0; i < 4; ++i) {
+      auto c = per_channel(n.input(i + 1), 1, 0, channels_);
+      if (!c) return std::nullopt;
+      p[i] = std::move(*c);
+    }
+    const auto* epsilon = n.attr_if<float>("epsilon");
+    Affine a;
+    for (std::size_t i = 0; i < p[0].size(); ++i) {
+      a.factor.push_back(p[0][i] / std::sqrt(p[3][i] + static_cast<double>(epsilon ? *epsilon : 1e-5F)));
+      a.offset.push_back(p[1][i] - p[2][i] * a.factor[i]);
+    }
+    return a;
+  }
+
+  void set_bias(const Affine& a) {
+    if (!bias_ && a.offset.empty()) return;
+    if (!bias_) bias_ = Doubles(static_cast<std::size_t>(channels_), 0);
+    for (std::size_t i = 0; i < bias_->size(); ++i) {
+      if (!a.factor.empty()) (*bias_)[i] *= a.factor[i];
+      if (!a.offset.empty()) (*bias_)[i] += a.offset[i];
+    }
+    const TensorPtr bias = channel_tensor(conv_.output()->dtype(), *bias_);
+    Value* own = conv_.input(2);
+    if (own && own->uses().size() == 1) return g_.set_constant(own, bias);
+    Value* fresh = g_.add_constant(conv_.output()->name() + "/bias", bias);
+    if (conv_.input_count() < 3) g_.add_node_input(conv_, fresh);
+    else g_.set_input(conv_, 2, fresh);
+  }
+
+  // The convolution gives what the reader gave, under its name.
+  void take_place_of(ir::Node& reader) {
+    Value* y = reader.output();
+    const std::string name = y->name();
+    const bool is_output = y->is_graph_output();
+    g_.replace_all_uses(y, conv_.output());
+    g_.erase(reader);
+    if (is_output) g_.rename(conv_.output(), name);
+  }
+
+  // A Pad of zeros around height and width is the convolution's own padding.
+  int fold_pad() {
+    const ir::Node* pad = conv_.input(0) ? conv_.input(0)->producer() : nullptr;
+    if (is_transposed() || !pad || pad->op() != "Pad" || conv_.attr("auto_pad") || pad->attr("mode") || pad->input(3)) return 0;
+    const Value* amount = pad->input(1);
+    const Value* fill = pad->input(2);
+    const int rank = conv_.input(1)->shape().rank();
+    if (!amount || !amount->constant() || amount->constant()->elements() != 2 * rank) return 0;
+    if (fill && (!fill->constant() || fill->constant()->float_at(0) != 0)) return 0;
+    const Ints all = amount->constant()->to_ints();
+    const auto* own = conv_.attr_if<Ints>("pads");
+    const auto spatial = static_cast<std::size_t>(rank) - 2;
+    Ints pads = own ? *own : Ints(2 * spatial, 0);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t axis = i % static_cast<std::size_t>(rank);
+      if (all[i] < 0 || (axis < 2 && all[i] != 0)) return 0;
+      if (axis >= 2) pads[axis - 2 + (i < static_cast<std::size_t>(rank) ? 0 : spatial)] += all[i];
+    }
+    g_.set_attr(conv_, "pads", std::move(pads));
+    g_.set_input(conv_, 0, pad->input(0));
+    return 1;
+  }
+
+  ir::Graph& g_;
+  ir::Node& conv_;
+  int axis_ = 0, rank_ = 0;
+  std::int64_t channels_ = 0;
+  std::optional<Doubles> bias_;
+};
+
+int fuse(ir::Graph& g) {
+  int changes = 0;
+  for (ir::Node* n = g.first(); n; n = n->next())
+    if (n->op() == "Conv" || n->op() == "ConvTranspose") changes += ConvFusion(g, *n).run();
+  if (changes != 0) g.erase_dead();
+  return changes;
+}
+
+}  // namespace
+
+Rewriter fuse_conv() { return {"fuse_conv", fuse}; }
+
+}  // namespace t2o::rewriters

@@ -1,0 +1,110 @@
+#include <algorithm>
+
+#include "onnx/emitter.h"
+#include "onnx/fold.h"
+#include "onnx/schema.h"
+#include "rewriters/all.h"
+#include "rewriters/onnx/per_channel.h"
+
+namespace t2o::rewriters {
+namespace {
+
+// The dims but the last, when they are the same in both, provably: sizes or symbols, at most one of them unknown.
+bool same_leading_dims(const Shape& a, const Ints& b) {
+  if (!a.ranked() || a.rank() != static_cast<int>(b.size())) return false;
+  for (int i = 0; i + 1 < a.rank(); ++i)
+    if (a[i] == kUnknownDim || a[i] != b[static_cast<std::size_t>(i)]) return false;
+  return true;
+}
+
+bool is_flattened(const Value* rows, const Value* x) {  // [-1, the last dim of x]
+  const Shape &r = rows->shape(), &s = x->shape();
+  return r.ranked() && s.ranked() && r.rank() == 2 && s.rank() > 2 && is_known(r[1]) && r[1] == s[s.rank() - 1];
+}
+
+class MatMulFusion {
+ public:
+  MatMulFusion(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target) {}
+
+  int run() {
+    int changes = 0;
+    for (ir::Node* n = g_.first(); n; n = n->next())
+      if (n->op() == "MatMul") changes += unflatten(*n) + permute_weights(*n) + make_gemm(*n);
+    if (changes != 0) g_.erase_dead();
+    return changes;
+  }
+
+ private:
+  // Reshape(MatMul(Reshape(x, [-1, k]), w), [..., n]) = MatMul(x, w), where w is a matrix
+  int unflatten(ir::Node& n) {
+    const ir::Node* before = n.input(0)->producer();
+    ir::Node* after = only_reader(n.output());
+    if (!before || before->op() != "Reshape" || !after || after->op() != "Reshape" || after->input(0) != n.output()) return 0;
+    Value* x = before->input(0);
+    const Shape& w = n.input(1)->shape();
+    if (!is_flattened(n.input(0), x) || !w.ranked() || w.rank() != 2 || !is_known(w[1])) return 0;
+    const Shape& y = after->output()->shape();
+    if (!y.ranked() || y.rank() != x->shape().rank() || y[y.rank() - 1] != w[1] || !same_leading_dims(x->shape(), y.dims())) return 0;
+    g_.set_input(n, 0, x);
+    g_.set_type(n.output(), n.output()->dtype(), y);
+    Value* result = after->output();
+    const std::string name = result->name();
+    const bool is_output = result->is_graph_output();
+    g_.replace_all_uses(result, n.output());
+    g_.erase(*after);
+    if (is_output) g_.rename(n.output(), name);
+    return 1;
+  }
+
+  // A matrix behind a flattened channels-last image: its rows are put into the order of the channels-first one.
+  int permute_weights(ir::Node& n) {
+    const ir::Node* flat = n.input(0)->producer();
+    Value* w = n.input(1);
+    if (!flat || (flat->op() != "Reshape" && flat->op() != "Flatten") || !w->constant() || w->uses().size() != 1 || w->shape().rank() != 2) return 0;
+    if (flat->output()->uses().size() != 1 || flat->output()->is_graph_output()) return 0;
+    ir::Node* t = flat->input(0)->producer();
+    const auto* perm = t && t->op() == "Transpose" ? t->attr_if<Ints>("perm") : nullptr;
+    const Shape &image = flat->input(0)->shape(), &rows = flat->output()->shape();
+    if (!perm || (*perm)[0] != 0 || rows.rank() != 2 || rows[1] != w->shape()[0]) return 0;
+    Ints dims;
+    for (int i = 1; i < image.rank(); ++i) dims.push_back(image[i]);
+    if (!std::all_of(dims.begin(), dims.end(), is_known) || element_count(dims) != rows[1]) return 0;
+    dims.push_back(w->shape()[1]);
+    Ints back(dims.size());  // the permutation of the weights' axes is that which undoes perm
+    for (std::size_t i = 1; i < perm->size(); ++i) back[static_cast<std::size_t>((*perm)[i]) - 1] = static_cast<std::int64_t>(i) - 1;
+    back.back() = static_cast<std::int64_t>(dims.size()) - 1;
+    g_.set_constant(w, onnx::transposed(w->constant()->with_dims(dims), back)->with_dims(w->shape().dims()));
+    g_.set_input(*flat->output()->producer(), 0, t->input(0));
+    return 1;
+  }
+
+  // MatMul(a, b) + c = Gemm(a, b, c), of matrices of floats and a row c
+  int make_gemm(ir::Node& n) {
+    ir::Node* sum = only_reader(n.output());
+    if (!sum || sum->op() != "Add" || sum->input(0) == sum->input(1) || !is_float(n.output()->dtype())) return 0;
+    Value* row = sum->input(sum->input(0) == n.output() ? 1 : 0);
+    const Shape &a = n.input(0)->shape(), &b = n.input(1)->shape(), &c = row->shape();
+    if (!a.ranked() || !b.ranked() || !c.ranked() || a.rank() != 2 || b.rank() != 2 || c.rank() > 1 || !is_known(b[1])) return 0;
+    if (c.elements() != b[1] && c.elements() != 1) return 0;
+    const onnx::OpInfo* gemm = onnx::op_info("Gemm", target_.opset, target_.ml_opset, target_.for_ort());
+    if (!gemm->params[0].kernels.has(n.output()->dtype())) return 0;
+    Emitter e(g_, target_, n.shared_origin(), sum);
+    Value* y = e.emit("Gemm", {n.input(0), n.input(1), row});
+    const std::string name = sum->output()->name();
+    g_.replace_all_uses(sum->output(), y);
+    g_.erase(*sum);
+    g_.rename(y, name);
+    return 1;
+  }
+
+  ir::Graph& g_;
+  const onnx::Target& target_;
+};
+
+}  // namespace
+
+Rewriter fuse_matmul(const onnx::Target& target) {
+  return {"fuse_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(); }};
+}
+
+}  // namespace t2o::rewriters

@@ -1,0 +1,24 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace t2o::rewriters {
+
+using Doubles = std::vector<double>;
+
+// The elements of a constant that, broadcast against a tensor of `rank`, differ along `axis` only: one for each of the `size`
+// channels.
+std::optional<Doubles> per_channel(const Value* constant, int rank, int axis, std::int64_t size);
+
+TensorPtr channel_tensor(DType, const Doubles&);  // 1-D
+
+// weights * factors along the axis, computed when the model is written.
+TensorPtr scaled(const TensorPtr& weights, int axis, Doubles factors);
+bool can_scale(DType);
+
+// The one node that reads the value, in this graph; null where there is another reader or it is a graph output.
+ir::Node* only_reader(const Value*);
+
+}  // namespace t2o::rewriters

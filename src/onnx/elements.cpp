@@ -1,0 +1,72 @@
+#include "onnx/elements.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace t2o::onnx {
+namespace {
+
+std::optional<Ints> elements(const Value* v) {
+  if (!v) return std::nullopt;
+  if (v->known_elements()) return *v->known_elements();
+  const TensorPtr& t = v->constant();
+  if (!t || !is_int(t->dtype()) || t->rank() > 1 || t->elements() > 64) return std::nullopt;
+  Ints out = t->to_ints();
+  return std::all_of(out.begin(), out.end(), is_known) ? std::optional(out) : std::nullopt;  // a negative number is no dim
+}
+
+Dim product(Dim a, Dim b) {
+  if (a == 0 || b == 0) return 0;
+  if (a == 1) return b;
+  if (b == 1) return a;
+  Dim out;
+  return is_known(a) && is_known(b) && !__builtin_mul_overflow(a, b, &out) ? out : kUnknownDim;
+}
+
+Dim quotient(Dim a, Dim b) {
+  if (b == 1) return a;
+  return is_known(a) && is_known(b) && b != 0 ? a / b : kUnknownDim;
+}
+
+Dim larger(Dim a, Dim b) { return a == b || (is_known(a) && is_known(b)) ? std::max(a, b) : kUnknownDim; }
+Dim smaller(Dim a, Dim b) { return a == b || (is_known(a) && is_known(b)) ? std::min(a, b) : kUnknownDim; }
+
+using Binary = Dim (*)(Dim, Dim);
+
+std::optional<Ints> elementwise(const Values& in, Binary f) {
+  std::optional<Ints> all = elements(in[0]);
+  for (std::size_t i = 1; all && i < in.size(); ++i) {
+    std::optional<Ints> next = elements(in[i]);
+    if (!next || all->empty() || next->empty()) return std::nullopt;
+    if (all->size() == 1) all->resize(next->size(), all->front());
+    if (next->size() == 1) next->resize(all->size(), next->front());
+    if (next->size() != all->size()) return std::nullopt;
+    std::transform(all->begin(), all->end(), next->begin(), all->begin(), f);
+  }
+  return all;
+}
+
+std::optional<Ints> reduced(const Values& in, Binary f, Dim start) {
+  if (!in[0]->shape().ranked() || in[0]->shape().rank() != 1) return std::nullopt;
+  const std::optional<Ints> all = elements(in[0]);
+  if (!all) return std::nullopt;
+  Dim d = start;
+  for (const Dim e : *all) d = f(d, e);
+  return Ints{d};
+}
+
+}  // namespace
+
+std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& in, const Attrs& attrs) {
+  if (in.empty() || !in[0] || !is_int(in[0]->dtype())) return nullptr;
+  const bool may_do_nothing = std::any_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
+  std::optional<Ints> out;
+  if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, product, 1);
+  else if (op == "Reshape" || op == "Identity" || op == "Flatten") out = elements(in[0]);
+  else if (op == "Div") out = elementwise(in, quotient);
+  else if (op == "Max") out = elementwise(in, larger);
+  else if (op == "Min") out = elementwise(in, smaller);
+  return out ? std::make_shared<const Ints>(std::move(*out)) : nullptr;
+}
+
+}  // namespace t2o::onnx

@@ -60,6 +60,43 @@ TensorPtr small_or_computed(DType t, const Ints& dims, Make make) {  // make(spa
   return std::make_shared<Tensor>(t, dims, heap_storage(std::move(bytes)));
 }
 
+constexpr std::size_t kInPieces = std::size_t{32} << 20;
+
+// Of a tensor that is too big to be in memory as a whole, twice.
+class PermutedStorage final : public Storage {
+ public:
+  PermutedStorage(TensorPtr in, Permutation permutation) : in_(std::move(in)), permutation_(std::move(permutation)) {}
+  std::size_t size() const override { return in_->byte_size(); }
+
+  Bytes bytes() override {
+    if (cache_.empty()) {
+      cache_.resize(size());
+      permutation_.copy(in_->bytes().data(), cache_.data());
+      in_->storage()->release();
+    }
+    return cache_;
+  }
+  void release() override { cache_ = {}; }
+
+  void stream(const Sink& sink) override {
+    const std::size_t row = size() / static_cast<std::size_t>(permutation_.rows());
+    const std::int64_t step = std::max<std::int64_t>(1, static_cast<std::int64_t>(kInPieces / row));
+    std::vector<std::byte> piece;
+    for (std::int64_t first = 0; first < permutation_.rows(); first += step) {
+      const std::int64_t last = std::min(first + step, permutation_.rows());
+      piece.resize(static_cast<std::size_t>(last - first) * row);
+      permutation_.copy(in_->bytes().data(), piece.data(), first, last);
+      sink(piece);
+      in_->storage()->release();
+    }
+  }
+
+ private:
+  const TensorPtr in_;
+  const Permutation permutation_;
+  std::vector<std::byte> cache_;
+};
+
 }  // namespace
 
 TensorPtr transposed(const TensorPtr& t, const Ints& perm) {
@@ -68,11 +105,12 @@ TensorPtr transposed(const TensorPtr& t, const Ints& perm) {
   if (t->elements() <= 1) return t->with_dims(dims);
   const std::size_t width = bit_width(t->dtype());
   if (width != 8 && width != 16 && width != 32 && width != 64 && width != 128) return nullptr;
-  auto fill = [t, perm, width](std::span<std::byte> out) {
-    permute_axes(t->bytes().data(), out.data(), width / 8, t->dims(), perm);
+  const Permutation permutation(width / 8, t->dims(), perm);
+  if (t->byte_size() > kInPieces) return std::make_shared<Tensor>(t->dtype(), dims, std::make_shared<PermutedStorage>(t, permutation));
+  return small_or_computed(t->dtype(), dims, [t, permutation](std::span<std::byte> out) {
+    permutation.copy(t->bytes().data(), out.data());
     t->storage()->release();
-  };
-  return small_or_computed(t->dtype(), dims, fill);
+  });
 }
 
 TensorPtr converted(const TensorPtr& t, DType to) {

@@ -19,7 +19,7 @@ namespace {
 
 // Innermost output axis fastest. T is an unsigned integer of the element's width.
 template <class T>
-void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm) {
+void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm, std::int64_t first, std::int64_t last) {
   const std::size_t rank = dims.size();
   Ints stride(rank, 1);
   for (std::size_t i = rank; i-- > 1;) stride[i - 1] = stride[i] * dims[i];
@@ -29,11 +29,16 @@ void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, c
     step[i] = stride[static_cast<std::size_t>(perm[i])];
   }
   const std::int64_t inner = out_dims[rank - 1], inner_step = step[rank - 1];
-  const std::int64_t rows = element_count(out_dims) / std::max<std::int64_t>(inner, 1);
-  std::int64_t from = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
+  std::int64_t from = first * step[0], rows = last - first;
+  for (std::size_t i = 1; i + 1 < rank; ++i) rows *= out_dims[i];
+  for (; rows > 0; --rows) {
     const std::byte* p = in + static_cast<std::size_t>(from) * sizeof(T);
-    for (std::int64_t i = 0; i < inner; ++i, out += sizeof(T)) std::memcpy(out, p + static_cast<std::size_t>(i * inner_step) * sizeof(T), sizeof(T));
+    if (inner_step == 1) {
+      std::memcpy(out, p, static_cast<std::size_t>(inner) * sizeof(T));
+      out += static_cast<std::size_t>(inner) * sizeof(T);
+    } else {
+      for (std::int64_t i = 0; i < inner; ++i, out += sizeof(T)) std::memcpy(out, p + static_cast<std::size_t>(i * inner_step) * sizeof(T), sizeof(T));
+    }
     for (std::size_t d = rank - 1; d-- > 0;) {
       from += step[d];
       if (++at[d] < out_dims[d]) break;
@@ -128,14 +133,14 @@ struct Tile {
 };
 
 // The three axes reversed, [s, i, o] -> [o, i, s], which a kernel's way from height-width-in-out to out-in-height-width is; with one s
-// the transpose of a matrix.
+// the transpose of a matrix. Of the result, the rows from o_first on.
 template <class T>
-void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count, std::int64_t o_count) {
+void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count, std::int64_t o_count, std::int64_t o_first, std::int64_t o_last) {
   const std::int64_t all_rows = s_count * i_count;
   const auto columns = [&](std::int64_t first, std::int64_t last) {
     Tile<T> tile;
-    for (std::int64_t o = first; o < last; o += tile.kColumns) {
-      const std::int64_t width = std::min(tile.kColumns, last - o);
+    for (std::int64_t o = o_first + first; o < o_first + last; o += tile.kColumns) {
+      const std::int64_t width = std::min(tile.kColumns, o_first + last - o);
       std::int64_t i = 0, s = 0;
       for (std::int64_t r0 = 0; r0 < all_rows; r0 += tile.kRows) {
         const std::int64_t rows = std::min(tile.kRows, all_rows - r0);
@@ -143,41 +148,47 @@ void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std
           std::memcpy(tile.row(r), in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T), static_cast<std::size_t>(width) * sizeof(T));
           if (++s == s_count) s = 0, ++i;
         }
-        tile.write_columns(out + static_cast<std::size_t>(o * all_rows + r0) * sizeof(T), all_rows, rows, width);
+        tile.write_columns(out + static_cast<std::size_t>((o - o_first) * all_rows + r0) * sizeof(T), all_rows, rows, width);
       }
     }
   };
-  in_parallel(o_count, static_cast<std::size_t>(all_rows * o_count) * sizeof(T), columns);
+  in_parallel(o_last - o_first, static_cast<std::size_t>(all_rows * (o_last - o_first)) * sizeof(T), columns);
 }
 
 template <class T>
-void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm) {
+void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm, std::int64_t first, std::int64_t last) {
   if (perm.size() < 2) {
-    std::memcpy(out, in, static_cast<std::size_t>(element_count(dims)) * sizeof(T));
+    std::memcpy(out, in + static_cast<std::size_t>(first) * sizeof(T), static_cast<std::size_t>(last - first) * sizeof(T));
   } else if (perm == Ints{1, 0}) {
-    reverse_axes<T>(in, out, 1, dims[0], dims[1]);
+    reverse_axes<T>(in, out, 1, dims[0], dims[1], first, last);
   } else if (perm == Ints{0, 2, 1}) {
     const std::size_t step = static_cast<std::size_t>(dims[1] * dims[2]) * sizeof(T);
-    for (std::int64_t b = 0; b < dims[0]; ++b, in += step, out += step) reverse_axes<T>(in, out, 1, dims[1], dims[2]);
+    in += static_cast<std::size_t>(first) * step;
+    for (std::int64_t b = first; b < last; ++b, in += step, out += step) reverse_axes<T>(in, out, 1, dims[1], dims[2], 0, dims[2]);
   } else if (perm == Ints{2, 1, 0}) {
-    reverse_axes<T>(in, out, dims[0], dims[1], dims[2]);
+    reverse_axes<T>(in, out, dims[0], dims[1], dims[2], first, last);
   } else {
-    permute_one_by_one<T>(in, out, dims, perm);
+    permute_one_by_one<T>(in, out, dims, perm, first, last);
   }
 }
 
 }  // namespace
 
-void permute_axes(const std::byte* in, std::byte* out, std::size_t width, Ints dims, Ints perm) {
-  if (element_count(dims) == 0) return;
-  drop_axes_of_one(dims, perm);
-  merge_axes(dims, perm);
-  switch (width) {
-    case 1: return permute<std::uint8_t>(in, out, dims, perm);
-    case 2: return permute<std::uint16_t>(in, out, dims, perm);
-    case 4: return permute<std::uint32_t>(in, out, dims, perm);
-    case 8: return permute<std::uint64_t>(in, out, dims, perm);
-    default: return permute<std::array<std::uint64_t, 2>>(in, out, dims, perm);
+Permutation::Permutation(std::size_t width, Ints dims, Ints perm) : width_(width), dims_(std::move(dims)), perm_(std::move(perm)) {
+  if (element_count(dims_) == 0) return;
+  drop_axes_of_one(dims_, perm_);
+  merge_axes(dims_, perm_);
+  rows_ = perm_.empty() ? 1 : dims_[static_cast<std::size_t>(perm_[0])];
+}
+
+void Permutation::copy(const std::byte* in, std::byte* out, std::int64_t first, std::int64_t last) const {
+  if (first == last) return;
+  switch (width_) {
+    case 1: return permute<std::uint8_t>(in, out, dims_, perm_, first, last);
+    case 2: return permute<std::uint16_t>(in, out, dims_, perm_, first, last);
+    case 4: return permute<std::uint32_t>(in, out, dims_, perm_, first, last);
+    case 8: return permute<std::uint64_t>(in, out, dims_, perm_, first, last);
+    default: return permute<std::array<std::uint64_t, 2>>(in, out, dims_, perm_, first, last);
   }
 }
 

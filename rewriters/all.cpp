@@ -9,6 +9,7 @@ const std::vector<Rewriter>& tf_rewriters() {
 
 std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
   return {
+      rewriters::fuse_layer_norm(target),
       rewriters::cancel_transposes(),
       rewriters::fold_layout(target),
       rewriters::fuse_conv(),

@@ -154,6 +154,17 @@ Value* Rewrite::make(std::string op, Values inputs, Attrs attrs, DType dtype, Sh
 
 Value* Rewrite::constant(TensorPtr t) { return g_.add_constant(root_.origin().node + "/const", std::move(t)); }
 
+bool take_over(ir::Graph& g, Value* from, Value* to) {
+  const bool is_fresh = !to->is_used(), is_output = from->is_graph_output();
+  if (is_output && (!to->producer() || to->is_graph_output())) return false;
+  g.replace_all_uses(from, to);
+  if (!is_fresh && !is_output) return true;
+  const std::string name = from->name();
+  g.rename(from, name + "/old");
+  g.rename(to, name);
+  return true;
+}
+
 Rewriter rewriter(std::string name, Pat root, Replace replace) {
   auto run = [name, root = std::move(root), replace = std::move(replace)](ir::Graph& g) {
     int changes = 0;
@@ -169,9 +180,7 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
       Rewrite rewrite(g, n);
       Value* replacement = replace(matcher.result(), rewrite);
       trace(name, out, replacement ? "replaced" : "declined");
-      if (!replacement) continue;
-      g.replace_all_uses(out, replacement);
-      ++changes;
+      if (replacement && take_over(g, out, replacement)) ++changes;
     }
     if (changes != 0) g.erase_dead();
     return changes;

@@ -73,6 +73,10 @@ struct Rewriter {
 using Replace = std::function<Value*(const Match&, Rewrite&)>;
 Rewriter rewriter(std::string name, Pat root, Replace replace);
 
+// The readers of `from` read `to`, which gets its name where it is a new value or `from` is a graph output. False, and nothing is
+// changed: `from` is a graph output, which has to be a node's own.
+bool take_over(ir::Graph&, Value* from, Value* to);
+
 // Names of rewriters whose attempts are told on stderr (--trace-match).
 void trace_matches(std::vector<std::string> names);
 

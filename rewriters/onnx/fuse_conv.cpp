@@ -101,12 +101,8 @@ class ConvFusion {
 
   // The convolution gives what the reader gave, under its name.
   void take_place_of(ir::Node& reader) {
-    Value* y = reader.output();
-    const std::string name = y->name();
-    const bool is_output = y->is_graph_output();
-    g_.replace_all_uses(y, conv_.output());
+    take_over(g_, reader.output(), conv_.output());
     g_.erase(reader);
-    if (is_output) g_.rename(conv_.output(), name);
   }
 
   // A Pad of zeros around height and width is the convolution's own padding.

@@ -47,12 +47,9 @@ class MatMulFusion {
     if (!y.ranked() || y.rank() != x->shape().rank() || y[y.rank() - 1] != w[1] || !same_leading_dims(x->shape(), y.dims())) return 0;
     g_.set_input(n, 0, x);
     g_.set_type(n.output(), n.output()->dtype(), y);
-    Value* result = after->output();
-    const std::string name = result->name();
-    const bool is_output = result->is_graph_output();
-    g_.replace_all_uses(result, n.output());
+    g_.set_input(*after, 0, x);  // so that nothing reads the product any more
+    take_over(g_, after->output(), n.output());
     g_.erase(*after);
-    if (is_output) g_.rename(n.output(), name);
     return 1;
   }
 
@@ -90,10 +87,8 @@ class MatMulFusion {
     if (!gemm->params[0].kernels.has(n.output()->dtype())) return 0;
     Emitter e(g_, target_, n.shared_origin(), sum);
     Value* y = e.emit("Gemm", {n.input(0), n.input(1), row});
-    const std::string name = sum->output()->name();
-    g_.replace_all_uses(sum->output(), y);
+    take_over(g_, sum->output(), y);
     g_.erase(*sum);
-    g_.rename(y, name);
     return 1;
   }
 

@@ -6,6 +6,7 @@
 
 #include "onnx/emitter.h"
 #include "onnx/fold.h"
+#include "rewriters/pattern.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -296,15 +297,6 @@ bool means_something_else(const ir::Node& n, const onnx::Target& target) {  // b
 }
 
 }  // namespace
-
-void take_over(ir::Graph& g, Value* from, Value* to) {
-  const bool is_output = from->is_graph_output();
-  g.replace_all_uses(from, to);
-  if (!is_output) return;
-  const std::string name = from->name();
-  g.rename(from, name + "/old");
-  g.rename(to, name);
-}
 
 std::int64_t transposed_bytes(const Shape& s, DType t) {
   constexpr std::int64_t kNode = 64, kGuess = 32, kMost = std::int64_t{1} << 40;

@@ -24,8 +24,6 @@ Role role_of(const ir::Node&, const Form&, const onnx::Target&);
 // outputs are the caller's.
 void permute(ir::Node&, const Form&, const onnx::Target&);
 
-void take_over(ir::Graph&, Value* from, Value* to);  // the readers and, where it is a graph output, the place and the name
-
 std::int64_t transposed_bytes(const Shape&, DType);  // what a Transpose costs; a guess where dims are not known
 
 }  // namespace t2o::rewriters

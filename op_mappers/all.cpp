@@ -37,6 +37,7 @@ const OpRegistry& tf_registry() {
     family("select", op_mappers::register_select);
     family("generate", op_mappers::register_generate);
     family("random", op_mappers::register_random);
+    family("gelu", op_mappers::register_gelu);
     return r;
   }();
   return registry;

@@ -32,5 +32,6 @@ void register_resample(OpRegistry&);     // ResizeArea, ResizeBicubic, CropAndRe
 void register_select(OpRegistry&);        // Select, SelectV2, TopK, ArgMax ...
 void register_generate(OpRegistry&);      // Range, Fill, ZerosLike, LinSpace
 void register_random(OpRegistry&);
+void register_gelu(OpRegistry&);          // what rewriters found
 
 }  // namespace t2o::op_mappers

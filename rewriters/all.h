@@ -13,6 +13,8 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target&);
 
 namespace rewriters {
 
+Rewriter fuse_gelu();           // tf: t2o.Gelu
+
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter merge_constants();     // onnx: small constants of the same content become one
 Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the whole graph, with the fewest bytes transposed

@@ -17,6 +17,7 @@ Rewriter fuse_gelu();           // tf: t2o.Gelu
 
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter merge_constants();     // onnx: small constants of the same content become one
+Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one
 Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the whole graph, with the fewest bytes transposed
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization

@@ -35,23 +35,28 @@ class MatMulFusion {
   }
 
  private:
-  // Reshape(MatMul(Reshape(x, [-1, k]), w), [..., n]) = MatMul(x, w), where w is a matrix
+  // Reshape(MatMul(Reshape(x, [-1, k]), w) + b, [..., n]) = MatMul(x, w) + b, where w is a matrix and b, if it is there, a row
   int unflatten(ir::Node& n) {
     const ir::Node* before = n.input(0)->producer();
-    ir::Node* after = only_reader(n.output());
-    if (!before || before->op() != "Reshape" || !after || after->op() != "Reshape" || after->input(0) != n.output()) return 0;
+    if (!before || before->op() != "Reshape") return 0;
     Value* x = before->input(0);
     const Shape& w = n.input(1)->shape();
     if (!is_flattened(n.input(0), x) || !w.ranked() || w.rank() != 2 || !is_known(w[1])) return 0;
-    const Shape& y = after->output()->shape();
+    ir::Node* sum = only_reader(n.output());
+    ir::Node* last = sum && sum->op() == "Add" && is_row(*sum->input(sum->input(0) == n.output() ? 1 : 0)) ? sum : &n;
+    ir::Node* after = only_reader(last->output());
+    if (!after || after->op() != "Reshape" || after->input(0) != last->output()) return 0;
+    const Shape y = after->output()->shape();
     if (!y.ranked() || y.rank() != x->shape().rank() || y[y.rank() - 1] != w[1] || !same_leading_dims(x->shape(), y.dims())) return 0;
     g_.set_input(n, 0, x);
-    g_.set_type(n.output(), n.output()->dtype(), y);
-    g_.set_input(*after, 0, x);  // so that nothing reads the product any more
-    take_over(g_, after->output(), n.output());
+    g_.set_input(*after, 0, x);  // so that nothing reads the old product any more
+    for (Value* v : {n.output(), last->output()}) g_.set_type(v, v->dtype(), y);
+    take_over(g_, after->output(), last->output());
     g_.erase(*after);
     return 1;
   }
+
+  static bool is_row(const Value& v) { return v.shape().ranked() && v.shape().rank() <= 1; }
 
   // A matrix behind a flattened channels-last image: its rows are put into the order of the channels-first one.
   int permute_weights(ir::Node& n) {

@@ -28,6 +28,18 @@ Dim quotient(Dim a, Dim b) {
   return is_known(a) && is_known(b) && b != 0 ? a / b : kUnknownDim;
 }
 
+Dim sum(Dim a, Dim b) {
+  if (a == 0) return b;
+  if (b == 0) return a;
+  Dim out;
+  return is_known(a) && is_known(b) && !__builtin_add_overflow(a, b, &out) ? out : kUnknownDim;
+}
+
+Dim difference(Dim a, Dim b) {
+  if (b == 0) return a;
+  return is_known(a) && is_known(b) && a >= b ? a - b : kUnknownDim;
+}
+
 Dim larger(Dim a, Dim b) { return a == b || (is_known(a) && is_known(b)) ? std::max(a, b) : kUnknownDim; }
 Dim smaller(Dim a, Dim b) { return a == b || (is_known(a) && is_known(b)) ? std::min(a, b) : kUnknownDim; }
 
@@ -55,7 +67,52 @@ std::optional<Ints> reduced(const Values& in, Binary f, Dim start) {
   return Ints{d};
 }
 
+// The sizes that x is reshaped to; a negative entry is one that is not known or that is inferred.
+std::optional<Ints> target_of_reshape(const Values& in) {
+  if (in[1]->known_elements()) return *in[1]->known_elements();
+  if (in[1]->constant()) return in[1]->constant()->to_ints();
+  return std::nullopt;
+}
+
+// What is left of the dims of x when those of the result but one are divided out of them.
+Dim left_over(Ints from, const Ints& target, std::size_t open) {
+  std::int64_t numbers = 1, divisor = 1;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    if (i == open) continue;
+    const auto same = std::find(from.begin(), from.end(), target[i]);
+    if (same != from.end()) from.erase(same);
+    else if (target[i] <= 0 || __builtin_mul_overflow(divisor, target[i], &divisor)) return kUnknownDim;
+  }
+  Ints symbols;
+  for (const Dim d : from) {
+    if (d == kUnknownDim || (is_known(d) && __builtin_mul_overflow(numbers, d, &numbers))) return kUnknownDim;
+    if (is_symbol(d)) symbols.push_back(d);
+  }
+  if (numbers == 0 || symbols.size() > 1 || numbers % divisor != 0) return kUnknownDim;
+  if (symbols.empty()) return numbers / divisor;
+  return numbers == divisor ? symbols[0] : kUnknownDim;
+}
+
+Shape reshaped(const Values& in, const Shape& inferred) {
+  const auto target = in.size() == 2 && in[0]->shape().ranked() && inferred.ranked() ? target_of_reshape(in) : std::nullopt;
+  if (!target || static_cast<int>(target->size()) != inferred.rank()) return inferred;
+  Ints dims = inferred.dims();
+  const auto open = std::find(dims.begin(), dims.end(), kUnknownDim);
+  if (open == dims.end() || std::count(dims.begin(), dims.end(), kUnknownDim) != 1) return inferred;
+  *open = left_over(in[0]->shape().dims(), dims, static_cast<std::size_t>(open - dims.begin()));
+  return Shape(std::move(dims));
+}
+
+bool is_number(const Value* v, std::int64_t n) { return v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 && v->constant()->int_at(0) == n; }
+
 }  // namespace
+
+Shape refined_shape(std::string_view op, const Values& in, const Shape& inferred) {
+  if (op == "Reshape") return reshaped(in, inferred);
+  if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() && in[1]->known_elements()->size() == 1)
+    return Shape(Ints{in[1]->known_elements()->front()});
+  return inferred;
+}
 
 std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& in, const Attrs& attrs) {
   if (in.empty() || !in[0] || !is_int(in[0]->dtype())) return nullptr;
@@ -63,6 +120,9 @@ std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values
   std::optional<Ints> out;
   if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, product, 1);
   else if (op == "Reshape" || op == "Identity" || op == "Flatten") out = elements(in[0]);
+  else if (op == "Add") out = elementwise(in, sum);
+  else if (op == "Sub") out = elementwise(in, difference);
+  else if (op == "Mul") out = elementwise(in, product);
   else if (op == "Div") out = elementwise(in, quotient);
   else if (op == "Max") out = elementwise(in, larger);
   else if (op == "Min") out = elementwise(in, smaller);

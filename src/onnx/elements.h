@@ -10,4 +10,8 @@ namespace t2o::onnx {
 // arithmetic for which onnx itself propagates nothing. Entries as Value::known_elements. Null: not known.
 std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& inputs, const Attrs&);
 
+// Dims that onnx's inference leaves open though they follow from the symbols: the size that a Reshape infers, the length of a
+// Range. `inferred` where there is nothing to add.
+Shape refined_shape(std::string_view op, const Values& inputs, const Shape& inferred);
+
 }  // namespace t2o::onnx

@@ -130,10 +130,21 @@ Value* Emitter::transpose(Value* x, Ints perm) {
   return emit("Transpose", {x}, {{"perm", std::move(perm)}});
 }
 
+namespace {
+
+// A Reshape to what x is already.
+Value* unless_same(Value* x, Value* reshaped) {
+  const bool known = x->shape().ranked() && std::find(x->shape().dims().begin(), x->shape().dims().end(), kUnknownDim) == x->shape().dims().end();
+  return known && reshaped->shape() == x->shape() ? x : reshaped;
+}
+
+}  // namespace
+
 Value* Emitter::reshape(Value* x, Ints dims) {
   const bool static_dims = std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d > 0; });
   if (static_dims && x->shape() == Shape(dims)) return x;
-  return emit("Reshape", {x, ints(dims)});
+  Value* sizes = ints(dims);
+  return unless_same(x, emit("Reshape", {x, sizes}));
 }
 
 Value* Emitter::reshape_to(Value* x, Value* dims) {
@@ -145,9 +156,9 @@ Value* Emitter::reshape_to(Value* x, Value* dims) {
   };
   if (!may_be_zero()) {
     if (const auto c = constant_ints(dims)) return reshape(x, *c);
-    return emit("Reshape", {x, dims});
+    return unless_same(x, emit("Reshape", {x, dims}));
   }
-  if (target_->opset >= 14) return emit("Reshape", {x, dims}, {{"allowzero", std::int64_t{1}}});
+  if (target_->opset >= 14) return unless_same(x, emit("Reshape", {x, dims}, {{"allowzero", std::int64_t{1}}}));
   if (const auto c = constant_ints(dims)) {  // an empty result: its elements do not matter, only its shape does
     Ints sizes = *c;
     if (std::find(sizes.begin(), sizes.end(), -1) != sizes.end()) fail(Code::opset_too_low, "a reshape to a size of 0 and an inferred size needs opset 14", "--opset 14 or above");

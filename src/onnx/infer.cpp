@@ -183,6 +183,8 @@ void read_elements(Inferred& r, const TensorShapeProto* data, Symbols& symbols) 
   take_elements(r, std::make_shared<const Ints>(std::move(elements)));
 }
 
+bool is_unknown(Dim d) { return d == kUnknownDim; }
+
 }  // namespace
 
 std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attrs& attrs, std::size_t outputs, Symbols& symbols) {
@@ -195,9 +197,13 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
     if (shape_maths && info.schema->has_data_propagation_function()) {
       info.schema->GetDataPropagationFunction()(context);
       for (std::size_t i = 0; i < outputs; ++i) read_elements(result[i], context.output_data(i), symbols);
-    } else if (shape_maths && outputs == 1) {
-      take_elements(result[0], elements_of_result(info.op, inputs, attrs));
     }
+    if (shape_maths && outputs == 1) {
+      const auto elements = elements_of_result(info.op, inputs, attrs);
+      if (elements && (!result[0].elements || std::count_if(elements->begin(), elements->end(), is_unknown) < std::count_if(result[0].elements->begin(), result[0].elements->end(), is_unknown)))
+        take_elements(result[0], elements);
+    }
+    if (outputs == 1) result[0].shape = refined_shape(info.op, inputs, result[0].shape);
   } catch (const std::exception& e) {
     t2o::fail(Code::bad_model, "the shapes do not fit ONNX " + info.op + ": " + e.what());
   }

@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+
+#include "rewriters/all.h"
+
+namespace t2o::rewriters {
+namespace {
+
+bool gives_the_same_each_time(const ir::Node& n) {
+  for (const std::string_view op : {"Random", "Multinomial", "Bernoulli", "Dropout"})
+    if (n.op().starts_with(op)) return false;
+  bool has_subgraph = false;
+  for_each_subgraph(n, [&](const ir::Graph&) { has_subgraph = true; });
+  return !has_subgraph && !n.outputs().empty() && n.input_count() != 0;
+}
+
+std::size_t hash_of(const ir::Node& n) {
+  std::size_t h = std::hash<std::string_view>()(n.op());
+  for (const Value* v : n.inputs()) h = h * 31 + std::hash<const Value*>()(v);
+  return h * 31 + n.outputs().size();
+}
+
+bool same(const ir::Node& a, const ir::Node& b) {
+  return a.op() == b.op() && a.inputs() == b.inputs() && a.outputs().size() == b.outputs().size() && a.attrs() == b.attrs();
+}
+
+// Two graph outputs stay two nodes.
+bool may_replace(const ir::Node& later, const ir::Node& first) {
+  for (std::size_t i = 0; i < later.outputs().size(); ++i)
+    if (later.output(i)->is_graph_output() && first.output(i)->is_graph_output()) return false;
+  return true;
+}
+
+int merge(ir::Graph& g) {
+  std::unordered_multimap<std::size_t, ir::Node*> seen;
+  int changes = 0;
+  for (ir::Node& n : g.nodes()) {
+    if (!gives_the_same_each_time(n)) continue;
+    const std::size_t h = hash_of(n);
+    const auto [from, to] = seen.equal_range(h);
+    const auto it = std::find_if(from, to, [&](const auto& entry) { return same(*entry.second, n) && may_replace(n, *entry.second); });
+    if (it == to) {
+      seen.emplace(h, &n);
+      continue;
+    }
+    for (std::size_t i = 0; i < n.outputs().size(); ++i) take_over(g, n.output(i), it->second->output(i));
+    g.erase(n);
+    ++changes;
+  }
+  if (changes != 0) g.erase_dead();
+  return changes;
+}
+
+}  // namespace
+
+Rewriter merge_nodes() { return {"merge_nodes", merge}; }
+
+}  // namespace t2o::rewriters

@@ -12,8 +12,6 @@ const std::vector<Rewriter>& tf_rewriters() {
 std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
   return {
       rewriters::cancel_transposes(),
-      rewriters::merge_constants(),
-      rewriters::merge_nodes(),
       rewriters::fold_layout(target),
       rewriters::fuse_layer_norm(target),  // what is left channels last
       rewriters::fuse_conv(),

@@ -35,6 +35,7 @@ bool may_replace(const ir::Node& later, const ir::Node& first) {
 
 int merge(ir::Graph& g) {
   std::unordered_multimap<std::size_t, ir::Node*> seen;
+  seen.reserve(g.node_count());
   int changes = 0;
   for (ir::Node& n : g.nodes()) {
     if (!gives_the_same_each_time(n)) continue;

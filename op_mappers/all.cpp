@@ -38,6 +38,8 @@ const OpRegistry& tf_registry() {
     family("generate", op_mappers::register_generate);
     family("random", op_mappers::register_random);
     family("gelu", op_mappers::register_gelu);
+    family("loss", op_mappers::register_loss);
+    family("stateless_random", op_mappers::register_stateless_random);
     return r;
   }();
   return registry;

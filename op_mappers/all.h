@@ -33,5 +33,10 @@ void register_select(OpRegistry&);        // Select, SelectV2, TopK, ArgMax ...
 void register_generate(OpRegistry&);      // Range, Fill, ZerosLike, LinSpace
 void register_random(OpRegistry&);
 void register_gelu(OpRegistry&);          // what rewriters found
+void register_loss(OpRegistry&);          // cross entropies, gradients of activations
+void register_stateless_random(OpRegistry&);
+void register_linalg(OpRegistry&);        // inverse, solve, Cholesky ...
+void register_special(OpRegistry&);       // gamma, Bessel, error functions ...
+void register_misc(OpRegistry&);          // what has no family of its own
 
 }  // namespace t2o::op_mappers

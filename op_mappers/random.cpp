@@ -42,6 +42,37 @@ Values map_uniform_int(MapperContext& c) {
   return {c.cast(c.add(low, offset), c.output_dtype())};
 }
 
+// The first of several normals that lies within 2; that none of 6 does has a probability of 1e-8.
+Values map_truncated_normal(MapperContext& c) {
+  constexpr std::int64_t kTries = 6;
+  const DType type = work_type(c.output_dtype());
+  Attrs attrs = seeded(c, {{"dtype", type}});
+  Value* draws = nullptr;
+  if (auto dims = c.maybe_ints(0)) {
+    dims->insert(dims->begin(), kTries);
+    attrs.push_back({"shape", *dims});
+    draws = c.emit("RandomNormal", {}, attrs);
+  } else {
+    Value* all = c.concat({c.ints({kTries}), c.cast(c.in(0), DType::i64)}, 0);
+    draws = c.emit("RandomNormalLike", {c.expand(c.scalar(type, 0), all)}, attrs);
+  }
+  Value* result = c.clip(c.gather(draws, c.constant(kTries - 1), 0), -2, 2);
+  for (std::int64_t i = kTries - 2; i >= 0; --i) {
+    Value* x = c.gather(draws, c.constant(i), 0);
+    result = c.where(c.less(c.abs(x), c.scalar(type, 2)), x, result);
+  }
+  return {c.cast(result, c.output_dtype())};
+}
+
+// In the order of random numbers, one for each row.
+Values map_shuffle(MapperContext& c) {
+  Value* n = c.dims(c.in(0), 0, 1);
+  Value* blank = c.expand(c.scalar(DType::f32, 0), n);
+  Value* keys = c.emit("RandomUniformLike", {blank}, seeded(c, {{"dtype", DType::f32}}));
+  Value* order = c.topk(keys, n, 0, false)[1];
+  return {c.gather(c.in(0), order, 0)};
+}
+
 Values map_multinomial(MapperContext& c) {
   Value* logits = c.cast(c.in(0), DType::f32);
   Attrs attrs = seeded(c, {{"dtype", DType::i32}, {"sample_size", c.const_int(1)}});
@@ -64,6 +95,8 @@ void register_random(OpRegistry& r) {
   const std::vector<std::pair<std::string, Mapper>> rows = {{"RandomUniform", map_uniform},
                                                             {"RandomStandardNormal", map_normal},
                                                             {"RandomUniformInt", map_uniform_int},
+                                                            {"TruncatedNormal", map_truncated_normal},
+                                                            {"RandomShuffle", map_shuffle},
                                                             {"Multinomial", map_multinomial}};
   for (const auto& [op, map] : rows) {
     r.op(op).note(note).by(map);

@@ -6,7 +6,8 @@
 namespace t2o::op_mappers {
 namespace {
 
-// Logits of one class stand for all classes of the labels: log(softmax) counts the classes, so it must see them.
+// Logits of one class stand for all classes of the labels: log(softmax) counts the classes, so it must see
+// them.
 Value* with_all_classes(MapperContext& c, Value* logits, Value* labels) {
   const Shape &x = logits->shape(), &y = labels->shape();
   if (x.ranked() && x.rank() > 0 && y.ranked() && y.rank() > 0) {
@@ -30,7 +31,8 @@ Values map_cross_entropy(MapperContext& c) {
 Values map_sparse_cross_entropy(MapperContext& c) {
   Value* logits = c.in(0);
   Value* labels = c.unsqueeze(c.in(1), {1});
-  Value* chosen = c.emit("GatherElements", {c.softmax(logits, -1, true), labels}, {{"axis", std::int64_t{1}}});
+  Value* chosen =
+      c.emit("GatherElements", {c.softmax(logits, -1, true), labels}, {{"axis", std::int64_t{1}}});
   Value* loss = c.neg(c.squeeze(chosen, {1}));
   Value* zero = c.constant<std::int64_t>(0);
   Value* one = c.constant<std::int64_t>(1);
@@ -39,7 +41,8 @@ Values map_sparse_cross_entropy(MapperContext& c) {
   return {loss, c.sub(c.softmax(logits, -1), hit)};
 }
 
-// ---- gradients of activations: in(0) is the gradient that arrives, in(1) the features or, for Elu and Selu, the outputs
+// ---- gradients of activations: in(0) is the gradient that arrives, in(1) the features or, for Elu and Selu,
+// the outputs
 
 Value* pass_where(MapperContext& c, Value* open) { return c.mul(c.in(0), c.cast(open, c.in(0)->dtype())); }
 
@@ -68,7 +71,8 @@ Values map_elu_grad(MapperContext& c) {
 }
 
 Values map_selu_grad(MapperContext& c) {
-  constexpr double kScale = 1.0507009873554804934193349852946, kScaleAlpha = 1.7580993408473768599402175208123;
+  constexpr double kScale = 1.0507009873554804934193349852946,
+                   kScaleAlpha = 1.7580993408473768599402175208123;
   Value *g = c.in(0), *y = c.in(1);
   Value* slope = c.mul(g, c.add(y, c.scalar_like(y, kScaleAlpha)));
   Value* scaled = c.mul(g, c.scalar_like(g, kScale));
@@ -146,7 +150,8 @@ Values map_bias_add_grad(MapperContext& c) {
   return {c.reduce("ReduceSum", g, axes, false)};
 }
 
-// ---- BroadcastGradientArgs: the axes along which each of two shapes was spread; none when the shapes are the same
+// ---- BroadcastGradientArgs: the axes along which each of two shapes was spread; none when the shapes are
+// the same
 
 Ints with_ones_before(Ints dims, std::size_t size) {
   dims.insert(dims.begin(), size - dims.size(), 1);

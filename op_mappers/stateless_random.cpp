@@ -5,8 +5,9 @@
 
 #include "op_mappers/all.h"
 
-// TensorFlow's stateless random numbers, bit for bit: Philox4x32-10 (Salmon et al., 2011). A counter of 128 bits
-// and a key of 64 give a block of four 32-bit words; words are kept in u64, so that products do not overflow.
+// TensorFlow's stateless random numbers, bit for bit: Philox4x32-10 (Salmon et al., 2011). A counter of 128
+// bits and a key of 64 give a block of four 32-bit words; words are kept in u64, so that products do not
+// overflow.
 namespace t2o::op_mappers {
 namespace {
 
@@ -47,7 +48,7 @@ std::array<U64, 2> plus(std::array<U64, 2> counter, U64 n) {
 
 // ---- at run time; words are [blocks, 4]
 
-struct Stream {  // the same as Numbers
+struct Stream {                              // the same as Numbers
   Value *key = nullptr, *counter = nullptr;  // words [2], and the 64-bit halves [2]
   bool fresh = false;                        // the lower half is small: no carry
   std::optional<Numbers> known;
@@ -88,7 +89,7 @@ Value* runtime_philox(MapperContext& c, Value* key, Value* halves) {
     even = c.emit("BitwiseXor", {high(c, product), mixed});
     odd = low_bits(c, product, kLow);
   }
-  Value* x = c.concat({even, odd}, 0);             // [parity, pair, blocks]
+  Value* x = c.concat({even, odd}, 0);  // [parity, pair, blocks]
   return c.reshape(c.transpose(x, {2, 1, 0}), {-1, 4});
 }
 
@@ -122,7 +123,8 @@ std::optional<std::array<U64, 2>> known_pair(const Value* v) {
 
 Value* u64s(MapperContext& c, const std::array<U64, 2>& v) { return c.constant<U64>({2}, {v[0], v[1]}); }
 
-// The seed is scrambled by one block of a key of its own: its first words are the key, the others the counter's upper half.
+// The seed is scrambled by one block of a key of its own: its first words are the key, the others the
+// counter's upper half.
 Stream stream_of_seed(MapperContext& c, Value* seed) {
   if (const auto n = known_pair(seed)) return known_stream(scrambled(*n));
   Value* wide = as_u64(c, seed);
@@ -155,7 +157,8 @@ Stream stream_of_key(MapperContext& c) {
   return s;
 }
 
-// What an op wants: `count` results in groups, each group of a block, or of the first `tried` blocks of `skip`.
+// What an op wants: `count` results in groups, each group of a block, or of the first `tried` blocks of
+// `skip`.
 struct Grouping {
   std::int64_t results, tried = 1, skip = 1;
 };
@@ -165,7 +168,8 @@ std::optional<std::int64_t> known_count(MapperContext& c) {
   if (!dims) return std::nullopt;
   std::int64_t n = 1;
   for (const std::int64_t d : *dims)
-    if (d < 0 || __builtin_mul_overflow(n, d, &n)) c.fail(Code::bad_model, "the shape of random numbers is not valid");
+    if (d < 0 || __builtin_mul_overflow(n, d, &n))
+      c.fail(Code::bad_model, "the shape of random numbers is not valid");
   return n;
 }
 
@@ -284,8 +288,8 @@ Value* normal(MapperContext& c, const Wanted& w) {
   return c.cast(shaped(c, normals(c, words(c, w, {in_group}), type), in_group), type);
 }
 
-// TensorFlow draws for each group of results until so many normals lie within 2. Of the 24 (f64: 16) that are drawn here fewer
-// do with a probability below 1e-18.
+// TensorFlow draws for each group of results until so many normals lie within 2. Of the 24 (f64: 16) that are
+// drawn here fewer do with a probability below 1e-18.
 Value* truncated_normal(MapperContext& c, const Wanted& w) {
   const DType type = c.output_dtype();
   const bool wide = type == DType::f64;

@@ -40,6 +40,7 @@ const OpRegistry& tf_registry() {
     family("gelu", op_mappers::register_gelu);
     family("loss", op_mappers::register_loss);
     family("stateless_random", op_mappers::register_stateless_random);
+    family("linalg", op_mappers::register_linalg);
     return r;
   }();
   return registry;

@@ -89,7 +89,6 @@ void register_matmul(OpRegistry& r) {
   r.op("BatchMatMulV3").ignores({"grad_x", "grad_y"}).by(map_batch_matmul_v3);
   r.op("SparseMatMul").ignores({"a_is_sparse", "b_is_sparse"}).by(map_sparse_matmul);
   r.op("Cross").by(map_cross);
-  r.op("MatrixDeterminant", "BatchMatrixDeterminant").to("Det");
 }
 
 }  // namespace t2o::op_mappers

@@ -1,0 +1,334 @@
+#include <limits>
+#include <numeric>
+
+#include "op_mappers/all.h"
+#include "op_mappers/loop.h"
+
+// Matrices are the last two axes. What an algorithm does for each row or column is a step of a Loop, so that
+// sizes need not be known; a step picks rows and columns by gathers that keep the axis, so that the rank need
+// not be known either.
+namespace t2o::op_mappers {
+namespace {
+
+constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
+
+Value* arange(Emitter& e, Value* n) {
+  Value* zero = e.constant<std::int64_t>(0);
+  return e.range(zero, n, e.constant<std::int64_t>(1));
+}
+Value* row_numbers(Emitter& e, Value* n) { return e.unsqueeze(arange(e, n), {1}); }  // [n, 1]
+
+Value* transposed(Emitter& e, Value* x) {
+  if (!x->shape().ranked()) return e.emit("Einsum", {x}, {{"equation", std::string("...ij->...ji")}});
+  Ints perm(static_cast<std::size_t>(x->shape().rank()));
+  std::iota(perm.begin(), perm.end(), 0);
+  if (perm.size() < 2) e.fail(Code::bad_model, "a matrix of fewer than two dimensions");
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return e.transpose(x, perm);
+}
+
+Value* eye_like(Emitter& e, Value* x, Value* n) {  // with the batch of x
+  Value* rows = row_numbers(e, n);
+  Value* eye = e.cast(e.equal(rows, arange(e, n)), x->dtype());
+  if (x->shape().ranked() && x->shape().rank() == 2) return eye;
+  Value* batch = e.dims(x, 0, -2);
+  return e.expand(eye, e.concat({batch, e.ints({1, 1})}, 0));
+}
+
+Value* columns_from(Emitter& e, Value* x, Value* first) {
+  Value* from = e.reshape(first, {1});
+  Value* to = e.ints({kToEnd});
+  return e.slice(x, from, to, e.ints({-1}));
+}
+Value* columns_before(Emitter& e, Value* x, Value* end) {
+  Value* from = e.ints({0});
+  Value* to = e.reshape(end, {1});
+  return e.slice(x, from, to, e.ints({-1}));
+}
+Value* rows_before(Emitter& e, Value* x, Value* end) {
+  Value* from = e.ints({0});
+  Value* to = e.reshape(end, {1});
+  return e.slice(x, from, to, e.ints({-2}));
+}
+
+DType work_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
+
+Value* matrix(MapperContext& c, std::size_t input) {
+  Value* x = c.in(input);
+  if (is_complex(x->dtype()))
+    c.fail(Code::unsupported_type, "linear algebra of complex numbers is not supported");
+  return c.cast(x, work_type(x->dtype()));
+}
+
+// ---- elimination with row exchanges
+
+struct Pivot {
+  Value *rows, *is_k;  // [n, 1]: row numbers, and which is row k
+  Value* x;            // after the exchange of row k and the one with the largest element of column k
+  Value *row, *element, *exchanged;  // row k, its element k, whether there was an exchange
+};
+
+Pivot exchange_rows(Emitter& e, Value* x, Value* k, Value* n) {
+  Pivot p{};
+  p.rows = row_numbers(e, n);
+  p.is_k = e.equal(p.rows, k);
+  Value* size = e.abs(e.gather(x, k, -1));
+  Value* candidates = e.where(e.less(p.rows, k), e.scalar_like(x, -1), size);
+  Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
+  Value* is_best = e.equal(p.rows, best);
+  p.row = e.reduce("ReduceSum", e.where(is_best, x, e.scalar_like(x, 0)), Ints{-2}, true);
+  Value* other = e.where(is_best, e.gather(x, k, -2), x);
+  p.x = e.where(p.is_k, p.row, other);
+  p.element = e.gather(p.row, k, -1);
+  p.exchanged = e.logical_not(e.equal(best, k));
+  return p;
+}
+
+// Gauss-Jordan: [A | B] becomes [1 | A^-1 B]
+Value* eliminated(MapperContext& c, Value* a, Value* b) {
+  Value* n = c.dim(a, -2);
+  Value* both = c.concat({a, b}, -1);
+  const Values out = counted_loop(c, n, {both}, [n](Emitter& e, Value* k, const Values& state) -> Values {
+    const Pivot p = exchange_rows(e, state[0], k, n);
+    Value* row = e.div(p.row, p.element);
+    Value* rest = e.sub(p.x, e.mul(e.gather(p.x, k, -1), row));
+    return {e.where(p.is_k, row, rest)};
+  });
+  return columns_from(c, out[0], n);
+}
+
+Values map_inverse(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  Value* inverse = eliminated(c, a, eye_like(c, a, c.dim(a, -2)));
+  if (c.flag("adjoint")) inverse = transposed(c, inverse);
+  return {c.cast_like(inverse, c.in(0))};
+}
+
+Values map_solve(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  if (c.flag("adjoint")) a = transposed(c, a);
+  return {c.cast_like(eliminated(c, a, matrix(c, 1)), c.in(1))};
+}
+
+// What is below the diagonal of an upper triangle is 0; a column without a pivot leaves the rows below as
+// they are.
+Value* eliminated_below(Emitter& e, const Pivot& p, Value* k) {
+  Value* zero = e.scalar_like(p.x, 0);
+  Value* factor = e.div(e.gather(p.x, k, -1), p.element);
+  Value* is_below = e.logical_and(e.greater(p.rows, k), e.logical_not(e.equal(p.element, zero)));
+  return e.where(is_below, e.sub(p.x, e.mul(factor, p.row)), p.x);
+}
+
+// det = the product of the pivots, with another sign for each exchange
+Values map_log_determinant(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  Value* n = c.dim(a, -2);
+  Value* batch = c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0);
+  Value* one = c.expand(c.scalar_like(a, 1), batch);
+  Value* zero = c.expand(c.scalar_like(a, 0), batch);
+  const Values out =
+      counted_loop(c, n, {a, one, zero}, [n](Emitter& e, Value* k, const Values& state) -> Values {
+        const Pivot p = exchange_rows(e, state[0], k, n);
+        Value* sign = e.mul(state[1], e.emit("Sign", {p.element}));
+        Value* turned = e.where(p.exchanged, e.neg(sign), sign);
+        Value* size = e.log(e.abs(p.element));
+        return {eliminated_below(e, p, k), turned, e.add(state[2], size)};
+      });
+  Value* sign = c.squeeze(out[1], {-2, -1});
+  Value* size = c.squeeze(out[2], {-2, -1});
+  return {c.cast_like(sign, c.in(0)), c.cast_like(size, c.in(0))};
+}
+
+Value* determinant(MapperContext& c, Value* a) {
+  Value* n = c.dim(a, -2);
+  Value* one = c.expand(c.scalar_like(a, 1), c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0));
+  const Values out = counted_loop(c, n, {a, one}, [n](Emitter& e, Value* k, const Values& state) -> Values {
+    const Pivot p = exchange_rows(e, state[0], k, n);
+    Value* product = e.mul(state[1], p.element);
+    Value* turned = e.where(p.exchanged, e.neg(product), product);
+    return {eliminated_below(e, p, k), turned};
+  });
+  return c.squeeze(out[1], {-2, -1});
+}
+
+Values map_determinant(MapperContext& c) {  // ONNX Runtime computes Det of f64 in f32
+  Value* a = matrix(c, 0);
+  if (a->dtype() == DType::f64) return {determinant(c, a)};
+  return {c.emit("Det", {c.in(0)})};
+}
+
+// Doolittle: the factors stand where the zeros would, rows of L included in the exchanges.
+Values map_lu(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  Value* n = c.dim(a, -2);
+  Value* order =
+      c.expand(c.cast(row_numbers(c, n), a->dtype()), c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0));
+  Value* both = c.concat({a, order}, -1);
+  const Values out = counted_loop(c, n, {both}, [n](Emitter& e, Value* k, const Values& state) -> Values {
+    const Pivot p = exchange_rows(e, state[0], k, n);
+    Value* factor = e.div(e.gather(p.x, k, -1), p.element);
+    Value* column = e.range(e.constant<std::int64_t>(0), e.add(n, e.constant<std::int64_t>(1)),
+                            e.constant<std::int64_t>(1));
+    Value* beyond = e.logical_and(e.greater(column, k), e.less(column, n));
+    Value* below = e.greater(p.rows, k);
+    Value* rest = e.where(e.logical_and(below, beyond), e.sub(p.x, e.mul(factor, p.row)), p.x);
+    Value* here = e.logical_and(below, e.equal(column, k));
+    return {e.where(here, factor, rest)};
+  });
+  Value* permutation = c.squeeze(columns_from(c, out[0], n), {-1});
+  return {c.cast_like(columns_before(c, out[0], n), c.in(0)), c.cast(permutation, c.output_dtype(1))};
+}
+
+// ---- triangles
+
+// The rows of the result one after the other, each taken out of the rows still to come. Only the triangle is
+// read.
+Value* substituted(MapperContext& c, Value* a, Value* b, bool lower) {
+  Value* n = c.dim(a, -2);
+  return counted_loop(c, n, {b}, [a, n, lower](Emitter& e, Value* step, const Values& state) -> Values {
+    Value* x = state[0];
+    Value* k = step;
+    if (!lower) k = e.sub(e.sub(n, e.constant<std::int64_t>(1)), step);
+    Value* rows = row_numbers(e, n);
+    Value* column = e.gather(a, k, -1);
+    Value* row = e.div(e.gather(x, k, -2), e.gather(column, k, -2));
+    Value* rest = e.sub(x, e.mul(column, row));
+    Value* to_come = lower ? e.greater(rows, k) : e.less(rows, k);
+    Value* is_k = e.equal(rows, k);
+    return {e.where(is_k, row, e.where(to_come, rest, x))};
+  })[0];
+}
+
+bool have_same_batch(const Value* a, const Value* b) {
+  const Shape &x = a->shape(), &y = b->shape();
+  if (!x.ranked() || !y.ranked() || x.rank() != y.rank()) return false;
+  for (int i = 0; i + 2 < x.rank(); ++i)
+    if (x[i] != y[i] || x[i] == kUnknownDim) return false;
+  return true;
+}
+
+Values map_triangular_solve(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  Value* b = matrix(c, 1);
+  if (!have_same_batch(a, b)) b = c.expand(b, c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0));
+  const bool lower = c.attr_or<std::int64_t>("lower", 1) != 0, adjoint = c.flag("adjoint");
+  if (adjoint) a = transposed(c, a);
+  return {c.cast_like(substituted(c, a, b, lower != adjoint), c.in(1))};
+}
+
+// Column k of L is that of A / sqrt(A[k, k]); L[:, k] L[:, k]^T is taken away from A. The upper triangle is
+// not read.
+Values map_cholesky(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  Value* n = c.dim(a, -2);
+  Value* zeros = c.expand(c.scalar_like(a, 0), c.shape_of(a));
+  const Values out = counted_loop(c, n, {a, zeros}, [n](Emitter& e, Value* k, const Values& state) -> Values {
+    Value* column = e.gather(state[0], k, -1);
+    Value* scaled = e.div(column, e.sqrt(e.gather(column, k, -2)));
+    Value* above = e.less(row_numbers(e, n), k);
+    Value* l = e.where(above, e.scalar_like(column, 0), scaled);
+    Value* rest = e.sub(state[0], e.mul(l, transposed(e, l)));
+    Value* here = e.equal(arange(e, n), k);
+    return {rest, e.where(here, l, state[1])};
+  });
+  return {c.cast_like(out[1], c.in(0))};
+}
+
+// ---- Qr
+
+// x - tau w w^T x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta at [k, k] and zeros below.
+Value* reflected(Emitter& e, Value* x, Value* k, Value* m) {
+  Value* zero = e.scalar_like(x, 0);
+  Value* one = e.scalar_like(x, 1);
+  Value* rows = row_numbers(e, m);
+  Value* column = e.gather(x, k, -1);
+  Value* head = e.gather(column, k, -2);
+  Value* tail = e.where(e.greater(rows, k), column, zero);
+  Value* tail_square = e.reduce("ReduceSum", e.mul(tail, tail), Ints{-2}, true);
+  Value* norm = e.sqrt(e.add(e.mul(head, head), tail_square));
+  Value* beta = e.where(e.less(head, zero), norm, e.neg(norm));
+  Value* is_done = e.equal(tail_square, zero);
+  Value* tau = e.where(is_done, zero, e.div(e.sub(beta, head), beta));
+  Value* scaled = e.where(is_done, zero, e.div(tail, e.sub(head, beta)));
+  Value* w = e.where(e.equal(rows, k), one, scaled);
+  Value* projection = e.reduce("ReduceSum", e.mul(w, x), Ints{-2}, true);
+  return e.sub(x, e.mul(e.mul(tau, w), projection));
+}
+
+Values map_qr(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  Value* m = c.dim(a, -2);
+  Value* n = c.dim(a, -1);
+  Value* least = c.minimum(m, n);
+  Value* both = c.concat({a, eye_like(c, a, m)}, -1);
+  Value* x = counted_loop(c, least, {both}, [m](Emitter& e, Value* k, const Values& state) -> Values {
+    return {reflected(e, state[0], k, m)};
+  })[0];
+  Value* below = c.greater(row_numbers(c, m), arange(c, n));
+  Value* r = c.where(below, c.scalar_like(x, 0), columns_before(c, x, n));
+  Value* q = transposed(c, columns_from(c, x, n));
+  if (!c.flag("full_matrices")) {
+    r = rows_before(c, r, least);
+    q = columns_before(c, q, least);
+  }
+  return {c.cast_like(q, c.in(0)), c.cast_like(r, c.in(0))};
+}
+
+// ---- three diagonals
+
+Value* diagonal_column(MapperContext& c, Value* rows) { return transposed(c, rows); }
+
+Values map_tridiagonal_solve(MapperContext& c) {
+  if (c.flag("perturb_singular"))
+    c.fail(Code::unsupported_attr, "perturb_singular is not supported", "solve without it");
+  c.flag("partial_pivoting");
+  Value* diagonals = matrix(c, 0);
+  Value* n = c.dim(diagonals, -1);
+  Value* rows = row_numbers(c, n);
+  Value* distance = c.sub(arange(c, n), rows);
+  Value* dense = c.scalar_like(diagonals, 0);
+  for (const std::int64_t i : {0, 1, 2}) {  // above, on and below the main diagonal
+    Value* entries = diagonal_column(c, c.gather(diagonals, c.ints({i}), -2));
+    Value* here = c.equal(distance, c.constant<std::int64_t>(1 - i));
+    dense = c.where(here, entries, dense);
+  }
+  return {c.cast_like(eliminated(c, dense, matrix(c, 1)), c.in(1))};
+}
+
+// above[i] x[i + 1] + main[i] x[i] + below[i] x[i - 1]
+Values map_tridiagonal_mat_mul(MapperContext& c) {
+  Value* x = c.in(3);
+  Value* n = c.dim(x, -2);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* last = c.sub(n, one);
+  Value* places = arange(c, n);
+  Value* rows = row_numbers(c, n);
+  Value* next = c.gather(x, c.minimum(c.add(places, one), last), -2);
+  Value* previous = c.gather(x, c.maximum(c.sub(places, one), zero), -2);
+  Value* none = c.scalar_like(x, 0);
+  Value* above = c.where(c.less(rows, last), c.mul(diagonal_column(c, c.in(0)), next), none);
+  Value* on = c.mul(diagonal_column(c, c.in(1)), x);
+  Value* below = c.where(c.greater(rows, zero), c.mul(diagonal_column(c, c.in(2)), previous), none);
+  return {c.add(c.add(above, on), below)};
+}
+
+}  // namespace
+
+void register_linalg(OpRegistry& r) {
+  const std::string singular = "of a singular matrix infinities or NaN, no error";
+  r.op("MatrixInverse", "BatchMatrixInverse").note(singular).by(map_inverse);
+  r.op("MatrixSolve", "BatchMatrixSolve").note(singular).by(map_solve);
+  r.op("MatrixTriangularSolve", "BatchMatrixTriangularSolve").note(singular).by(map_triangular_solve);
+  r.op("MatrixDeterminant", "BatchMatrixDeterminant").by(map_determinant);
+  r.op("LogMatrixDeterminant").by(map_log_determinant);
+  r.op("Lu").note(singular).by(map_lu);
+  r.op("Cholesky", "BatchCholesky")
+      .note("of a matrix that is not positive definite NaN, no error")
+      .by(map_cholesky);
+  r.op("Qr").by(map_qr);
+  r.op("TridiagonalSolve").note(singular + "; by a dense matrix").by(map_tridiagonal_solve);
+  r.op("TridiagonalMatMul").by(map_tridiagonal_mat_mul);
+}
+
+}  // namespace t2o::op_mappers

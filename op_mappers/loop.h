@@ -1,0 +1,14 @@
+#pragma once
+#include <functional>
+
+#include "onnx/emitter.h"
+
+namespace t2o::op_mappers {
+
+// One step of a counted loop: the number of the step (i64, [1]) and the state before it give the state after it.
+using Step = std::function<Values(Emitter&, Value* k, const Values& state)>;
+
+// `count` steps (i64, rank 0), each state with the type of its initial value; gives the last state.
+Values counted_loop(Emitter&, Value* count, const Values& initial, const Step&);
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+const std::vector<float> kNeedsExchange = {0, 2, 1, 3, 0, -1, 1, 4, 0};
+
+TEST(Linalg, MatrixInverse) {
+  const std::string op = "MatrixInverse";
+  op_case(op).in(any, {3, 3}).dtypes({f32, f64}).tol(1e-3, 1e-3).check();
+  op_case(op).values<float>({3, 3}, kNeedsExchange).check();
+  op_case(op).values<float>({3, 3}, kNeedsExchange).attr("adjoint", true).since(12).check();
+  op_case(op).in(f64, {2, 3, 5, 5}).tol(1e-6, 1e-6).check();
+  op_case(op).in(f64, {2, 3, 3}).attr("adjoint", true).since(12).check();
+  op_case(op).in(f32, {1, 1}).range(1, 2).check();
+  op_case(op).in(f64, {17, 17}).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
+  op_case(op).in(f32, {0, 3, 3}).only_opsets({11, 18, 26}).check();
+  op_case(op).in(f32, {0, 0}).only_opsets({11, 18, 26}).check();
+}
+
+TEST(Linalg, MatrixSolve) {
+  for (const bool adjoint : {false, true}) {
+    op_case("MatrixSolve").in(f64, {2, 4, 4}).in(f64, {2, 4, 3}).attr("adjoint", adjoint).tol(1e-6, 1e-6).since(adjoint ? 12 : 11).check();
+    op_case("MatrixSolve").values<float>({3, 3}, kNeedsExchange).in(f32, {3, 1}).attr("adjoint", adjoint).since(adjoint ? 12 : 11).check();
+  }
+}
+
+TEST(Linalg, MatrixTriangularSolve) {
+  for (const bool lower : {false, true})
+    for (const bool adjoint : {false, true}) {
+      op_case("MatrixTriangularSolve").in(f64, {2, 4, 4}).range(0.5, 1).in(f64, {2, 4, 3}).attr("lower", lower).attr("adjoint", adjoint).since(adjoint ? 12 : 11).tol(1e-6, 1e-6).check();
+    }
+  op_case("MatrixTriangularSolve").in(f32, {3, 3}).range(0.5, 1).in(f32, {2, 3, 2}).tol(1e-4, 1e-4).check();
+  op_case("MatrixTriangularSolve").in(f32, {2, 1, 3, 3}).range(0.5, 1).in(f32, {2, 3, 2}).tol(1e-4, 1e-4).check();
+}
+
+TEST(Linalg, Determinants) {
+  op_case("MatrixDeterminant").in(f64, {4, 4}).tol(1e-9, 1e-9).check();
+  op_case("MatrixDeterminant").in(f64, {2, 3, 3}).tol(1e-9, 1e-9).check();
+  op_case("MatrixDeterminant").values<double>({2, 2}, {1, 2, 2, 4}).check();
+  for (const DType t : {f32, f64}) {
+    op_case("LogMatrixDeterminant").in(t, {4, 4}).tol(1e-4, 1e-4).check();
+    op_case("LogMatrixDeterminant").in(t, {2, 3, 3}).tol(1e-4, 1e-4).check();
+  }
+  op_case("LogMatrixDeterminant").values<float>({3, 3}, kNeedsExchange).check();
+}
+
+TEST(Linalg, Cholesky) {
+  const std::vector<double> a = {4, 12, -16, 12, 37, -43, -16, -43, 98};
+  op_case("Cholesky").values_as(any, {3, 3}, a).dtypes({f32, f64}).since(12).check();
+  op_case("Cholesky").values_as(f32, {1, 3, 3}, a).without({Mode::rank}).check();
+  op_case("Cholesky").values<float>({2, 2}, {4, 1000, 2, 5}).since(12).note("the upper triangle is not read").check();
+}
+
+TEST(Linalg, Lu) {
+  for (const DType index : {i32, i64}) op_case("Lu").in(f64, {2, 4, 4}).attr("output_idx_type", index).check();
+  op_case("Lu").values<float>({3, 3}, kNeedsExchange).check();
+}
+
+TEST(Linalg, Qr) {
+  for (const bool full : {false, true})
+    for (const Ints& dims : {Ints{3, 3}, {5, 3}, {3, 5}, {2, 4, 3}}) op_case("Qr").in(f64, dims).attr("full_matrices", full).since(12).tol(1e-6, 1e-6).check();
+  op_case("Qr").in(f32, {4, 3}).since(12).tol(1e-4, 1e-4).check();
+}
+
+TEST(Linalg, ThreeDiagonals) {
+  op_case("TridiagonalMatMul").in(any, {2, 1, 4}).in(any, {2, 1, 4}).in(any, {2, 1, 4}).in(any, {2, 4, 3}).dtypes({f32, f64}).since(12).check();
+  op_case("TridiagonalMatMul").in(f32, {1, 1}).in(f32, {1, 1}).in(f32, {1, 1}).in(f32, {1, 3}).without({Mode::rank}).check();
+  op_case("TridiagonalSolve").in(f64, {2, 3, 5}).in(f64, {2, 5, 2}).since(12).tol(1e-6, 1e-6).check();
+  op_case("TridiagonalSolve").in(f32, {3, 4}).range(1, 2).in(f32, {4, 1}).attr("partial_pivoting", false).since(12).tol(1e-3, 1e-3).check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

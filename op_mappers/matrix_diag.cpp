@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "op_mappers/all.h"
+#include "op_mappers/diag_band.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -32,12 +35,12 @@ Value* spread(MapperContext& c, Value* diagonal, const Grid& g) {
   return c.gather(diagonal, at, -1);
 }
 
-std::int64_t single_k(MapperContext& c, std::size_t input) {
-  const Ints k = c.const_ints(input);
-  if (k.empty() || k.size() > 2 || (k.size() == 2 && k[0] != k[1]))
-    c.fail(Code::unsupported_attr, "a band of several diagonals (k = (lower, upper)) is not supported",
-           "use one diagonal at a time");
-  return k[0];
+// One diagonal known at conversion time.
+std::optional<std::int64_t> single_k(MapperContext& c, std::size_t input) {
+  const auto k = c.maybe_ints(input);
+  if (!k || k->empty() || k->size() > 2 || (k->size() == 2 && (*k)[0] != (*k)[1])) return std::nullopt;
+  c.attr_or<std::string>("align", "");  // matters for several diagonals only
+  return (*k)[0];
 }
 
 Value* place_diagonal(MapperContext& c, Value* diagonal, std::int64_t k, Value* rows, Value* columns,
@@ -55,8 +58,9 @@ Values map_matrix_diag(MapperContext& c) {
 }
 
 Values map_matrix_diag_v3(MapperContext& c) {
-  const std::int64_t k = single_k(c, 1), rows = c.const_int(2), columns = c.const_int(3);
-  c.attr_or<std::string>("align", "");  // matters for several diagonals only
+  const auto single = single_k(c, 1);
+  if (!single || !c.maybe_ints(2) || !c.maybe_ints(3)) return {band_to_matrix(c)};
+  const std::int64_t k = *single, rows = c.const_int(2), columns = c.const_int(3);
   Value* n = c.dim(c.in(0), -1);
   const bool square = rows < 0 && columns < 0;  // else what is not given is as small as can be
   const std::int64_t offset = k < 0 ? -k : k;
@@ -88,9 +92,8 @@ Value* take_diagonal(MapperContext& c, Value* x, std::int64_t k) {
 
 Values map_matrix_diag_part(MapperContext& c) { return {take_diagonal(c, c.in(0), 0)}; }
 Values map_matrix_diag_part_v3(MapperContext& c) {
-  const std::int64_t k = single_k(c, 1);
-  c.attr_or<std::string>("align", "");
-  return {take_diagonal(c, c.in(0), k)};
+  const auto k = single_k(c, 1);
+  return {k ? take_diagonal(c, c.in(0), *k) : band_of_matrix(c)};
 }
 
 Value* set_diagonal(MapperContext& c, std::int64_t k) {
@@ -102,9 +105,8 @@ Value* set_diagonal(MapperContext& c, std::int64_t k) {
 }
 Values map_matrix_set_diag(MapperContext& c) { return {set_diagonal(c, 0)}; }
 Values map_matrix_set_diag_v3(MapperContext& c) {
-  const std::int64_t k = single_k(c, 2);
-  c.attr_or<std::string>("align", "");
-  return {set_diagonal(c, k)};
+  const auto k = single_k(c, 2);
+  return {k ? set_diagonal(c, *k) : matrix_with_band(c)};
 }
 
 // in_band(m, n) = (lower < 0 or m - n <= lower) and (upper < 0 or n - m <= upper)
@@ -153,17 +155,14 @@ Values map_diag_part(MapperContext& c) {
 }  // namespace
 
 void register_matrix_diag(OpRegistry& r) {
-  const std::string one_diagonal = "constant k, one diagonal";
-  r.op("MatrixDiag").by(map_matrix_diag);
-  r.op("MatrixDiagV2", "MatrixDiagV3")
-      .note(one_diagonal + "; constant num_rows and num_cols")
-      .by(map_matrix_diag_v3);
-  r.op("MatrixDiagPart").by(map_matrix_diag_part);
-  r.op("MatrixDiagPartV2", "MatrixDiagPartV3").note(one_diagonal).by(map_matrix_diag_part_v3);
-  r.op("MatrixSetDiag").by(map_matrix_set_diag);
-  r.op("MatrixSetDiagV2", "MatrixSetDiagV3").note(one_diagonal).by(map_matrix_set_diag_v3);
-  r.op("MatrixBandPart").by(map_matrix_band_part);
-  r.op("MatrixBandPart").since(14).by(map_matrix_band_part_14);
+  r.op("MatrixDiag", "BatchMatrixDiag").by(map_matrix_diag);
+  r.op("MatrixDiagV2", "MatrixDiagV3").by(map_matrix_diag_v3);
+  r.op("MatrixDiagPart", "BatchMatrixDiagPart").by(map_matrix_diag_part);
+  r.op("MatrixDiagPartV2", "MatrixDiagPartV3").by(map_matrix_diag_part_v3);
+  r.op("MatrixSetDiag", "BatchMatrixSetDiag").by(map_matrix_set_diag);
+  r.op("MatrixSetDiagV2", "MatrixSetDiagV3").by(map_matrix_set_diag_v3);
+  r.op("MatrixBandPart", "BatchMatrixBandPart").by(map_matrix_band_part);
+  r.op("MatrixBandPart", "BatchMatrixBandPart").since(14).by(map_matrix_band_part_14);
   r.op("Diag").by(map_diag);
   r.op("DiagPart").by(map_diag_part);
 }

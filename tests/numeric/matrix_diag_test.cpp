@@ -31,7 +31,7 @@ TEST(MatrixDiag, Part) {
   op_case("MatrixDiagPart").in(f32, {5, 3}).nan_inf().check();
   for (const std::int32_t k : {0, 1, -1, 3, -2})
     op_case("MatrixDiagPartV3").in(f32, {2, 3, 5}).scalar<std::int32_t>(k).scalar<float>(0).check();
-  op_case("MatrixDiagPartV3").in(f32, {3, 5}).i32s({-1, 1}).scalar<float>(0).refuses(Code::unsupported_attr, "band").check();
+  op_case("MatrixDiagPartV3").in(f32, {3, 5}).i32s({-1, 1}).scalar<float>(0).check();
 }
 
 TEST(MatrixDiag, Set) {
@@ -39,6 +39,25 @@ TEST(MatrixDiag, Set) {
   for (const std::int32_t k : {0, 1, -1}) {
     const std::int64_t length = k == 0 ? 3 : k > 0 ? 3 : 2;
     op_case("MatrixSetDiagV3").in(f32, {2, 3, 4}).in(f32, {2, length}).scalar<std::int32_t>(k).check();
+  }
+}
+
+const std::vector<const char*> kAlignments = {"LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"};
+
+TEST(MatrixDiag, Bands) {
+  for (const Kind kind : {constant, fed}) {
+    for (const char* align : kAlignments) {
+      op_case("MatrixDiagV3").in(f32, {2, 4, 3}).i32s({-2, 1}, kind).scalar<std::int32_t>(-1).scalar<std::int32_t>(-1).scalar<float>(9).attr("align", align).only_opsets({11, 18}).check();
+      op_case("MatrixDiagV3").in(f32, {3, 3}).i32s({-1, 1}, kind).scalar<std::int32_t>(4).scalar<std::int32_t>(3).scalar<float>(9).attr("align", align).only_opsets({11, 18}).check();
+      op_case("MatrixDiagPartV3").in(f32, {2, 3, 5}).i32s({-2, 3}, kind).scalar<float>(7).attr("align", align).only_opsets({11, 18}).check();
+      op_case("MatrixDiagPartV3").in(f32, {5, 3}).i32s({1, 2}, kind).scalar<float>(7).attr("align", align).only_opsets({11, 18}).check();
+      op_case("MatrixSetDiagV3").in(f32, {2, 3, 4}).in(f32, {2, 3, 3}).i32s({-1, 1}, kind).attr("align", align).only_opsets({11, 18}).check();
+    }
+    for (const char* op : {"MatrixDiagV2", "MatrixDiagV3"}) op_case(op).in(f32, {2, 3}).scalar<std::int32_t>(1, kind).scalar<std::int32_t>(-1, fed).scalar<std::int32_t>(5, fed).scalar<float>(9).check();
+    op_case("MatrixDiagV3").in(f32, {2, 3}).i32s({-1, -1}, kind).scalar<std::int32_t>(-1, fed).scalar<std::int32_t>(-1, fed).scalar<float>(9, fed).check();
+    op_case("MatrixDiagPartV3").in(any, {3, 5}).i32s({1, 1}, kind).values_as(any, {}, {0}).dtypes({f32, i64, i32}).check();
+    op_case("MatrixDiagPartV2").in(f32, {3, 5}).scalar<std::int32_t>(-1, kind).scalar<float>(0).check();
+    op_case("MatrixSetDiagV2").in(f32, {3, 5}).in(f32, {3}).scalar<std::int32_t>(2, kind).check();
   }
 }
 

@@ -1,0 +1,11 @@
+#pragma once
+#include "op_mappers/context.h"
+
+// Bands of diagonals, k = (lower, upper), also known at run time only; one diagonal, k, is a band too.
+namespace t2o::op_mappers {
+
+Value* band_to_matrix(MapperContext&);    // MatrixDiagV2, V3
+Value* band_of_matrix(MapperContext&);    // MatrixDiagPartV2, V3
+Value* matrix_with_band(MapperContext&);  // MatrixSetDiagV2, V3
+
+}  // namespace t2o::op_mappers

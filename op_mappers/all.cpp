@@ -41,6 +41,7 @@ const OpRegistry& tf_registry() {
     family("loss", op_mappers::register_loss);
     family("stateless_random", op_mappers::register_stateless_random);
     family("linalg", op_mappers::register_linalg);
+    family("special", op_mappers::register_special);
     return r;
   }();
   return registry;

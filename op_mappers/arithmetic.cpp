@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/special.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -42,8 +43,8 @@ Values map_xlogy(MapperContext& c) {
 }
 
 Values map_xlog1py(MapperContext& c) {
-  Value* log1p = c.log(c.add(c.in(1), c.scalar_like(c.in(1), 1)));
-  return {zero_where(c, is_zero(c, c.in(0)), c.mul(c.in(0), log1p))};
+  Value* product = c.mul(c.in(0), log1p(c, c.in(1)));
+  return {zero_where(c, is_zero(c, c.in(0)), product)};
 }
 
 Value* mod(MapperContext& c, bool truncating) {

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "op_mappers/all.h"
+#include "op_mappers/special.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -60,9 +62,21 @@ Values map_expm1(MapperContext& c) {
   return {c.mul(half, c.add(c.exp(x), c.scalar_like(x, 1)))};
 }
 
-Values map_log1p(MapperContext& c) { return {c.log(c.add(c.in(0), c.scalar_like(c.in(0), 1)))}; }
+Values map_log1p(MapperContext& c) { return {log1p(c, c.in(0))}; }
 
-Values map_erfc(MapperContext& c) { return {c.sub(c.scalar_like(c.in(0), 1), c.emit("Erf", {c.in(0)}))}; }
+Values map_erf(MapperContext& c) { return {erf(c, c.in(0))}; }
+// A Gelu is x * erfc(-x / sqrt(2)) / 2: of it absolute errors matter, and its time.
+bool is_only_factor(const ir::Value* v) {
+  return v->is_used() && !v->is_graph_output() &&
+         std::all_of(v->uses().begin(), v->uses().end(),
+                     [](const ir::Use& u) { return u.node->op() == "Mul"; });
+}
+
+Values map_erfc(MapperContext& c) {
+  Value* x = c.in(0);
+  if (is_only_factor(c.node().output())) return {c.sub(c.scalar_like(x, 1), c.emit("Erf", {x}))};
+  return {erfc(c, x)};
+}
 
 Values map_relu(MapperContext& c) {
   Value* x = c.in(0);
@@ -170,8 +184,8 @@ Values map_l2_loss(MapperContext& c) {
 
 void register_elementwise(OpRegistry& r) {
   for (const char* op :
-       {"Abs",  "Neg",  "Floor", "Ceil",  "Sqrt",  "Exp",   "Log",     "Sin", "Cos", "Tan", "Asin",
-        "Acos", "Atan", "Tanh",  "Asinh", "Acosh", "Atanh", "Sigmoid", "Erf", "Elu", "Selu"})
+       {"Abs",  "Neg",  "Floor", "Ceil", "Sqrt",  "Exp",   "Log",   "Sin",     "Cos", "Tan",
+        "Asin", "Acos", "Atan",  "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Elu", "Selu"})
     r.op(op).to(op);
   r.op("Sinh").by(map_sinh);
   r.op("Cosh").by(map_cosh);
@@ -187,6 +201,7 @@ void register_elementwise(OpRegistry& r) {
   r.op("Reciprocal", "Inv").by(map_reciprocal);
   r.op("Expm1").by(map_expm1);
   r.op("Log1p").by(map_log1p);
+  r.op("Erf").by(map_erf);
   r.op("Erfc").by(map_erfc);
   r.op("Relu").by(map_relu);
   r.op("Relu6").by(map_relu6);

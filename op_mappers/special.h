@@ -1,0 +1,19 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "op_mappers/context.h"
+
+// Building blocks of special functions, in the dtype of x.
+namespace t2o::op_mappers {
+
+Value* log1p(MapperContext&, Value* x);  // keeps the digits of a small x
+Value* erf(MapperContext&, Value* x);
+Value* erfc(MapperContext&, Value* x);  // keeps the digits of a large x
+
+// The Chebyshev series of a function on [low, high]; what it gives for an x outside is not to be used.
+Value* chebyshev(MapperContext&, Value* x, std::span<const double> coefficients, double low, double high);
+
+Values map_bessel(MapperContext&);  // by the op's name
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+void check(const std::string& op, double low, double high, const DTypes& types = {f32, f64}) {
+  op_case(op).in(any, {6, 50}).range(low, high).dtypes(types).tol(types.back() == f16 ? 1e-3 : 1e-5, 1e-6).only_opsets({11, 18}).check();
+}
+
+TEST(Special, SmallArgumentsOfLog1p) {
+  op_case("Log1p").values<float>({8}, {1e-7F, -1e-6F, 3e-8F, 1e-20F, -1, 0, 1e30F, INFINITY}).tol(1e-6, 0).check();
+  op_case("Log1p").values<double>({4}, {1e-12, -1e-9, 1e-300, 0.5}).tol(1e-12, 0).check();
+  op_case("Xlog1py").values<float>({2}, {2, 3}).values<float>({2}, {1e-7F, -1e-6F}).tol(1e-6, 0).check();
+}
+
+TEST(Special, ErrorFunctions) {
+  op_case("Erfc").values<float>({8}, {-5, -0.5F, 0, 0.5F, 3, 5, 8, 9}).tol(1e-5, 0).check();
+  op_case("Erfc").values<double>({8}, {-5, -0.5, 1e-9, 0.5, 3, 5, 10, 26}).tol(1e-9, 0).check();
+  op_case("Erf").values<double>({8}, {-5, -0.5, 1e-9, 0.5, 0.999, 1.001, 3, 6}).tol(1e-11, 0).check();
+  op_case("Erfinv").in(any, {6, 50}).range(-1, 1).dtypes({f32, f64}).tol(1e-5, 0).only_opsets({11, 18}).check();
+  op_case("Erfinv").values<double>({6}, {-1, 1, 0, 0.99999999, -0.9999999999999, 1e-9}).tol(2e-7, 0).only_opsets({11}).check();
+  op_case("Ndtri").in(any, {6, 50}).range(0, 1).dtypes({f32, f64}).tol(1e-5, 1e-7).only_opsets({11, 18}).check();
+  op_case("Ndtri").values<double>({6}, {0, 1, 1e-300, 1e-20, 0.5, 0.999999}).tol(1e-8, 1e-12).only_opsets({11}).check();
+  check("Dawsn", -10, 10);
+  check("FresnelCos", -6, 6);
+  check("FresnelSin", -6, 6);
+}
+
+TEST(Special, Gamma) {
+  check("Lgamma", -6, 12);
+  check("Lgamma", 10, 1e6);
+  check("Digamma", 0.1, 20);
+  check("Digamma", -3.9, -3.1);
+  op_case("Lgamma").values<float>({7}, {1, 2, 0.5F, 1e-20F, 1e30F, INFINITY, 3}).tol(1e-6, 1e-7).only_opsets({11}).check();
+  op_case("Lgamma").in(f16, {3, 4}).range(0.1, 10).only_opsets({11, 18}).check();
+}
+
+TEST(Special, Integrals) {
+  check("Expint", 0.01, 40);
+  op_case("Expint").values<double>({5}, {5.9, 6.1, 15.9, 16.1, 200}).tol(1e-9, 0).only_opsets({11}).check();
+  check("Spence", 0, 20);
+  op_case("Spence").values<double>({5}, {0, 1, 0.5, 1.5, 1e6}).tol(1e-9, 1e-12).only_opsets({11}).check();
+}
+
+TEST(Special, Bessel) {
+  for (const char* op : {"BesselI0", "BesselI0e", "BesselI1", "BesselI1e"}) check(op, -20, 20);
+  for (const char* op : {"BesselJ0", "BesselJ1"}) check(op, -30, 30);
+  for (const char* op : {"BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1"}) {
+    check(op, 0.01, 20);
+    op_case(op).values<double>({2}, {0, 1}).tol(1e-9, 0).only_opsets({11}).check();
+  }
+}
+
+}  // namespace
+}  // namespace t2o::numeric

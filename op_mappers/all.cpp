@@ -42,6 +42,7 @@ const OpRegistry& tf_registry() {
     family("stateless_random", op_mappers::register_stateless_random);
     family("linalg", op_mappers::register_linalg);
     family("special", op_mappers::register_special);
+    family("misc", op_mappers::register_misc);
     return r;
   }();
   return registry;

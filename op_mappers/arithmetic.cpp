@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <limits>
+
 #include "op_mappers/all.h"
 #include "op_mappers/special.h"
 
@@ -47,50 +50,83 @@ Values map_xlog1py(MapperContext& c) {
   return {zero_where(c, is_zero(c, c.in(0)), product)};
 }
 
-Value* mod(MapperContext& c, bool truncating) {
-  return c.emit("Mod", {c.in(0), c.in(1)}, {{"fmod", std::int64_t{truncating}}});
-}
-
 Value* remainder(MapperContext& c, Value* x, Value* truncated_quotient, Value* y) {
   return c.sub(x, c.mul(truncated_quotient, y));
 }
 
-// A divisor of -1 leaves 0 as 1 does, but processors trap on the lowest integer / -1.
-Value* harmless_divisor(MapperContext& c, Value* y) {
+// Processors trap on the lowest integer / -1, which TensorFlow gives as the lowest integer. Narrow integers
+// are divided in wider ones.
+bool may_trap(const Value* x, const Value* y) {
+  if (y->dtype() != DType::i32 && y->dtype() != DType::i64) return false;
+  if (x->known_elements() || y->known_elements()) return false;
+  const auto has = [](const Value* v, std::int64_t n) {
+    if (!v->constant()) return true;
+    const Ints all = v->constant()->to_ints();
+    return std::find(all.begin(), all.end(), n) != all.end();
+  };
+  const std::int64_t lowest = x->dtype() == DType::i32 ? std::numeric_limits<std::int32_t>::min()
+                                                       : std::numeric_limits<std::int64_t>::min();
+  return has(y, -1) && has(x, lowest);
+}
+
+// 1 in place of a -1 that may trap: the remainder is 0 too, the quotient is to be negated.
+struct Divisor {
+  Value* y;
+  Value* is_minus_one = nullptr;
+
+  Value* mended(MapperContext& c, Value* quotient) const {
+    return is_minus_one ? c.where(is_minus_one, c.sub(c.scalar_like(quotient, 0), quotient), quotient)
+                        : quotient;
+  }
+};
+Divisor harmless_divisor(MapperContext& c, Value* x, Value* y) {
+  if (!may_trap(x, y)) return {y};
   Value* is_minus_one = c.equal(y, c.scalar_like(y, -1));
-  return c.where(is_minus_one, c.scalar_like(y, 1), y);
+  return {c.where(is_minus_one, c.scalar_like(y, 1), y), is_minus_one};
+}
+
+Value* quotient(MapperContext& c, Value* x, Value* y) {
+  const Divisor d = harmless_divisor(c, x, y);
+  return d.mended(c, c.div(x, d.y));
+}
+
+Values map_div(MapperContext& c) { return {quotient(c, c.in(0), c.in(1))}; }
+
+Value* mod(MapperContext& c, Value* x, Value* y, bool truncating) {
+  return c.emit("Mod", {x, y}, {{"fmod", std::int64_t{truncating}}});
 }
 
 // ONNX Runtime's fmod is that of doubles, which do not hold all 64-bit integers.
 Values map_truncate_mod(MapperContext& c) {
-  const DType type = c.in(0)->dtype();
-  if (is_unsigned_int(type)) return {mod(c, false)};
-  if (type != DType::i64) return {mod(c, true)};
   Value* x = c.in(0);
-  Value* y = harmless_divisor(c, c.in(1));
+  const DType type = x->dtype();
+  if (type != DType::i64) return {mod(c, x, c.in(1), !is_unsigned_int(type))};
+  Value* y = harmless_divisor(c, x, c.in(1)).y;
   return {remainder(c, x, c.div(x, y), y)};
 }
 
 Values map_truncate_div(MapperContext& c) {
   if (!is_int(c.in(0)->dtype())) c.fail(Code::unsupported_type, "TruncateDiv is known for integers only");
-  return {c.div(c.in(0), c.in(1))};
+  return {quotient(c, c.in(0), c.in(1))};
 }
 
 // ONNX truncates the quotient of integers: one too high where the two remainders differ.
 Values map_floor_div(MapperContext& c) {
-  Value* quotient = c.div(c.in(0), c.in(1));
-  const DType type = quotient->dtype();
-  if (is_unsigned_int(type)) return {quotient};
-  if (!is_int(type)) return {c.emit("Floor", {quotient})};
-  Value* floored = mod(c, false);
-  Value* same = c.equal(floored, remainder(c, c.in(0), quotient, c.in(1)));
-  return {c.sub(quotient, c.cast(c.logical_not(same), type))};
+  Value* x = c.in(0);
+  const DType type = x->dtype();
+  if (!is_int(type)) return {c.emit("Floor", {c.div(x, c.in(1))})};
+  const Divisor d = harmless_divisor(c, x, c.in(1));
+  Value* truncated = c.div(x, d.y);
+  if (is_unsigned_int(type)) return {truncated};
+  Value* floored = mod(c, x, d.y, false);
+  Value* same = c.equal(floored, remainder(c, x, truncated, d.y));
+  return {d.mended(c, c.sub(truncated, c.cast(c.logical_not(same), type)))};
 }
 
 // ONNX Mod has the divisor's sign for integers, the dividend's (fmod) for floats.
 Values map_floor_mod(MapperContext& c) {
-  if (is_int(c.in(0)->dtype())) return {mod(c, false)};
-  Value* remainder = mod(c, true);
+  if (is_int(c.in(0)->dtype())) return {mod(c, c.in(0), harmless_divisor(c, c.in(0), c.in(1)).y, false)};
+  Value* remainder = mod(c, c.in(0), c.in(1), true);
   Value* zero = c.scalar_like(remainder, 0);
   Value* negative = c.less(remainder, zero);
   Value* other_sign = c.emit("Xor", {negative, c.less(c.in(1), zero)});
@@ -154,7 +190,7 @@ void register_arithmetic(OpRegistry& r) {
   r.op("Sub").to("Sub");
   r.op("Mul").to("Mul");
   r.op("MulNoNan").by(map_mul_no_nan);
-  r.op("Div", "RealDiv").to("Div");
+  r.op("Div", "RealDiv").by(map_div);
   r.op("TruncateDiv").note("integers").by(map_truncate_div);
   r.op("FloorDiv").by(map_floor_div);
   r.op("DivNoNan").by(map_div_no_nan);

@@ -14,7 +14,12 @@ Value* reduced(MapperContext& c, const std::string& op, Value* x) {
   return c.reduce(op, x, c.in(1), keep);
 }
 
-Values map_sum(MapperContext& c) { return {reduced(c, "ReduceSum", c.in(0))}; }
+// ONNX Runtime's sums of integers saturate, TensorFlow's wrap around.
+Values map_sum(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->dtype() != DType::i32 || x->known_elements()) return {reduced(c, "ReduceSum", x)};
+  return {c.cast(reduced(c, "ReduceSum", c.cast(x, DType::i64)), x->dtype())};
+}
 Values map_prod(MapperContext& c) { return {reduced(c, "ReduceProd", c.in(0))}; }
 
 bool surely_not_empty(MapperContext& c) {
@@ -114,8 +119,8 @@ Values map_arg_min(MapperContext& c) { return arg_extremum(c, "ArgMin"); }
 }  // namespace
 
 void register_reduction(OpRegistry& r) {
-  r.op("Sum").by(map_sum);
-  r.op("Prod").by(map_prod);
+  r.op("Sum").note("of 64-bit integers rounded beyond 2^53").by(map_sum);
+  r.op("Prod").note("of integers not wrapped around, rounded beyond 2^53").by(map_prod);
   r.op("Mean").by(map_mean);
   r.op("Max").by(map_max);
   r.op("Min").by(map_min);

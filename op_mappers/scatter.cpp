@@ -126,6 +126,13 @@ Stitch stitch_inputs(MapperContext& c) {
   return {c.concat(indices, 0), c.concat(rows, 0)};
 }
 
+// Where no index points, TensorFlow leaves zeros; -1 is the last row.
+Value* with_zero_row(MapperContext& c, Value* rows) {
+  constexpr int kToEnd = 1 << 20;
+  Value* dims = c.concat({c.ints({1}), c.dims(rows, 1, kToEnd)}, 0);
+  return c.concat({rows, c.expand(zero_of(c, rows->dtype()), dims)}, 0);
+}
+
 Values map_stitch_constant(MapperContext& c) {
   Ints position;
   std::int64_t row = 0;
@@ -134,11 +141,13 @@ Values map_stitch_constant(MapperContext& c) {
       if (place < 0 || place > kMaxIndices)
         c.fail(Code::bad_model, "index " + std::to_string(place) + " is out of range");
       const auto at = static_cast<std::size_t>(place);
-      if (at >= position.size()) position.resize(at + 1, 0);
+      if (at >= position.size()) position.resize(at + 1, -1);
       position[at] = row++;
     }
   }
-  return {c.gather(stitch_inputs(c).rows, c.ints(position), 0)};
+  Value* rows = stitch_inputs(c).rows;
+  if (std::find(position.begin(), position.end(), -1) != position.end()) rows = with_zero_row(c, rows);
+  return {c.gather(rows, c.ints(position), 0)};
 }
 
 Values map_stitch(MapperContext& c) {

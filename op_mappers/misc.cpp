@@ -1,0 +1,91 @@
+#include <cstdint>
+
+#include "op_mappers/all.h"
+#include "op_mappers/generate.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+// A table says the count of each byte.
+Values map_population_count(MapperContext& c) {
+  const DType type = c.in(0)->dtype();
+  const std::size_t bytes = bit_width(type) / 8;
+  Value* bits = c.in(0);  // as unsigned, then in u64
+  if (type == DType::i8) bits = c.cast(bits, DType::u8);
+  if (type == DType::i16) bits = c.cast(bits, DType::u16);
+  if (type == DType::i32) bits = c.cast(bits, DType::u32);
+  bits = c.cast(bits, DType::u64);
+  std::vector<std::int64_t> counts;
+  for (unsigned byte = 0; byte < 256; ++byte) counts.push_back(__builtin_popcount(byte));
+  Value* table = c.ints(counts);
+  Value* base = c.constant<std::uint64_t>(256);
+  Value* sum = nullptr;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    Value* byte = i + 1 == bytes ? bits : c.emit("Mod", {bits, base});
+    Value* count = c.gather(table, c.cast(byte, DType::i64), 0);
+    sum = sum ? c.add(sum, count) : count;
+    if (i + 1 < bytes) bits = c.div(bits, base);
+  }
+  return {c.cast(sum, DType::u8)};
+}
+
+// ---- a strided slice to write to
+
+// The places of the flat tensor of this shape that the slice takes, in the slice's own shape.
+Value* sliced_places(MapperContext& c, Value* shape, std::size_t first) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* count = c.reduce("ReduceProd", shape, Ints{0}, false);
+  Value* places = c.reshape_to(c.range(zero, count, c.constant<std::int64_t>(1)), shape);
+  for (const char* mask : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
+    c.attr_or<std::int64_t>(mask, 0);
+  MapperContext slice(c.node(), {places, c.in(first), c.in(first + 1), c.in(first + 2)}, c.graph(),
+                      c.target());
+  return tf_registry().find("StridedSlice", c.opset())->map(slice)[0];
+}
+
+Value* written(MapperContext& c, Value* x, Value* shape, Value* places, Value* values) {
+  Value* flat = c.reshape(x, {-1});
+  Value* at = c.reshape(places, {-1});
+  Value* from = c.reshape(c.expand(values, c.shape_of(places)), {-1});
+  return c.reshape_to(c.emit("ScatterElements", {flat, at, from}, {{"axis", std::int64_t{0}}}), shape);
+}
+
+Values map_slice_update(MapperContext& c) {
+  Value* shape = c.shape_of(c.in(0));
+  Value* places = sliced_places(c, shape, 1);
+  return {written(c, c.in(0), shape, places, c.in(4))};
+}
+
+Values map_slice_grad(MapperContext& c) {
+  Value* shape = c.cast(c.in(0), DType::i64);
+  Value* places = sliced_places(c, shape, 1);
+  Value* zeros = c.expand(zero_of(c, c.in(4)->dtype()), shape);
+  return {written(c, zeros, shape, places, c.in(4))};
+}
+
+// ---- rows to write to
+
+Values map_inplace_update(MapperContext& c) {
+  Value* rows = c.unsqueeze(c.cast(c.in(1), DType::i64), {1});
+  return {c.emit("ScatterND", {c.in(0), rows, c.in(2)})};
+}
+
+Values combined(MapperContext& c, Value* values) {
+  Value* rows = c.unsqueeze(c.cast(c.in(1), DType::i64), {1});
+  return {c.emit("ScatterND", {c.in(0), rows, values}, {{"reduction", std::string("add")}})};
+}
+Values map_inplace_add(MapperContext& c) { return combined(c, c.in(2)); }
+Values map_inplace_sub(MapperContext& c) { return combined(c, c.sub(c.scalar_like(c.in(2), 0), c.in(2))); }
+
+}  // namespace
+
+void register_misc(OpRegistry& r) {
+  r.op("PopulationCount").by(map_population_count);
+  r.op("TensorStridedSliceUpdate").note("strides known at conversion time").by(map_slice_update);
+  r.op("StridedSliceGrad").note("strides known at conversion time").by(map_slice_grad);
+  r.op("InplaceUpdate").by(map_inplace_update);
+  r.op("InplaceAdd").since(16).by(map_inplace_add);
+  r.op("InplaceSub").since(16).by(map_inplace_sub);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,55 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+TEST(Misc, PopulationCount) {
+  op_case("PopulationCount").in(any, {3, 4}).range(0, 100).dtypes({i8, u8, i16, u16, i32, u32, i64, u64}).check();
+  op_case("PopulationCount").values_as(any, {3}, {-1, -128, 127}).dtypes({i8, i16, i32, i64}).check();
+}
+
+TEST(Misc, StridedSliceUpdate) {
+  op_case("TensorStridedSliceUpdate").in(any, {4, 5}).i32s({1, 0}).i32s({3, 5}).i32s({1, 2}).in(any, {2, 3}).dtypes({f32, i32, i64}).check();
+  op_case("TensorStridedSliceUpdate").in(f32, {4, 5}).i32s({1, 3}).i32s({3, 0}).i32s({1, -1}).in(f32, {2, 3}).check();
+  op_case("TensorStridedSliceUpdate").in(f32, {4, 5, 2}).i32s({0, 1}).i32s({0, 2}).i32s({1, 1}).in(f32, {4, 5}).attr("ellipsis_mask", std::int64_t{1}).attr("shrink_axis_mask", std::int64_t{2}).check();
+}
+
+TEST(Misc, StridedSliceGrad) {
+  for (const Kind kind : {constant, fed})
+    op_case("StridedSliceGrad").i32s({4, 5}, kind).i32s({1, 0}).i32s({3, 5}).i32s({1, 2}).in(any, {2, 3}).dtypes({f32, i64}).check();
+}
+
+TEST(Misc, InplaceUpdates) {
+  for (const char* op : {"InplaceUpdate", "InplaceAdd", "InplaceSub"})
+    op_case(op).in(any, {4, 3}).i32s({2, 0}, fed).in(any, {2, 3}).dtypes({f32, i32}).since(16).check();
+}
+
+TEST(Misc, LowestIntegersByMinusOne) {
+  constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
+  constexpr auto kLowest64 = std::numeric_limits<std::int64_t>::min();
+  for (const char* op : {"Div", "FloorDiv", "TruncateDiv", "FloorMod", "Mod", "TruncateMod"})
+    for (const Kind kind : {constant, fed}) {
+      op_case(op).values<std::int32_t>({5}, {kLowest, kLowest, 7, -7, 0}).values<std::int32_t>({5}, {-1, 2, -1, -2, -1}, kind).check();
+      op_case(op).values<std::int64_t>({5}, {kLowest64, kLowest64, 7, -7, 0}).values<std::int64_t>({5}, {-1, 2, -1, -2, -1}, kind).check();
+    }
+}
+
+TEST(Misc, SumsWrapAround) {
+  constexpr std::int32_t kLarge = 1 << 30;
+  op_case("Sum").values<std::int32_t>({2, 3}, {kLarge, kLarge, kLarge, 1, 2, 3}).i32s({1}).check();
+}
+
+TEST(Misc, StitchWithGaps) {
+  op_case("DynamicStitch").i32s({0, 5}).i32s({2}).as_list(2).in(f32, {2, 3}).in(f32, {1, 3}).as_list(2).check();
+}
+
+TEST(Misc, GatherOfStrings) {
+  op_case("GatherV2").strings({2, 3}, {"a", "bc", "", "d", "e", "fgh"}).i32s({2, 0}, fed).scalar<std::int32_t>(1).check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -140,6 +140,8 @@ Value* lgamma_of_positive(MapperContext& c, Value* x) {
 
 Value* fraction(MapperContext& c, Value* x) { return c.sub(x, c.emit("Floor", {x})); }
 
+}  // namespace
+
 // gamma(x) gamma(1 - x) = pi / sin(pi x)
 Value* lgamma(MapperContext& c, Value* x) {
   Value* is_small = c.less(x, number(c, 0.5));
@@ -150,6 +152,8 @@ Value* lgamma(MapperContext& c, Value* x) {
   Value* result = c.where(is_small, reflected, y);
   return c.where(c.equal(x, number(c, -kInf)), number(c, kInf), result);
 }
+
+namespace {
 
 Value* horner(MapperContext& c, Value* x, std::span<const double> coefficients) {  // the constant term first
   Value* sum = number(c, coefficients.back());
@@ -173,6 +177,8 @@ Value* digamma_of_positive(MapperContext& c, Value* x) {
   return c.sub(c.sub(c.neg(c.log(r)), tail), sum);
 }
 
+}  // namespace
+
 // psi(1 - x) - psi(x) = pi / tan(pi x)
 Value* digamma(MapperContext& c, Value* x) {
   Value* is_small = c.less(x, number(c, 0.5));
@@ -181,6 +187,8 @@ Value* digamma(MapperContext& c, Value* x) {
   Value* cotangent = c.div(c.emit("Cos", {angle}), c.emit("Sin", {angle}));
   return c.where(is_small, c.sub(y, c.mul(cotangent, number(c, kPi))), y);
 }
+
+namespace {
 
 // exp(-x^2) times the integral of exp(t^2) to x
 Value* dawson(MapperContext& c, Value* x) {
@@ -262,6 +270,11 @@ void register_special(OpRegistry& r) {
   r.op("Spence").note(note).by(in_f64(spence));
   r.op("FresnelCos").note(note).by(in_f64(fresnel_cos));
   r.op("FresnelSin").note(note).by(in_f64(fresnel_sin));
+  r.op("Igamma", "Igammac").note("400 steps of a series: for a up to some thousands").by(map_gamma_kin);
+  r.op("Betainc")
+      .note("400 steps of a continued fraction: for a and b up to some thousands")
+      .by(map_gamma_kin);
+  r.op("Zeta", "Polygamma").note(note + "; NaN for a negative second argument").by(map_gamma_kin);
   r.op("BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1").note(note).by(map_bessel);
   r.op("BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1").note(note).by(map_bessel);
 }

@@ -14,6 +14,10 @@ Value* erfc(MapperContext&, Value* x);  // keeps the digits of a large x
 // The Chebyshev series of a function on [low, high]; what it gives for an x outside is not to be used.
 Value* chebyshev(MapperContext&, Value* x, std::span<const double> coefficients, double low, double high);
 
-Values map_bessel(MapperContext&);  // by the op's name
+Value* lgamma(MapperContext&, Value* x);  // f64
+Value* digamma(MapperContext&, Value* x);
+
+Values map_bessel(MapperContext&);     // by the op's name
+Values map_gamma_kin(MapperContext&);  // Igamma, Igammac, Betainc, Zeta, Polygamma
 
 }  // namespace t2o::op_mappers

@@ -39,6 +39,28 @@ TEST(Special, Gamma) {
   op_case("Lgamma").in(f16, {3, 4}).range(0.1, 10).only_opsets({11, 18}).check();
 }
 
+TEST(Special, IncompleteGamma) {
+  for (const char* op : {"Igamma", "Igammac"}) {
+    for (const double top : {2.0, 30.0, 900.0})
+      for (const DType t : {f32, f64})  // TensorFlow's own f32 is only so good
+        op_case(op).in(t, {4, 20}).range(0.05, top).in(t, {4, 20}).range(0.05, top).tol(t == f32 ? 1e-3 : 1e-8, 1e-6).only_opsets({11, 18}).check();
+    op_case(op).in(f32, {4, 1}).range(0.5, 5).in(f32, {5}).range(0.5, 5).tol(1e-5, 1e-7).only_opsets({11}).check();
+    op_case(op).values<double>({3}, {1, 2, -1}).values<double>({3}, {0, 700, 1}).tol(1e-9, 1e-12).only_opsets({11}).check();
+  }
+}
+
+TEST(Special, IncompleteBeta) {
+  for (const double top : {2.0, 30.0})
+    for (const DType t : {f32, f64})
+      op_case("Betainc").in(t, {4, 20}).range(0.1, top).in(t, {4, 20}).range(0.1, top).in(t, {4, 20}).range(0.01, 0.99).tol(t == f32 ? 1e-3 : 1e-8, 1e-6).only_opsets({11, 18}).check();
+  op_case("Betainc").values<double>({2}, {1, 2}).values<double>({2}, {3, 2}).values<double>({2}, {0, 1}).only_opsets({11}).check();
+}
+
+TEST(Special, Zeta) {
+  op_case("Zeta").in(any, {4, 20}).range(1.1, 20).in(any, {4, 20}).range(0.1, 20).dtypes({f32, f64}).tol(1e-5, 0).only_opsets({11, 18}).check();
+  op_case("Polygamma").values_as(any, {4}, {0, 1, 2, 5}).values_as(any, {4}, {0.5, 1.5, 3, 7}).dtypes({f32, f64}).tol(1e-5, 0).only_opsets({11, 18}).check();
+}
+
 TEST(Special, Integrals) {
   check("Expint", 0.01, 40);
   op_case("Expint").values<double>({5}, {5.9, 6.1, 15.9, 16.1, 200}).tol(1e-9, 0).only_opsets({11}).check();

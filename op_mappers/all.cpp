@@ -43,6 +43,9 @@ const OpRegistry& tf_registry() {
     family("linalg", op_mappers::register_linalg);
     family("special", op_mappers::register_special);
     family("misc", op_mappers::register_misc);
+    family("segment", op_mappers::register_segment);
+    family("bincount", op_mappers::register_bincount);
+    family("unique", op_mappers::register_unique);
     return r;
   }();
   return registry;

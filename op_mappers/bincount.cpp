@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <string>
+
+#include "op_mappers/all.h"
+#include "op_mappers/segments.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+// ---- Bincount: bins[values[i]] += weights[i], or 1 where there are no weights; values beyond the bins are left out
+
+bool same_shape(const Value* a, const Value* b) {
+  const Shape &s = a->shape(), &t = b->shape();
+  return s.ranked() && t.ranked() && s == t && std::find(s.dims().begin(), s.dims().end(), kUnknownDim) == s.dims().end();
+}
+
+// What each value adds. Weights without elements stand for ones, also when that shows only at run time.
+Value* updates_of(MapperContext& c, Value* values, Value* weights) {
+  Value* one = c.scalar_like(weights, 1);
+  const auto n = weights->shape().elements();
+  if (n == 0) return c.expand(one, c.shape_of(values));
+  if (n || same_shape(values, weights)) return weights;
+  Value* missing = c.sub(c.size_of(values), c.size_of(weights));
+  Value* ones = c.expand(one, c.unsqueeze(missing, {0}));
+  Value* all = c.concat({c.reshape(weights, {-1}), ones}, 0);
+  return c.reshape_to(all, c.shape_of(values));
+}
+
+Value* at_least_vector(MapperContext& c, Value* v) {
+  return v->shape().is_scalar() ? c.unsqueeze(v, {0}) : v;
+}
+
+Attrs last_axis(bool add) {
+  Attrs attrs{{"axis", std::int64_t{-1}}};
+  if (add) attrs.push_back({"reduction", std::string("add")});
+  return attrs;
+}
+
+// Along the last axis, into one bin more for what is beyond.
+Value* scatter_counts(MapperContext& c, Value* values, Value* size, Value* updates, bool add) {
+  Value* more = c.add(size, c.ints({1}));
+  Value* dims = more;
+  if (!values->shape().ranked() || values->shape().rank() > 1) dims = c.concat({c.dims(values, 0, -1), more}, 0);
+  Value* blank = c.expand(c.scalar_like(updates, 0), dims);
+  Value* places = c.where(c.less(values, size), values, size);
+  Value* bins = c.emit("ScatterElements", {blank, places, updates}, last_axis(add));
+  return c.slice(bins, c.ints({0}), size, c.ints({-1}));
+}
+
+// Axes are counted from the start where the rank is known: from the end ONNX Runtime does not reduce an empty tensor at opset 11.
+// Its sums of i32 do not wrap around.
+Value* compare_counts(MapperContext& c, Value* values, Value* size, Value* updates) {
+  const DType type = updates->dtype();
+  if (is_int(type)) updates = c.cast(updates, DType::i64);
+  Value* hit = c.equal(c.unsqueeze(values, {-1}), iota(c, c.squeeze(size, {0})));
+  Value* chosen = c.where(hit, c.unsqueeze(updates, {-1}), c.scalar_like(updates, 0));
+  return c.cast(c.reduce("ReduceSum", chosen, Ints{values->shape().ranked() ? values->shape().rank() - 1 : -2}, false), type);
+}
+
+Value* counts(MapperContext& c, By by, Value* values, Value* size, Value* weights) {
+  if (c.flag("binary_output")) {
+    Value* ones = c.expand(c.scalar_like(weights, 1), c.shape_of(values));
+    return scatter_counts(c, values, size, ones, false);
+  }
+  Value* updates = updates_of(c, values, weights);
+  return by == By::scatter ? scatter_counts(c, values, size, updates, true)
+                           : compare_counts(c, values, size, updates);
+}
+
+bool is_vector(const Value* v) { return v->shape().ranked() && v->shape().rank() == 1; }
+
+template <By by>
+Values map_bincount(MapperContext& c) {
+  Value* values = c.cast(c.in(0), DType::i64);
+  Value* weights = c.in(2);
+  if (!is_vector(values)) values = c.reshape(values, {-1});
+  if (!is_vector(weights)) weights = c.reshape(weights, {-1});
+  return {counts(c, by, values, as_vector(c, c.in(1)), weights)};
+}
+
+template <By by>
+Values map_dense_bincount(MapperContext& c) {
+  Value* values = at_least_vector(c, c.cast(c.in(0), DType::i64));
+  Value* weights = at_least_vector(c, c.in(2));
+  return {counts(c, by, values, as_vector(c, c.in(1)), weights)};
+}
+
+// Rows of values that belong to row `rows[i]` each.
+Value* counts_by_row(MapperContext& c, By by, Value* rows, Value* row_count, Value* values, Value* size,
+                     Value* weights) {
+  Value* width = c.add(size, c.ints({1}));
+  Value* bins = c.where(c.less(values, size), values, size);
+  Value* places = c.add(c.mul(rows, width), bins);
+  Value* total = c.mul(row_count, width);
+  Value* flat = nullptr;
+  if (c.flag("binary_output")) {
+    Value* ones = c.expand(c.scalar_like(weights, 1), c.shape_of(values));
+    flat = scatter_rows(c, segment_blank(c, ones, total, c.scalar_like(weights, 0)), places, ones);
+  } else {
+    flat = segment_sum(c, by, updates_of(c, values, weights), places, total);
+  }
+  Value* table = c.reshape_to(flat, c.concat({row_count, width}, 0));
+  return c.slice(table, c.ints({0}), size, c.ints({1}));
+}
+
+template <By by>
+Values map_ragged_bincount(MapperContext& c) {
+  Value* values = c.cast(c.in(1), DType::i64);
+  Value* rows = row_ids(c, c.in(0), c.size_of(values));
+  Value* row_count = c.sub(c.unsqueeze(c.size_of(c.in(0)), {0}), c.ints({1}));
+  return {counts_by_row(c, by, rows, row_count, values, as_vector(c, c.in(2)), c.in(3))};
+}
+
+template <By by>
+Values map_sparse_bincount(MapperContext& c) {
+  Value* values = c.cast(c.in(1), DType::i64);
+  Value* size = as_vector(c, c.in(3));
+  if (c.dim_of(2, 0) == 1) return {counts(c, by, values, size, c.in(4))};
+  Value* rows = c.gather(c.in(0), c.constant<std::int64_t>(0), 1);
+  Value* row_count = c.slice(c.in(2), {0}, {1}, {0});
+  return {counts_by_row(c, by, rows, row_count, values, size, c.in(4))};
+}
+
+// bin = trunc(min((max(x, low) - low) / ((high - low) / n), n - 1))
+template <By by>
+Values map_histogram(MapperContext& c) {
+  Value* low = c.gather(c.in(1), c.constant<std::int64_t>(0), 0);
+  Value* high = c.gather(c.in(1), c.constant<std::int64_t>(1), 0);
+  Value* bins = as_vector(c, c.in(2));
+  Value* values = is_vector(c.in(0)) ? c.in(0) : c.reshape(c.in(0), {-1});
+  Value* n = c.cast(bins, DType::f64);
+  Value* step = c.div(c.cast(c.sub(high, low), DType::f64), n);
+  Value* above = c.sub(c.maximum(values, low), low);
+  Value* scaled = c.div(c.cast(above, DType::f64), step);
+  Value* last = c.sub(n, c.scalar(DType::f64, 1));
+  Value* bin = c.cast(c.minimum(scaled, last), DType::i64);
+  return {c.cast(segment_sizes(c, by, bin, bins), c.output_dtype())};
+}
+
+// ---- the number of boundaries that are not above a value, or below it
+
+Values map_bucketize(MapperContext& c) {
+  const auto boundaries = c.attr<Floats>("boundaries");
+  Value* x = c.in(0);
+  if (boundaries.empty()) return {c.expand(c.scalar(DType::i32, 0), c.shape_of(x))};
+  if (is_int(x->dtype())) x = c.cast(x, DType::f32);  // as TensorFlow compares them
+  Value* all = c.constant({static_cast<std::int64_t>(boundaries.size())}, std::vector<float>(boundaries.begin(), boundaries.end()));
+  Value* below = c.less(c.unsqueeze(x, {-1}), c.cast_like(all, x));
+  Value* passed = c.cast(c.logical_not(below), DType::i32);  // NaN passes all
+  return {c.reduce("ReduceSum", passed, Ints{x->shape().ranked() ? x->shape().rank() : -1}, false)};
+}
+
+Values map_bound(MapperContext& c) {
+  Value* sorted = c.unsqueeze(c.in(0), {1});
+  Value* values = c.unsqueeze(c.in(1), {2});
+  const bool upper = c.node().op() == "UpperBound";
+  Value* before = upper ? c.logical_not(c.less(values, sorted)) : c.less(sorted, values);
+  Value* count = c.reduce("ReduceSum", c.cast(before, DType::i64), Ints{2}, false);
+  return {c.cast(count, c.output_dtype())};
+}
+
+}  // namespace
+
+void register_bincount(OpRegistry& r) {
+  const std::string memory = "below opset 16 memory of values times bins";
+  const auto rows = [&](const char* op, Mapper low, Mapper high, const std::string& limits = "") {
+    r.op(op).note(memory + (limits.empty() ? "" : "; " + limits)).by(std::move(low));
+    r.op(op).since(16).note(limits).by(std::move(high));
+  };
+  rows("Bincount", map_bincount<By::compare>, map_bincount<By::scatter>);
+  rows("DenseBincount", map_dense_bincount<By::compare>, map_dense_bincount<By::scatter>);
+  rows("RaggedBincount", map_ragged_bincount<By::compare>, map_ragged_bincount<By::scatter>);
+  rows("SparseBincount", map_sparse_bincount<By::compare>, map_sparse_bincount<By::scatter>, "rank known");
+  rows("HistogramFixedWidth", map_histogram<By::compare>, map_histogram<By::scatter>);
+  r.op("Bucketize").by(map_bucketize);
+  r.op("LowerBound", "UpperBound").by(map_bound);
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,58 @@
+#include "op_mappers/coordinates.h"
+
+#include "op_mappers/segments.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+constexpr int kToEnd = 1 << 20;
+
+Value* constant_strides(Emitter& c, const Ints& dims) {
+  Ints strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return c.ints(strides);
+}
+
+bool is_single(const Value* dims) { return dims->shape().is_static() && dims->shape().dims() == Ints{1}; }
+
+}  // namespace
+
+// stride[i] = the product of dims[j] for j > i. No running product: ONNX has one since opset 26.
+Value* strides_of(Emitter& c, Value* dims) {
+  if (const auto known = constant_ints(dims)) return constant_strides(c, *known);
+  if (is_single(dims)) return c.ints({1});
+  Value* axis = iota(c, c.dim(dims, 0));
+  Value* later = c.greater(c.unsqueeze(axis, {0}), c.unsqueeze(axis, {1}));
+  Value* factors = c.where(later, dims, c.constant<std::int64_t>(1));
+  return c.reduce("ReduceProd", factors, Ints{1}, false);
+}
+
+Value* ravel(Emitter& c, Value* coordinates, Value* dims) {
+  if (is_single(dims)) return c.reshape(coordinates, {-1});
+  return c.emit("MatMul", {coordinates, strides_of(c, dims)});
+}
+
+// places / strides % dims. Runtimes do not divide by a 0, even when there is nothing to divide.
+Value* unravel(Emitter& c, Value* places, Value* dims) {
+  Value* column = c.unsqueeze(places, {1});
+  if (is_single(dims)) return column;
+  Value* some = c.maximum(dims, c.constant<std::int64_t>(1));
+  Value* steps = c.div(column, strides_of(c, some));
+  return c.emit("Mod", {steps, some});
+}
+
+Value* column(Emitter& c, Value* coordinates, std::int64_t axis) {
+  return c.gather(coordinates, c.constant(axis), 1);
+}
+
+Value* product(Emitter& c, Value* dims) {
+  if (dims->shape().is_static() && dims->shape().dims() == Ints{0}) return c.ints({1});
+  return c.reduce("ReduceProd", dims, Ints{0}, true);
+}
+
+Value* ascending_order(Emitter& c, Value* keys) {
+  Value* count = c.dims(keys, 0, kToEnd);
+  return c.topk(keys, count, 0, false)[1];
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,178 @@
+#include "op_mappers/segments.h"
+
+#include <limits>
+#include <string>
+
+namespace t2o::op_mappers {
+namespace {
+
+std::string scatter_name(Reduction r) {
+  switch (r) {
+    case Reduction::add:
+      return "add";
+    case Reduction::mul:
+      return "mul";
+    case Reduction::max:
+      return "max";
+    case Reduction::min:
+      break;
+  }
+  return "min";
+}
+
+std::string reduce_name(Reduction r) {
+  switch (r) {
+    case Reduction::add:
+      return "ReduceSum";
+    case Reduction::mul:
+      return "ReduceProd";
+    case Reduction::max:
+      return "ReduceMax";
+    case Reduction::min:
+      break;
+  }
+  return "ReduceMin";
+}
+
+Value* by_scatter(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
+  return scatter_rows(c, segment_blank(c, rows, count, init), ids, rows, scatter_name(how));
+}
+
+bool surely_some(const Value* rows) { return rows->shape().ranked() && rows->shape()[0] > 0; }
+
+// Segments are the second axis, since ONNX Runtime's ReduceMin and ReduceMax compare only 32 bits of an i64 unless the first
+// axis is reduced. Its sums of i32 do not wrap around but stop at the ends.
+Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
+  const bool arithmetic = how == Reduction::add || how == Reduction::mul;
+  const DType type = rows->dtype();
+  const DType work = arithmetic && is_int(type) && bit_width(type) < 64 ? DType::i64 : type;
+  Value* segments = c.unsqueeze(iota(c, c.squeeze(count, {0})), {0});
+  Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
+  Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), c.cast(init, work));
+  Value* reduced = c.cast(c.reduce(reduce_name(how), chosen, Ints{0}, false), type);
+  if (arithmetic || (is_int(type) && surely_some(rows))) return reduced;
+  return how == Reduction::max ? c.maximum(reduced, init) : c.minimum(reduced, init);  // also of no rows
+}
+
+bool has_no_elements(const Value* rows) {
+  const Shape& s = rows->shape();
+  for (int i = 1; s.ranked() && i < s.rank(); ++i)
+    if (s[i] == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+Value* as_vector(Emitter& c, Value* scalar) { return c.reshape(c.cast(scalar, DType::i64), {1}); }
+
+Value* iota(Emitter& c, Value* count) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  return c.range(zero, count, one);
+}
+
+Value* with_tail(Emitter& c, Value* v, const Value* like) {
+  Value* rows = const_cast<Value*>(like);
+  if (rows->shape().ranked()) {
+    Ints axes;
+    for (int i = 1; i < rows->shape().rank(); ++i) axes.push_back(v->shape().rank() + i - 1);
+    return c.unsqueeze(v, axes);
+  }
+  Value* one = c.constant<std::int64_t>(1);
+  Value* ones = c.expand(one, c.unsqueeze(c.sub(c.rank_of(rows), one), {0}));
+  return c.reshape_to(v, c.concat({c.shape_of(v), ones}, 0));
+}
+
+Value* highest(Emitter& c, DType t) {
+  switch (t) {
+    case DType::f16:
+      return c.scalar(t, 65504);
+    case DType::bf16:
+      return c.scalar(t, 0x1.FEp127);
+    case DType::f32:
+      return c.constant(std::numeric_limits<float>::max());
+    case DType::f64:
+      return c.constant(std::numeric_limits<double>::max());
+    case DType::i64:
+      return c.constant(std::numeric_limits<std::int64_t>::max());
+    case DType::u64:
+      return c.constant(std::numeric_limits<std::uint64_t>::max());
+    default:
+      return c.scalar(t, std::numeric_limits<double>::max());
+  }
+}
+
+Value* lowest(Emitter& c, DType t) {
+  switch (t) {
+    case DType::f16:
+      return c.scalar(t, -65504);
+    case DType::bf16:
+      return c.scalar(t, -0x1.FEp127);
+    case DType::f32:
+      return c.constant(std::numeric_limits<float>::lowest());
+    case DType::f64:
+      return c.constant(std::numeric_limits<double>::lowest());
+    case DType::i64:
+      return c.constant(std::numeric_limits<std::int64_t>::lowest());
+    case DType::u64:
+      return c.constant(std::uint64_t{0});
+    default:
+      return c.scalar(t, std::numeric_limits<double>::lowest());
+  }
+}
+
+Value* segment_blank(Emitter& c, Value* rows, Value* count, Value* init) {
+  constexpr int kToEnd = 1 << 20;
+  const bool is_vector = rows->shape().ranked() && rows->shape().rank() == 1;
+  return c.expand(init, is_vector ? count : c.concat({count, c.dims(rows, 1, kToEnd)}, 0));
+}
+
+Value* scatter_rows(Emitter& c, Value* base, Value* ids, Value* rows, const std::string& reduction) {
+  if (has_no_elements(rows)) return base;  // ONNX Runtime's optimizer would take away the Expand below
+  const bool is_vector = rows->shape().ranked() && rows->shape().rank() == 1;
+  Value* places = is_vector ? ids : c.expand(with_tail(c, ids, rows), c.shape_of(rows));
+  Attrs attrs{{"axis", std::int64_t{0}}};
+  if (!reduction.empty()) attrs.push_back({"reduction", reduction});
+  return c.emit("ScatterElements", {base, places, rows}, attrs);
+}
+
+// Halves are reduced in f32, for which ONNX Runtime has the reductions; the result is rounded once.
+Value* segment_reduce(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
+  const DType type = rows->dtype();
+  const DType work = is_half(type) ? DType::f32 : type;
+  rows = c.cast(rows, work);
+  init = c.cast(init, work);
+  if (has_no_elements(rows)) return c.cast(segment_blank(c, rows, count, init), type);
+  Value* reduced = by == By::scatter ? by_scatter(c, how, rows, ids, count, init)
+                                     : by_compare(c, how, rows, ids, count, init);
+  return c.cast(reduced, type);
+}
+
+Value* segment_sum(Emitter& c, By by, Value* rows, Value* ids, Value* count) {
+  Value* zero = c.scalar_like(rows, 0);
+  return segment_reduce(c, by, Reduction::add, rows, ids, count, zero);
+}
+
+Value* segment_sizes(Emitter& c, By by, Value* ids, Value* count) {
+  Value* ones = c.expand(c.constant<std::int64_t>(1), c.shape_of(ids));
+  return segment_sum(c, by, ones, ids, count);
+}
+
+// How far the row is from that before is put where each row begins that is not empty; their running sum is the row.
+Value* row_ids(Emitter& c, Value* splits, Value* count) {
+  constexpr int kToEnd = 1 << 20;
+  splits = c.cast(splits, DType::i64);
+  Value* starts = c.slice(splits, {0}, {-1}, {0});
+  Value* ends = c.slice(splits, {1}, {kToEnd}, {0});
+  Value* rows = c.reshape(c.emit("NonZero", {c.greater(ends, starts)}), {-1});
+  Value* before = c.concat({c.ints({0}), c.slice(rows, {0}, {-1}, {0})}, 0);
+  Value* steps = c.sub(rows, before);
+  Value* first = c.gather(starts, rows, 0);
+  Value* zeros = c.expand(c.constant<std::int64_t>(0), c.unsqueeze(count, {0}));
+  Value* marks = c.emit("ScatterElements", {zeros, first, steps}, {{"axis", std::int64_t{0}}});
+  return c.cumsum(marks, c.constant<std::int64_t>(0), false, false);
+}
+
+}  // namespace t2o::op_mappers

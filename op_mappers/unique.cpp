@@ -1,0 +1,209 @@
+#include <string>
+
+#include "op_mappers/all.h"
+#include "op_mappers/coordinates.h"
+#include "op_mappers/segments.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+constexpr int kToEnd = 1 << 20;
+
+struct Unique {
+  Value *values, *first, *inverse, *counts;  // first: where each value comes for the first time
+};
+
+// ONNX Runtime's Unique has no unsigned 64 bits; as signed ones they are told apart as well.
+Unique unique(Emitter& c, Value* x, bool sorted, std::optional<std::int64_t> axis = {}) {
+  const DType type = x->dtype();
+  Attrs attrs{{"sorted", std::int64_t{sorted}}};
+  if (axis) attrs.push_back({"axis", *axis});
+  const Values out = c.emit_n("Unique", {type == DType::u64 ? c.cast(x, DType::i64) : x}, attrs, 4);
+  return {c.cast(out[0], type), out[1], out[2], out[3]};
+}
+
+Value* moved_to_front(MapperContext& c, Value* x, std::int64_t axis) {
+  if (axis == 0) return x;
+  const int rank = c.rank(0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) c.fail(Code::bad_model, "axis is out of range");
+  Ints perm{axis};
+  for (int i = 0; i < rank; ++i)
+    if (i != axis) perm.push_back(i);
+  return c.transpose(x, perm);
+}
+
+// A NaN is equal to nothing, itself neither, but for ONNX Runtime to everything: compared are rows of the
+// numbers without NaN and, where there was one, the row's own number.
+Unique unique_floats(MapperContext& c, Value* x, std::int64_t axis) {
+  Value* front = moved_to_front(c, x, axis);
+  const bool flat = front->shape().ranked() && front->shape().rank() == 1;
+  Value* rows = c.cast(flat ? c.unsqueeze(front, {1}) : c.reshape(front, {0, -1}), DType::f64);
+  Value* is_nan = c.emit("IsNaN", {rows});
+  Value* zero = c.scalar(DType::f64, 0);
+  Value* numbers = c.where(is_nan, zero, rows);
+  Value* own = c.unsqueeze(iota(c, c.squeeze(c.dims(rows, 0, 1), {0})), {1});
+  Value* place = c.cast(c.add(own, c.constant<std::int64_t>(1)), DType::f64);
+  Value* marks = flat ? is_nan : c.cast(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true), DType::boolean);
+  Value* tags = c.where(marks, place, zero);
+  Unique u = unique(c, c.concat({numbers, tags}, 1), false, 0);
+  u.values = c.gather(x, u.first, axis);
+  return u;
+}
+
+std::int64_t axis_of(MapperContext& c) {
+  if (!c.node().op().ends_with("V2")) return 0;
+  const Ints axis = c.const_ints(1);
+  if (axis.size() > 1) c.fail(Code::bad_model, "more than one axis");
+  return axis.empty() ? 0 : axis[0];
+}
+
+Values map_unique(MapperContext& c) {
+  const std::int64_t axis = axis_of(c);
+  const Shape& s = c.in(0)->shape();
+  const bool is_vector = !c.node().op().ends_with("V2") || (s.ranked() && s.rank() == 1) || c.const_ints(1).empty();
+  Unique u{};
+  if (is_float(c.in(0)->dtype())) {
+    Value* x = is_vector && !s.ranked() ? c.reshape(c.in(0), {-1}) : c.in(0);
+    u = unique_floats(c, x, is_vector ? 0 : axis);
+  } else {
+    u = is_vector ? unique(c, c.in(0), false) : unique(c, c.in(0), false, axis);
+  }
+  Values out{u.values, c.cast(u.inverse, c.output_dtype(1))};
+  if (c.node().outputs().size() > 2) out.push_back(c.cast(u.counts, c.output_dtype(2)));
+  return out;
+}
+
+// ---- ListDiff: what of x is not in y, and where it stands
+
+// flags[i] is true when i is among ids; ids are below count, a scalar.
+Value* flags_of(Emitter& c, Value* ids, Value* count) {
+  Value* blank = c.expand(c.constant<bool>(false), c.unsqueeze(count, {0}));
+  Value* hits = c.expand(c.constant<bool>(true), c.shape_of(ids));
+  return c.emit("ScatterElements", {blank, ids, hits}, {{"axis", std::int64_t{0}}});
+}
+
+// A NaN is in no list, as no two are equal.
+Value* member_floats(MapperContext& c) {
+  Value* x = c.unsqueeze(c.in(0), {1});
+  Value* y = c.unsqueeze(c.in(1), {0});
+  Value* same = c.cast(c.equal(x, y), DType::i32);
+  return c.cast(c.reduce("ReduceSum", same, Ints{1}, false), DType::boolean);
+}
+
+Value* members(MapperContext& c) {
+  if (is_float(c.in(0)->dtype())) return member_floats(c);
+  Value* all = c.concat({c.in(0), c.in(1)}, 0);
+  const Unique u = unique(c, all, false);
+  Value* split = c.dims(c.in(0), 0, 1);
+  Value* of_x = c.slice(u.inverse, c.ints({0}), split, c.ints({0}));
+  Value* of_y = c.slice(u.inverse, split, c.ints({kToEnd}), c.ints({0}));
+  Value* in_y = flags_of(c, of_y, c.dim(u.first, 0));
+  return c.gather(in_y, of_x, 0);
+}
+
+Values map_list_diff(MapperContext& c) {
+  Value* outside = c.logical_not(members(c));
+  Value* index = c.reshape(c.emit("NonZero", {outside}), {-1});
+  Value* kept = c.gather(c.in(0), index, 0);
+  return {kept, c.cast(index, c.output_dtype(1))};
+}
+
+// ---- operations on sets, which are the rows along the last axis; the result is sparse, each row ascends
+
+struct Sets {
+  Value *groups, *values, *dims;  // the set of each value; the shape of the tensor of sets
+};
+
+Sets dense_sets(MapperContext& c, Value* x) {
+  Value* width = c.dims(x, -1, kToEnd);
+  Value* groups = c.div(iota(c, c.size_of(x)), c.maximum(width, c.ints({1})));
+  return {groups, c.reshape(x, {-1}), c.dims(x, 0, -1)};
+}
+
+Sets sparse_sets(MapperContext& c, std::size_t first) {
+  Value* dims = c.slice(c.in(first + 2), {0}, {-1}, {0});
+  Value* outer = c.slice(c.in(first), {0}, {-1}, {1});
+  return {ravel(c, outer, dims), c.in(first + 1), dims};
+}
+
+struct Keys {
+  Value *values, *count, *sorted, *inverse;  // a key is set * count + the rank of the value
+};
+
+Keys keys_of(Emitter& c, Value* groups, Value* values) {
+  const Unique u = unique(c, values, true);
+  Value* count = c.maximum(c.size_of(u.values), c.constant<std::int64_t>(1));  // runtimes divide by it
+  Value* keys = c.add(c.mul(groups, count), u.inverse);
+  const Unique k = unique(c, keys, true);
+  return {u.values, count, k.values, k.inverse};
+}
+
+Value* chosen_keys(MapperContext& c, const Keys& k, Value* split) {
+  const auto op = c.attr<std::string>("set_operation");
+  if (op == "union") return k.sorted;
+  Value* count = c.dim(k.sorted, 0);
+  Value* in_a = flags_of(c, c.slice(k.inverse, c.ints({0}), split, c.ints({0})), count);
+  Value* in_b = flags_of(c, c.slice(k.inverse, split, c.ints({kToEnd}), c.ints({0})), count);
+  if (op == "a-b") in_b = c.logical_not(in_b);
+  else if (op == "b-a") in_a = c.logical_not(in_a);
+  else if (op != "intersection") c.fail(Code::unsupported_attr, "set_operation \"" + op + "\" is not known");
+  Value* both = c.logical_and(in_a, in_b);
+  return c.emit("Compress", {k.sorted, both}, {{"axis", std::int64_t{0}}});
+}
+
+Values set_operation(MapperContext& c, const Sets& a, const Sets& b) {
+  Value* groups = c.concat({a.groups, b.groups}, 0);
+  const Keys k = keys_of(c, groups, c.concat({a.values, b.values}, 0));
+  Value* keys = chosen_keys(c, k, c.unsqueeze(c.size_of(a.values), {0}));
+  Value* group = c.div(keys, k.count);
+  Value* values = c.gather(k.values, c.emit("Mod", {keys, k.count}), 0);
+  const Unique row = unique(c, group, false);
+  Value* begin = c.gather(row.first, row.inverse, 0);
+  Value* place = c.sub(iota(c, c.dim(keys, 0)), begin);
+  Value* highest_place = c.reduce("ReduceMax", c.concat({c.ints({-1}), place}, 0), Ints{0}, true);
+  Value* width = c.add(highest_place, c.ints({1}));
+  Value* outer = unravel(c, group, a.dims);
+  Value* indices = c.concat({outer, c.unsqueeze(place, {1})}, 1);
+  return {indices, values, c.concat({a.dims, width}, 0)};
+}
+
+Values map_dense_dense(MapperContext& c) {
+  const Sets a = dense_sets(c, c.in(0));
+  const Sets b = dense_sets(c, c.in(1));
+  return set_operation(c, a, b);
+}
+Values map_dense_sparse(MapperContext& c) {
+  const Sets a = dense_sets(c, c.in(0));
+  const Sets b = sparse_sets(c, 1);
+  return set_operation(c, a, b);
+}
+Values map_sparse_sparse(MapperContext& c) {
+  const Sets a = sparse_sets(c, 0);
+  const Sets b = sparse_sets(c, 3);
+  return set_operation(c, a, b);
+}
+
+template <By by>
+Values map_set_size(MapperContext& c) {
+  const Sets s = sparse_sets(c, 0);
+  const Keys k = keys_of(c, s.groups, s.values);
+  Value* sizes = segment_sizes(c, by, c.div(k.sorted, k.count), product(c, s.dims));
+  return {c.cast(c.reshape_to(sizes, s.dims), DType::i32)};
+}
+
+}  // namespace
+
+void register_unique(OpRegistry& r) {
+  r.op("Unique", "UniqueWithCounts").by(map_unique);
+  r.op("UniqueV2", "UniqueWithCountsV2").note("constant axis").by(map_unique);
+  r.op("ListDiff").by(map_list_diff);
+  const std::vector<std::string> checks = {"validate_indices"};
+  r.op("DenseToDenseSetOperation").ignores(checks).by(map_dense_dense);
+  r.op("DenseToSparseSetOperation").ignores(checks).by(map_dense_sparse);
+  r.op("SparseToSparseSetOperation").ignores(checks).by(map_sparse_sparse);
+  r.op("SetSize").ignores(checks).by(map_set_size<By::compare>);
+  r.op("SetSize").since(16).ignores(checks).by(map_set_size<By::scatter>);
+}
+
+}  // namespace t2o::op_mappers

@@ -46,6 +46,9 @@ const OpRegistry& tf_registry() {
     family("segment", op_mappers::register_segment);
     family("bincount", op_mappers::register_bincount);
     family("unique", op_mappers::register_unique);
+    family("sparse", op_mappers::register_sparse);
+    family("sparse_math", op_mappers::register_sparse_math);
+    family("ragged", op_mappers::register_ragged);
     return r;
   }();
   return registry;

@@ -7,20 +7,28 @@
 namespace t2o::op_mappers {
 namespace {
 
-// ---- Bincount: bins[values[i]] += weights[i], or 1 where there are no weights; values beyond the bins are left out
+// ---- Bincount: bins[values[i]] += weights[i], or 1 where there are no weights; values beyond the bins are
+// left out
 
 bool same_shape(const Value* a, const Value* b) {
   const Shape &s = a->shape(), &t = b->shape();
-  return s.ranked() && t.ranked() && s == t && std::find(s.dims().begin(), s.dims().end(), kUnknownDim) == s.dims().end();
+  return s.ranked() && t.ranked() && s == t &&
+         std::find(s.dims().begin(), s.dims().end(), kUnknownDim) == s.dims().end();
+}
+
+Value* ones_for(MapperContext& c, Value* values, Value* weights) {
+  Value* one = c.scalar_like(weights, 1);
+  return c.expand(one, c.shape_of(values));
 }
 
 // What each value adds. Weights without elements stand for ones, also when that shows only at run time.
 Value* updates_of(MapperContext& c, Value* values, Value* weights) {
-  Value* one = c.scalar_like(weights, 1);
   const auto n = weights->shape().elements();
-  if (n == 0) return c.expand(one, c.shape_of(values));
+  if (n == 0) return ones_for(c, values, weights);
   if (n || same_shape(values, weights)) return weights;
-  Value* missing = c.sub(c.size_of(values), c.size_of(weights));
+  Value* one = c.scalar_like(weights, 1);
+  Value* present = c.size_of(weights);
+  Value* missing = c.sub(c.size_of(values), present);
   Value* ones = c.expand(one, c.unsqueeze(missing, {0}));
   Value* all = c.concat({c.reshape(weights, {-1}), ones}, 0);
   return c.reshape_to(all, c.shape_of(values));
@@ -40,26 +48,32 @@ Attrs last_axis(bool add) {
 Value* scatter_counts(MapperContext& c, Value* values, Value* size, Value* updates, bool add) {
   Value* more = c.add(size, c.ints({1}));
   Value* dims = more;
-  if (!values->shape().ranked() || values->shape().rank() > 1) dims = c.concat({c.dims(values, 0, -1), more}, 0);
-  Value* blank = c.expand(c.scalar_like(updates, 0), dims);
+  if (!values->shape().ranked() || values->shape().rank() > 1)
+    dims = c.concat({c.dims(values, 0, -1), more}, 0);
+  Value* zero = c.scalar_like(updates, 0);
+  Value* blank = c.expand(zero, dims);
   Value* places = c.where(c.less(values, size), values, size);
   Value* bins = c.emit("ScatterElements", {blank, places, updates}, last_axis(add));
-  return c.slice(bins, c.ints({0}), size, c.ints({-1}));
+  return head(c, bins, size, -1);
 }
 
-// Axes are counted from the start where the rank is known: from the end ONNX Runtime does not reduce an empty tensor at opset 11.
-// Its sums of i32 do not wrap around.
+// Axes are counted from the start where the rank is known: from the end ONNX Runtime does not reduce an empty
+// tensor at opset 11. Its sums of i32 do not wrap around.
 Value* compare_counts(MapperContext& c, Value* values, Value* size, Value* updates) {
   const DType type = updates->dtype();
   if (is_int(type)) updates = c.cast(updates, DType::i64);
-  Value* hit = c.equal(c.unsqueeze(values, {-1}), iota(c, c.squeeze(size, {0})));
-  Value* chosen = c.where(hit, c.unsqueeze(updates, {-1}), c.scalar_like(updates, 0));
-  return c.cast(c.reduce("ReduceSum", chosen, Ints{values->shape().ranked() ? values->shape().rank() - 1 : -2}, false), type);
+  Value* bins = iota(c, c.squeeze(size, {0}));
+  Value* hit = c.equal(c.unsqueeze(values, {-1}), bins);
+  Value* zero = c.scalar_like(updates, 0);
+  Value* chosen = c.where(hit, c.unsqueeze(updates, {-1}), zero);
+  return c.cast(
+      c.reduce("ReduceSum", chosen, Ints{values->shape().ranked() ? values->shape().rank() - 1 : -2}, false),
+      type);
 }
 
 Value* counts(MapperContext& c, By by, Value* values, Value* size, Value* weights) {
   if (c.flag("binary_output")) {
-    Value* ones = c.expand(c.scalar_like(weights, 1), c.shape_of(values));
+    Value* ones = ones_for(c, values, weights);
     return scatter_counts(c, values, size, ones, false);
   }
   Value* updates = updates_of(c, values, weights);
@@ -94,20 +108,21 @@ Value* counts_by_row(MapperContext& c, By by, Value* rows, Value* row_count, Val
   Value* total = c.mul(row_count, width);
   Value* flat = nullptr;
   if (c.flag("binary_output")) {
-    Value* ones = c.expand(c.scalar_like(weights, 1), c.shape_of(values));
+    Value* ones = ones_for(c, values, weights);
     flat = scatter_rows(c, segment_blank(c, ones, total, c.scalar_like(weights, 0)), places, ones);
   } else {
     flat = segment_sum(c, by, updates_of(c, values, weights), places, total);
   }
   Value* table = c.reshape_to(flat, c.concat({row_count, width}, 0));
-  return c.slice(table, c.ints({0}), size, c.ints({1}));
+  return head(c, table, size, 1);
 }
 
 template <By by>
 Values map_ragged_bincount(MapperContext& c) {
   Value* values = c.cast(c.in(1), DType::i64);
   Value* rows = row_ids(c, c.in(0), c.size_of(values));
-  Value* row_count = c.sub(c.unsqueeze(c.size_of(c.in(0)), {0}), c.ints({1}));
+  Value* one = c.ints({1});
+  Value* row_count = c.sub(c.dims(c.in(0), 0, 1), one);
   return {counts_by_row(c, by, rows, row_count, values, as_vector(c, c.in(2)), c.in(3))};
 }
 
@@ -142,10 +157,15 @@ Values map_histogram(MapperContext& c) {
 Values map_bucketize(MapperContext& c) {
   const auto boundaries = c.attr<Floats>("boundaries");
   Value* x = c.in(0);
-  if (boundaries.empty()) return {c.expand(c.scalar(DType::i32, 0), c.shape_of(x))};
+  if (boundaries.empty()) {
+    Value* zero = c.scalar(DType::i32, 0);
+    return {c.expand(zero, c.shape_of(x))};
+  }
   if (is_int(x->dtype())) x = c.cast(x, DType::f32);  // as TensorFlow compares them
-  Value* all = c.constant({static_cast<std::int64_t>(boundaries.size())}, std::vector<float>(boundaries.begin(), boundaries.end()));
-  Value* below = c.less(c.unsqueeze(x, {-1}), c.cast_like(all, x));
+  Value* all = c.constant({static_cast<std::int64_t>(boundaries.size())},
+                          std::vector<float>(boundaries.begin(), boundaries.end()));
+  Value* bounds = c.cast_like(all, x);
+  Value* below = c.less(c.unsqueeze(x, {-1}), bounds);
   Value* passed = c.cast(c.logical_not(below), DType::i32);  // NaN passes all
   return {c.reduce("ReduceSum", passed, Ints{x->shape().ranked() ? x->shape().rank() : -1}, false)};
 }

@@ -22,14 +22,17 @@ Value* strides_of(Emitter& c, Value* dims) {
   if (const auto known = constant_ints(dims)) return constant_strides(c, *known);
   if (is_single(dims)) return c.ints({1});
   Value* axis = iota(c, c.dim(dims, 0));
-  Value* later = c.greater(c.unsqueeze(axis, {0}), c.unsqueeze(axis, {1}));
+  Value* rows = c.unsqueeze(axis, {1});
+  Value* later = c.greater(c.unsqueeze(axis, {0}), rows);
   Value* factors = c.where(later, dims, c.constant<std::int64_t>(1));
   return c.reduce("ReduceProd", factors, Ints{1}, false);
 }
 
 Value* ravel(Emitter& c, Value* coordinates, Value* dims) {
   if (is_single(dims)) return c.reshape(coordinates, {-1});
-  return c.emit("MatMul", {coordinates, strides_of(c, dims)});
+  Value* parts =
+      c.mul(coordinates, strides_of(c, dims));  // no MatMul: ONNX Runtime's refuses no rows times a vector
+  return c.reduce("ReduceSum", parts, Ints{1}, false);
 }
 
 // places / strides % dims. Runtimes do not divide by a 0, even when there is nothing to divide.

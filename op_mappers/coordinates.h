@@ -3,13 +3,14 @@
 
 namespace t2o::op_mappers {
 
-// Places in a tensor as rows of coordinates [n, rank] and as numbers [n] in row-major order. All are i64; dims: 1-D.
+// Places in a tensor as rows of coordinates [n, rank] and as numbers [n] in row-major order. All are i64;
+// dims: 1-D.
 Value* strides_of(Emitter&, Value* dims);
 Value* ravel(Emitter&, Value* coordinates, Value* dims);
 Value* unravel(Emitter&, Value* places, Value* dims);
 
 Value* column(Emitter&, Value* coordinates, std::int64_t axis);  // [n]
 Value* product(Emitter&, Value* dims);                           // [1]
-Value* ascending_order(Emitter&, Value* keys);                   // the permutation that sorts 1-D keys, stable
+Value* ascending_order(Emitter&, Value* keys);  // the permutation that sorts 1-D keys, stable
 
 }  // namespace t2o::op_mappers

@@ -43,7 +43,7 @@ Value* rows_of(MapperContext& c, Value* data, Value* ids) {
   if (s.ranked()) return c.reshape_to(data, c.concat({count, c.dims(data, s.rank(), kToEnd)}, 0));
   Value* shape = c.shape_of(data);
   Value* first = c.unsqueeze(c.rank_of(ids), {0});
-  Value* rest = c.slice(shape, first, c.ints({kToEnd}), c.ints({0}));
+  Value* rest = after(c, shape, first, 0);
   return c.reshape_to(data, c.concat({count, rest}, 0));
 }
 
@@ -70,7 +70,7 @@ Values map_unsorted(MapperContext& c) {
   Value* places = c.where(dropped, count, ids);  // one segment more, for these
   Value* more = c.add(count, c.ints({1}));
   Value* reduced = segment_reduce(c, by, how, rows, places, more, init);
-  return {c.slice(reduced, c.ints({0}), count, c.ints({0}))};
+  return {head(c, reduced, count)};
 }
 
 // ---- Segment*, SparseSegment*: ids ascend
@@ -80,10 +80,11 @@ struct Rows {
 };
 
 Value* last_plus_one(MapperContext& c, Value* ids) {
-  Value* after = c.add(c.slice(ids, {-1}, {kToEnd}, {0}), c.ints({1}));
-  const Shape& s = after->shape();
-  if (s.ranked() && s.rank() == 1 && s[0] == 1) return after;
-  return c.reduce("ReduceSum", after, Ints{0}, true);  // 0 of no ids
+  Value* one = c.ints({1});
+  Value* next = c.add(c.slice(ids, {-1}, {kToEnd}, {0}), one);
+  const Shape& s = next->shape();
+  if (s.ranked() && s.rank() == 1 && s[0] == 1) return next;
+  return c.reduce("ReduceSum", next, Ints{0}, true);  // 0 of no ids
 }
 
 Rows sorted_rows(MapperContext& c) {
@@ -117,7 +118,8 @@ Values map_mean(MapperContext& c) {
   return {c.cast(c.div(sum, with_tail(c, divisor, r.data)), type)};
 }
 
-// 0 where there are no rows. One of the segment's rows, whichever, is as good a beginning as the lowest number.
+// 0 where there are no rows. One of the segment's rows, whichever, is as good a beginning as the lowest
+// number.
 Values map_extremum(MapperContext& c) {
   const Rows r = sorted_rows(c);
   const DType type = r.data->dtype();
@@ -134,19 +136,22 @@ Values map_extremum_by_compare(MapperContext& c) {
   const Rows r = sorted_rows(c);
   const Reduction how = reduction_of(c.node().op());
   const double sign = how == Reduction::max ? -1 : 1;
-  Value* init = is_float(r.data->dtype()) ? c.scalar(r.data->dtype(), sign * kInfinity)
-                                          : unit(c, how, r.data->dtype());
+  Value* init =
+      is_float(r.data->dtype()) ? c.scalar(r.data->dtype(), sign * kInfinity) : unit(c, how, r.data->dtype());
   Value* most = segment_reduce(c, By::compare, how, r.data, r.ids, r.count, init);
   Value* sizes = segment_sizes(c, By::compare, r.ids, r.count);
   Value* none = c.equal(sizes, c.constant<std::int64_t>(0));
-  return {c.where(with_tail(c, none, r.data), c.scalar_like(most, 0), most)};
+  Value* zero = c.scalar_like(most, 0);
+  return {c.where(with_tail(c, none, r.data), zero, most)};
 }
 
 }  // namespace
 
 void register_segment(OpRegistry& r) {
-  const std::string memory = "below opset 16 memory of data times segments, and integers beyond 2^53 are rounded";
-  const std::string extremum = "below opset 18 memory of data times segments; which number a segment with NaN gives is open";
+  const std::string memory =
+      "below opset 16 memory of data times segments, and integers beyond 2^53 are rounded";
+  const std::string extremum =
+      "below opset 18 memory of data times segments; which number a segment with NaN gives is open";
   const auto sums = [&](std::vector<std::string> names, Mapper low, Mapper high) {
     r.ops(names).note(memory).ignores({"sparse_gradient"}).by(std::move(low));
     r.ops(names).since(16).ignores({"sparse_gradient"}).by(std::move(high));

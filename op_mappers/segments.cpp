@@ -40,15 +40,16 @@ Value* by_scatter(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
 
 bool surely_some(const Value* rows) { return rows->shape().ranked() && rows->shape()[0] > 0; }
 
-// Segments are the second axis, since ONNX Runtime's ReduceMin and ReduceMax compare only 32 bits of an i64 unless the first
-// axis is reduced. Its sums of i32 do not wrap around but stop at the ends.
+// Segments are the second axis, since ONNX Runtime's ReduceMin and ReduceMax compare only 32 bits of an i64
+// unless the first axis is reduced. Its sums of i32 do not wrap around but stop at the ends.
 Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
   const bool arithmetic = how == Reduction::add || how == Reduction::mul;
   const DType type = rows->dtype();
   const DType work = arithmetic && is_int(type) && bit_width(type) < 64 ? DType::i64 : type;
   Value* segments = c.unsqueeze(iota(c, c.squeeze(count, {0})), {0});
   Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
-  Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), c.cast(init, work));
+  Value* none = c.cast(init, work);
+  Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), none);
   Value* reduced = c.cast(c.reduce(reduce_name(how), chosen, Ints{0}, false), type);
   if (arithmetic || (is_int(type) && surely_some(rows))) return reduced;
   return how == Reduction::max ? c.maximum(reduced, init) : c.minimum(reduced, init);  // also of no rows
@@ -64,6 +65,18 @@ bool has_no_elements(const Value* rows) {
 }  // namespace
 
 bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+Value* head(Emitter& c, Value* x, Value* count, std::int64_t axis) {
+  Value* zero = c.ints({0});
+  Value* along = c.ints({axis});
+  return c.slice(x, zero, count, along);
+}
+
+Value* after(Emitter& c, Value* x, Value* first, std::int64_t axis) {
+  Value* end = c.ints({1 << 20});
+  Value* along = c.ints({axis});
+  return c.slice(x, first, end, along);
+}
 
 Value* as_vector(Emitter& c, Value* scalar) { return c.reshape(c.cast(scalar, DType::i64), {1}); }
 
@@ -132,7 +145,8 @@ Value* segment_blank(Emitter& c, Value* rows, Value* count, Value* init) {
 Value* scatter_rows(Emitter& c, Value* base, Value* ids, Value* rows, const std::string& reduction) {
   if (has_no_elements(rows)) return base;  // ONNX Runtime's optimizer would take away the Expand below
   const bool is_vector = rows->shape().ranked() && rows->shape().rank() == 1;
-  Value* places = is_vector ? ids : c.expand(with_tail(c, ids, rows), c.shape_of(rows));
+  Value* dims = is_vector ? nullptr : c.shape_of(rows);
+  Value* places = is_vector ? ids : c.expand(with_tail(c, ids, rows), dims);
   Attrs attrs{{"axis", std::int64_t{0}}};
   if (!reduction.empty()) attrs.push_back({"reduction", reduction});
   return c.emit("ScatterElements", {base, places, rows}, attrs);
@@ -156,11 +170,13 @@ Value* segment_sum(Emitter& c, By by, Value* rows, Value* ids, Value* count) {
 }
 
 Value* segment_sizes(Emitter& c, By by, Value* ids, Value* count) {
-  Value* ones = c.expand(c.constant<std::int64_t>(1), c.shape_of(ids));
+  Value* one = c.constant<std::int64_t>(1);
+  Value* ones = c.expand(one, c.shape_of(ids));
   return segment_sum(c, by, ones, ids, count);
 }
 
-// How far the row is from that before is put where each row begins that is not empty; their running sum is the row.
+// How far the row is from that before is put where each row begins that is not empty; their running sum is
+// the row.
 Value* row_ids(Emitter& c, Value* splits, Value* count) {
   constexpr int kToEnd = 1 << 20;
   splits = c.cast(splits, DType::i64);
@@ -170,9 +186,10 @@ Value* row_ids(Emitter& c, Value* splits, Value* count) {
   Value* before = c.concat({c.ints({0}), c.slice(rows, {0}, {-1}, {0})}, 0);
   Value* steps = c.sub(rows, before);
   Value* first = c.gather(starts, rows, 0);
-  Value* zeros = c.expand(c.constant<std::int64_t>(0), c.unsqueeze(count, {0}));
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* zeros = c.expand(zero, c.unsqueeze(count, {0}));
   Value* marks = c.emit("ScatterElements", {zeros, first, steps}, {{"axis", std::int64_t{0}}});
-  return c.cumsum(marks, c.constant<std::int64_t>(0), false, false);
+  return c.cumsum(marks, zero, false, false);
 }
 
 }  // namespace t2o::op_mappers

@@ -44,7 +44,9 @@ Unique unique_floats(MapperContext& c, Value* x, std::int64_t axis) {
   Value* numbers = c.where(is_nan, zero, rows);
   Value* own = c.unsqueeze(iota(c, c.squeeze(c.dims(rows, 0, 1), {0})), {1});
   Value* place = c.cast(c.add(own, c.constant<std::int64_t>(1)), DType::f64);
-  Value* marks = flat ? is_nan : c.cast(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true), DType::boolean);
+  Value* marks =
+      flat ? is_nan
+           : c.cast(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true), DType::boolean);
   Value* tags = c.where(marks, place, zero);
   Unique u = unique(c, c.concat({numbers, tags}, 1), false, 0);
   u.values = c.gather(x, u.first, axis);
@@ -61,7 +63,8 @@ std::int64_t axis_of(MapperContext& c) {
 Values map_unique(MapperContext& c) {
   const std::int64_t axis = axis_of(c);
   const Shape& s = c.in(0)->shape();
-  const bool is_vector = !c.node().op().ends_with("V2") || (s.ranked() && s.rank() == 1) || c.const_ints(1).empty();
+  const bool is_vector =
+      !c.node().op().ends_with("V2") || (s.ranked() && s.rank() == 1) || c.const_ints(1).empty();
   Unique u{};
   if (is_float(c.in(0)->dtype())) {
     Value* x = is_vector && !s.ranked() ? c.reshape(c.in(0), {-1}) : c.in(0);
@@ -78,8 +81,9 @@ Values map_unique(MapperContext& c) {
 
 // flags[i] is true when i is among ids; ids are below count, a scalar.
 Value* flags_of(Emitter& c, Value* ids, Value* count) {
-  Value* blank = c.expand(c.constant<bool>(false), c.unsqueeze(count, {0}));
-  Value* hits = c.expand(c.constant<bool>(true), c.shape_of(ids));
+  Value *no = c.constant(false), *yes = c.constant(true);
+  Value* blank = c.expand(no, c.unsqueeze(count, {0}));
+  Value* hits = c.expand(yes, c.shape_of(ids));
   return c.emit("ScatterElements", {blank, ids, hits}, {{"axis", std::int64_t{0}}});
 }
 
@@ -96,8 +100,8 @@ Value* members(MapperContext& c) {
   Value* all = c.concat({c.in(0), c.in(1)}, 0);
   const Unique u = unique(c, all, false);
   Value* split = c.dims(c.in(0), 0, 1);
-  Value* of_x = c.slice(u.inverse, c.ints({0}), split, c.ints({0}));
-  Value* of_y = c.slice(u.inverse, split, c.ints({kToEnd}), c.ints({0}));
+  Value* of_x = head(c, u.inverse, split);
+  Value* of_y = after(c, u.inverse, split);
   Value* in_y = flags_of(c, of_y, c.dim(u.first, 0));
   return c.gather(in_y, of_x, 0);
 }
@@ -117,7 +121,8 @@ struct Sets {
 
 Sets dense_sets(MapperContext& c, Value* x) {
   Value* width = c.dims(x, -1, kToEnd);
-  Value* groups = c.div(iota(c, c.size_of(x)), c.maximum(width, c.ints({1})));
+  Value* places = iota(c, c.size_of(x));
+  Value* groups = c.div(places, c.maximum(width, c.ints({1})));
   return {groups, c.reshape(x, {-1}), c.dims(x, 0, -1)};
 }
 
@@ -133,7 +138,8 @@ struct Keys {
 
 Keys keys_of(Emitter& c, Value* groups, Value* values) {
   const Unique u = unique(c, values, true);
-  Value* count = c.maximum(c.size_of(u.values), c.constant<std::int64_t>(1));  // runtimes divide by it
+  Value* one = c.constant<std::int64_t>(1);
+  Value* count = c.maximum(c.size_of(u.values), one);  // runtimes divide by it
   Value* keys = c.add(c.mul(groups, count), u.inverse);
   const Unique k = unique(c, keys, true);
   return {u.values, count, k.values, k.inverse};
@@ -143,11 +149,14 @@ Value* chosen_keys(MapperContext& c, const Keys& k, Value* split) {
   const auto op = c.attr<std::string>("set_operation");
   if (op == "union") return k.sorted;
   Value* count = c.dim(k.sorted, 0);
-  Value* in_a = flags_of(c, c.slice(k.inverse, c.ints({0}), split, c.ints({0})), count);
-  Value* in_b = flags_of(c, c.slice(k.inverse, split, c.ints({kToEnd}), c.ints({0})), count);
-  if (op == "a-b") in_b = c.logical_not(in_b);
-  else if (op == "b-a") in_a = c.logical_not(in_a);
-  else if (op != "intersection") c.fail(Code::unsupported_attr, "set_operation \"" + op + "\" is not known");
+  Value* in_a = flags_of(c, head(c, k.inverse, split), count);
+  Value* in_b = flags_of(c, after(c, k.inverse, split), count);
+  if (op == "a-b")
+    in_b = c.logical_not(in_b);
+  else if (op == "b-a")
+    in_a = c.logical_not(in_a);
+  else if (op != "intersection")
+    c.fail(Code::unsupported_attr, "set_operation \"" + op + "\" is not known");
   Value* both = c.logical_and(in_a, in_b);
   return c.emit("Compress", {k.sorted, both}, {{"axis", std::int64_t{0}}});
 }
@@ -188,7 +197,8 @@ template <By by>
 Values map_set_size(MapperContext& c) {
   const Sets s = sparse_sets(c, 0);
   const Keys k = keys_of(c, s.groups, s.values);
-  Value* sizes = segment_sizes(c, by, c.div(k.sorted, k.count), product(c, s.dims));
+  Value* count = product(c, s.dims);
+  Value* sizes = segment_sizes(c, by, c.div(k.sorted, k.count), count);
   return {c.cast(c.reshape_to(sizes, s.dims), DType::i32)};
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "op_mappers/all.h"
+#include "op_mappers/coordinates.h"
 #include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
@@ -152,6 +153,83 @@ Values map_histogram(MapperContext& c) {
   return {c.cast(segment_sizes(c, by, bin, bins), c.output_dtype())};
 }
 
+// ---- the same as a sparse tensor: each row's values that occur, ascending
+
+struct Occurrences {
+  Value *rows, *row_count;  // none, of a vector
+  Value *values, *weights;
+};
+
+Value* sparse_width(MapperContext& c, Value* values) {
+  if (const auto most = c.attr_or<std::int64_t>("maxlength", -1); most >= 0) return c.ints({most});
+  Value* highest_value = c.reduce("ReduceMax", c.concat({c.ints({0}), values}, 0), Ints{0}, true);
+  Value* needed = c.add(highest_value, c.ints({1}));
+  const auto least = c.attr_or<std::int64_t>("minlength", -1);
+  return least > 1 ? c.maximum(needed, c.ints({least})) : needed;
+}
+
+Occurrences below_maxlength(MapperContext& c, Occurrences o) {
+  const auto most = c.attr_or<std::int64_t>("maxlength", -1);
+  if (o.weights) o.weights = updates_of(c, o.values, o.weights);
+  if (most < 0) return o;
+  Value* kept = c.less(o.values, c.constant(most));
+  const Attrs axis{{"axis", std::int64_t{0}}};
+  if (o.rows) o.rows = c.emit("Compress", {o.rows, kept}, axis);
+  if (o.weights) o.weights = c.emit("Compress", {o.weights, kept}, axis);
+  o.values = c.emit("Compress", {o.values, kept}, axis);
+  return o;
+}
+
+template <By by>
+Values sparse_counts(MapperContext& c, Occurrences o) {
+  const DType type = o.weights->dtype();
+  const bool binary = c.flag("binary_output");
+  if (binary || o.weights->shape().elements() == 0) o.weights = nullptr;
+  o = below_maxlength(c, o);
+  Value* width = sparse_width(c, o.values);
+  Value* keys = o.rows ? c.add(c.mul(o.rows, width), o.values) : o.values;
+  const Values u = c.emit_n("Unique", {keys}, {{"sorted", std::int64_t{1}}}, 4);
+  Value* counts = o.weights ? segment_sum(c, by, o.weights, u[2], c.dims(u[0], 0, 1)) : c.cast(u[3], type);
+  if (binary) {
+    Value* one = c.scalar(type, 1);
+    counts = c.expand(one, c.shape_of(u[0]));
+  }
+  Value* dims = o.rows ? c.concat({o.row_count, width}, 0) : width;
+  return {unravel(c, u[0], dims), counts, dims};
+}
+
+template <By by>
+Values map_dense_sparse_counts(MapperContext& c) {
+  const bool table = c.rank(0) == 2;
+  if (!table && c.rank(0) != 1) c.fail(Code::bad_model, "values are neither a vector nor a matrix");
+  Value* values = c.cast(c.in(0), DType::i64);
+  Value* weights = is_vector(c.in(1)) ? c.in(1) : c.reshape(c.in(1), {-1});
+  if (!table) return sparse_counts<by>(c, {nullptr, nullptr, values, weights});
+  Value* places = iota(c, c.size_of(values));
+  Value* columns = c.maximum(c.dims(values, 1, 2), c.ints({1}));
+  Value* row_count = c.dims(values, 0, 1);
+  Value* rows = c.div(places, columns);
+  return sparse_counts<by>(c, {rows, row_count, c.reshape(values, {-1}), weights});
+}
+
+template <By by>
+Values map_ragged_sparse_counts(MapperContext& c) {
+  Value* values = c.cast(c.in(1), DType::i64);
+  Value* one = c.ints({1});
+  Value* row_count = c.sub(c.dims(c.in(0), 0, 1), one);
+  Value* rows = row_ids(c, c.in(0), c.size_of(values));
+  return sparse_counts<by>(c, {rows, row_count, values, c.in(2)});
+}
+
+template <By by>
+Values map_sparse_sparse_counts(MapperContext& c) {
+  Value* values = c.cast(c.in(1), DType::i64);
+  if (c.dim_of(2, 0) == 1) return sparse_counts<by>(c, {nullptr, nullptr, values, c.in(3)});
+  Value* rows = column(c, c.in(0), 0);
+  Value* row_count = c.slice(c.in(2), {0}, {1}, {0});
+  return sparse_counts<by>(c, {rows, row_count, values, c.in(3)});
+}
+
 // ---- the number of boundaries that are not above a value, or below it
 
 Values map_bucketize(MapperContext& c) {
@@ -192,6 +270,12 @@ void register_bincount(OpRegistry& r) {
   rows("RaggedBincount", map_ragged_bincount<By::compare>, map_ragged_bincount<By::scatter>);
   rows("SparseBincount", map_sparse_bincount<By::compare>, map_sparse_bincount<By::scatter>, "rank known");
   rows("HistogramFixedWidth", map_histogram<By::compare>, map_histogram<By::scatter>);
+  rows("DenseCountSparseOutput", map_dense_sparse_counts<By::compare>, map_dense_sparse_counts<By::scatter>,
+       "rank known");
+  rows("RaggedCountSparseOutput", map_ragged_sparse_counts<By::compare>,
+       map_ragged_sparse_counts<By::scatter>);
+  rows("SparseCountSparseOutput", map_sparse_sparse_counts<By::compare>,
+       map_sparse_sparse_counts<By::scatter>, "rank known");
   r.op("Bucketize").by(map_bucketize);
   r.op("LowerBound", "UpperBound").by(map_bound);
 }

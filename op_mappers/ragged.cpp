@@ -184,14 +184,15 @@ Partition partition_of(MapperContext& c, std::size_t first) {
   return p;
 }
 
-// The sizes asked for where they are not -1.
-Value* wanted_dims(MapperContext& c, Value* shape, Value* natural) {
-  shape = c.cast(shape, DType::i64);
+// The sizes asked for where they are not -1. Those of the values themselves can only be what they are.
+Value* wanted_dims(MapperContext& c, std::size_t ragged_axes, Value* natural) {
+  Value* shape = c.cast(c.in(0), DType::i64);
   if (shape->shape().is_scalar()) return natural;  // nothing is known, not even the rank
-  const auto known = constant_ints(shape);
-  if (known && std::all_of(known->begin(), known->end(), [](std::int64_t d) { return d < 0; }))
-    return natural;
-  if (known && std::all_of(known->begin(), known->end(), [](std::int64_t d) { return d >= 0; })) return shape;
+  if (const auto known = constant_ints(shape)) {
+    const auto end = known->begin() + static_cast<std::ptrdiff_t>(std::min(ragged_axes, known->size()));
+    if (std::all_of(known->begin(), end, [](std::int64_t d) { return d < 0; })) return natural;
+    if (std::all_of(known->begin(), known->end(), [](std::int64_t d) { return d >= 0; })) return shape;
+  }
   Value* open = c.less(shape, c.constant<std::int64_t>(0));
   return c.where(open, natural, shape);
 }
@@ -204,7 +205,7 @@ Values map_to_tensor(MapperContext& c) {
   const auto width = static_cast<std::int64_t>(p.levels.size()) + 1;
   const Ragged ragged = coordinates_of(c, p.row_count, p.levels);
   Value* natural = c.concat({ragged.dims, c.dims(values, 1, kToEnd)}, 0);
-  Value* dims = wanted_dims(c, c.in(0), natural);
+  Value* dims = wanted_dims(c, p.levels.size() + 1, natural);
   Value* blank = c.expand(c.in(2), dims);
   Value* coordinates = ragged.coordinates;
   if (dims != natural) {

@@ -107,7 +107,9 @@ Value* Emitter::scalar(DType t, double v) {
     const double bits = static_cast<double>(bit_width(t) - (is_signed_int(t) ? 1 : 0));
     v = std::clamp(v, is_signed_int(t) ? -std::exp2(bits) : 0.0, std::exp2(bits) - 1);
   }
-  return constant(onnx::converted(Tensor::scalar<double>(v), t));
+  TensorPtr number = onnx::converted(Tensor::scalar<double>(v), t);
+  if (!number) fail(Code::unsupported_type, "ONNX has no numbers of type " + std::string(name(t)));
+  return constant(std::move(number));
 }
 
 Value* Emitter::scalar_like(const Value* like, double v) { return scalar(like->dtype(), v); }

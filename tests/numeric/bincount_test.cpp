@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "harness.h"
 
@@ -47,6 +49,22 @@ TEST(Bincount, RaggedAndSparse) {
     sparse({4, 2}, {0, 1, 0, 2, 2, 0, 2, 1}).i32s({1, 1, 3, 7}, fed).ints({4, 4}).scalar<std::int32_t>(4).in(i64, {0}, constant).check();
     sparse({3, 1}, {0, 1, 2}).i32s({1, 1, 3}, fed).ints({4}).scalar<std::int32_t>(4).in(f32, {3}).check();
   }
+}
+
+TEST(Bincount, SparseOutput) {
+  for (const bool binary : {false, true})
+    for (const auto& [least, most] : std::vector<std::pair<std::int64_t, std::int64_t>>{{-1, -1}, {8, -1}, {-1, 4}, {2, 9}}) {
+      const auto counts = [&](Case c) { return c.attr("minlength", least).attr("maxlength", most).attr("binary_output", binary); };
+      counts(op_case("DenseCountSparseOutput").values<std::int32_t>({2, 3}, {1, 3, 1, 5, 0, 5}).in(any, {0}, constant)).dtypes(kWeights).without({Mode::rank}).check();
+      counts(op_case("DenseCountSparseOutput").values<std::int64_t>({2, 3}, {1, 3, 1, 5, 0, 5}).in(any, {2, 3})).dtypes(kWeights).without({Mode::rank}).check();
+      counts(op_case("DenseCountSparseOutput").i32s({3, 1, 3}, fed).in(f32, {3})).without({Mode::rank}).check();
+      counts(op_case("DenseCountSparseOutput").values<std::int32_t>({2, 0}, {}).in(f32, {0}, constant)).without({Mode::rank}).check();
+      counts(op_case("RaggedCountSparseOutput").ints({0, 2, 2, 5}, fed).i32s({1, 3, 1, 5, 5}, fed).in(i64, {0})).check();
+      counts(op_case("RaggedCountSparseOutput").ints({0, 2, 2, 5}, fed).i32s({1, 3, 1, 5, 5}, fed).in(f32, {5})).check();
+      counts(op_case("SparseCountSparseOutput").values<std::int64_t>({3, 2}, {0, 1, 2, 0, 2, 2}).i32s({1, 3, 3}, fed).ints({4, 3}).in(f32, {3})).check();
+      counts(op_case("SparseCountSparseOutput").values<std::int64_t>({3, 1}, {0, 2, 3}).i32s({1, 3, 3}, fed).ints({4}).in(i32, {0}, constant)).check();
+    }
+  op_case("DenseCountSparseOutput").i32s({3, 1, 3}, fed).in(f32, {3}).attr("binary_output", false).refuses(Code::not_constant, "rank", {Mode::rank}).check();
 }
 
 TEST(Bincount, Histogram) {

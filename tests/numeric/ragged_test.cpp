@@ -65,6 +65,7 @@ TEST(Ragged, ToTensorNested) {
     to_tensor(shape, {5}).scalar<float>(0).ints({0, 1, 3}, fed).ints({0, 2, 2, 5}, fed).as_list(2).attr("row_partition_types", kTwoSplits).check();
   to_tensor({-1, -1, -1}, {3, 2}).scalar<float>(0).ints({0, 1, 3}, fed).as_list(1).attr("row_partition_types", kSplits).check();
   to_tensor({-1, 1, 2}, {3, 2}).values<float>({2}, {7, 8}).ints({0, 1, 3}, fed).as_list(1).attr("row_partition_types", kSplits).check();
+  to_tensor({-1, -1, 2}, {3, 2}).scalar<float>(5).ints({0, 1, 3}, fed).as_list(1).attr("row_partition_types", kSplits).check();
   to_tensor({-1, 3, 2}, {3, 2}).values<float>({1}, {7}).ints({0, 1, 3}).as_list(1).attr("row_partition_types", kSplits).check();
 }
 

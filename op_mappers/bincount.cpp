@@ -161,10 +161,10 @@ struct Occurrences {
 };
 
 Value* sparse_width(MapperContext& c, Value* values) {
+  const auto least = c.attr_or<std::int64_t>("minlength", -1);
   if (const auto most = c.attr_or<std::int64_t>("maxlength", -1); most >= 0) return c.ints({most});
   Value* highest_value = c.reduce("ReduceMax", c.concat({c.ints({0}), values}, 0), Ints{0}, true);
   Value* needed = c.add(highest_value, c.ints({1}));
-  const auto least = c.attr_or<std::int64_t>("minlength", -1);
   return least > 1 ? c.maximum(needed, c.ints({least})) : needed;
 }
 

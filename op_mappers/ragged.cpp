@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -198,7 +199,7 @@ Value* wanted_dims(MapperContext& c, std::size_t ragged_axes, Value* natural) {
 }
 
 // Values beyond the sizes asked for are left out.
-Values map_to_tensor(MapperContext& c) {
+Values tensor_by_scatter(MapperContext& c) {
   Value* values = c.in(1);
   const Partition p = partition_of(c, 3);
   if (p.levels.empty()) c.fail(Code::unsupported_attr, "a ragged tensor without rows");
@@ -217,6 +218,78 @@ Values map_to_tensor(MapperContext& c) {
     values = c.emit("Compress", {values, all}, axis);
   }
   return {c.emit("ScatterND", {blank, coordinates, values})};
+}
+
+// Where the sizes asked for are known: all -1 where there is no shape.
+std::optional<Ints> known_sizes(MapperContext& c, std::size_t ragged_axes) {
+  const auto types = c.attr<Strings>("row_partition_types");
+  const bool all_splits =
+      std::all_of(types.begin(), types.end(), [](const std::string& t) { return t == "ROW_SPLITS"; });
+  if (!all_splits || types.empty()) return std::nullopt;
+  if (c.in(0)->shape().is_scalar()) return Ints(ragged_axes, -1);
+  auto sizes = c.maybe_ints(0);
+  if (sizes && sizes->size() < ragged_axes)
+    c.fail(Code::bad_model, "the shape has fewer axes than the ragged tensor");
+  return sizes;
+}
+
+struct Bounds {
+  Value *begin, *length;  // of rows, in the level below
+};
+
+// A row that is not there ends where it begins.
+Bounds bounds_at(MapperContext& c, Value* splits, Value* rows) {
+  Value* more = c.concat({splits, c.slice(splits, {-1}, {kToEnd}, {0})}, 0);
+  Value* begin = c.gather(more, rows, 0);
+  Value* end = c.gather(more, c.add(rows, one(c)), 0);
+  return {begin, c.sub(end, begin)};
+}
+
+Bounds all_bounds(MapperContext& c, Value* splits) {
+  Value* begin = c.slice(splits, {0}, {-1}, {0});
+  Value* end = c.slice(splits, {1}, {kToEnd}, {0});
+  return {begin, c.sub(end, begin)};
+}
+
+Value* longest_row(MapperContext& c, const Bounds& all) {
+  return c.reduce("ReduceMax", c.concat({c.ints({0}), all.length}, 0), Ints{0}, false);
+}
+
+// The numbers of the values in the rows, `none` behind the last of each.
+Value* padded_places(MapperContext& c, const Bounds& rows, Value* width, Value* none) {
+  Value* place = iota(c, width);
+  Value* there = c.less(place, c.unsqueeze(rows.length, {-1}));
+  Value* number = c.add(c.unsqueeze(rows.begin, {-1}), place);
+  return c.where(there, number, none);
+}
+
+// Level by level the number of what stands at each place; the default is a value behind all others. A size of
+// -1 is that of the longest row, also when that is left out.
+Values tensor_by_gather(MapperContext& c, const Ints& sizes) {
+  Value* values = c.in(1);
+  const auto levels = static_cast<std::size_t>(c.attr<std::int64_t>("num_row_partition_tensors"));
+  Value* places = nullptr;
+  for (std::size_t i = 0; i < levels; ++i) {
+    Value* splits = c.cast(c.in(3 + i), DType::i64);
+    if (i == 0 && sizes[0] >= 0) {
+      Value* rows = iota(c, c.constant(sizes[0]));
+      places = c.minimum(rows, rows_of(c, splits));
+    }
+    const bool open = sizes[i + 1] < 0;
+    const Bounds all = open || !places ? all_bounds(c, splits) : Bounds{};
+    Value* width = open ? longest_row(c, all) : c.constant(sizes[i + 1]);
+    const Bounds rows = places ? bounds_at(c, splits, places) : all;
+    Value* none = i + 1 == levels ? c.dim(values, 0) : last_of(c, splits);
+    places = padded_places(c, rows, width, none);
+  }
+  Value* fill = segment_blank(c, values, c.ints({1}), c.in(2));
+  return {c.gather(c.concat({values, fill}, 0), places, 0)};
+}
+
+Values map_to_tensor(MapperContext& c) {
+  const auto levels = static_cast<std::size_t>(c.attr<std::int64_t>("num_row_partition_tensors"));
+  const auto sizes = known_sizes(c, levels + 1);
+  return sizes ? tensor_by_gather(c, *sizes) : tensor_by_scatter(c);
 }
 
 // Values that are tensors themselves have further coordinates, of all their elements.

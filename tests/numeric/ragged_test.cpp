@@ -63,6 +63,9 @@ TEST(Ragged, ToTensorOfRowIds) {
 TEST(Ragged, ToTensorNested) {
   for (const Ints& shape : {Ints{-1, -1, -1}, Ints{-1, 1, 2}, Ints{3, 3, 4}})
     to_tensor(shape, {5}).scalar<float>(0).ints({0, 1, 3}, fed).ints({0, 2, 2, 5}, fed).as_list(2).attr("row_partition_types", kTwoSplits).check();
+  to_tensor({4, -1, 2}, {5}).scalar<float>(9).ints({0, 1, 3}, fed).ints({0, 2, 2, 5}, fed).as_list(2).attr("row_partition_types", kTwoSplits).check();
+  op_case("RaggedTensorToTensor").ints({-1, 1, 4}, fed).in(f32, {5}).scalar<float>(9).ints({0, 1, 3}, fed).ints({0, 2, 2, 5}, fed).as_list(2)
+      .attr("row_partition_types", kTwoSplits).check();
   to_tensor({-1, -1, -1}, {3, 2}).scalar<float>(0).ints({0, 1, 3}, fed).as_list(1).attr("row_partition_types", kSplits).check();
   to_tensor({-1, 1, 2}, {3, 2}).values<float>({2}, {7, 8}).ints({0, 1, 3}, fed).as_list(1).attr("row_partition_types", kSplits).check();
   to_tensor({-1, -1, 2}, {3, 2}).scalar<float>(5).ints({0, 1, 3}, fed).as_list(1).attr("row_partition_types", kSplits).check();

@@ -49,6 +49,10 @@ const OpRegistry& tf_registry() {
     family("sparse", op_mappers::register_sparse);
     family("sparse_math", op_mappers::register_sparse_math);
     family("ragged", op_mappers::register_ragged);
+    family("complex", op_mappers::register_complex);
+    family("complex_math", op_mappers::register_complex_math);
+    family("fft", op_mappers::register_fft);
+    family("audio", op_mappers::register_audio);
     return r;
   }();
   return registry;

@@ -44,5 +44,9 @@ void register_unique(OpRegistry&);       // Unique, ListDiff, set operations
 void register_sparse(OpRegistry&);       // SparseToDense, SparseReshape ...
 void register_sparse_math(OpRegistry&);  // SparseAdd, SparseReduceSum ...
 void register_ragged(OpRegistry&);
+void register_complex(OpRegistry&);       // after the families whose rows it applies to the parts
+void register_complex_math(OpRegistry&);
+void register_fft(OpRegistry&);
+void register_audio(OpRegistry&);        // AudioSpectrogram, Mfcc
 
 }  // namespace t2o::op_mappers

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/complex.h"
 #include "onnx/emitter.h"
 
 namespace t2o {
@@ -19,7 +20,8 @@ class MapperContext : public Emitter {
   std::size_t input_count() const { return in_.size(); }
   Value* in(std::size_t i) const { return in_.at(i); }             // the mapped value: has dtype, shape and maybe constant()
   const Values& inputs() const { return in_; }
-  DType output_dtype(std::size_t i = 0) const { return source_->output(i)->dtype(); }  // as TensorFlow says; may be undefined
+  // As TensorFlow says, may be undefined. Of complex numbers that of the parts, and the shape without the axis of the parts.
+  DType output_dtype(std::size_t i = 0) const { return part_type(source_->output(i)->dtype()); }
   const Shape& output_shape(std::size_t i = 0) const { return source_->output(i)->shape(); }
 
   // Attributes. Each one of the source must be read or listed in the row's ignores(); an unread one is an error in tests.
@@ -40,6 +42,9 @@ class MapperContext : public Emitter {
         return &source_->attrs()[i].value;
       }
     return nullptr;
+  }
+  void also_read_by(const MapperContext& other) {  // another context of the same node
+    for (std::size_t i = 0; i < read_.size(); ++i) read_[i] = read_[i] || other.read_[i];
   }
   std::vector<std::string> unread_attrs() const;  // without those that begin with "_" and the type attributes
 

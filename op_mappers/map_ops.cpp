@@ -29,14 +29,26 @@ class Mapping {
  private:
   // The interface's names are taken first, so that no inner value can have them.
   void reserve_names() {
-    for (const Value* v : source_.inputs()) mapped_[v] = out_->add_input(v->name(), v->dtype(), v->shape());
-    for (const Value* v : source_.outputs())
+    for (const Value* v : source_.inputs()) {
+      mapped_[v] = out_->add_input(v->name(), part_type(v->dtype()), mapped_shape(*v));
+      note_pairs("input", *v);
+    }
+    for (const Value* v : source_.outputs()) {
       if (!v->is_graph_input()) out_->reserve_name(v->name());
+      note_pairs("output", *v);
+    }
+  }
+
+  static Shape mapped_shape(const Value& v) { return is_complex(v.dtype()) ? shape_of_pairs(v.shape()) : v.shape(); }
+
+  void note_pairs(const std::string& what, const Value& v) {
+    if (is_complex(v.dtype()))
+      diagnostics_.push_back({Severity::note, Code::unsupported_type, "the " + what + " '" + v.name() + "' is complex, which ONNX tensors are not: its last axis, of size 2, has the real and the imaginary parts", "", v.producer() ? v.producer()->origin() : Origin{}, SourceLoc::here()});
   }
 
   Value* mapped(const Value* v) {
     const auto [it, fresh] = mapped_.try_emplace(v, nullptr);
-    if (fresh && v->constant()) it->second = out_->add_constant(v->name(), v->constant());
+    if (fresh && v->constant()) it->second = out_->add_constant(v->name(), complex_as_pairs(v->constant()));
     return it->second;
   }
 
@@ -62,11 +74,13 @@ class Mapping {
   }
 
   const OpRegistry::Entry& row_for(const ir::Node& n, const MapperContext& c) const {
-    if (const auto* row = registry_.find(n.op(), target_.opset)) return *row;
-    if (registry_.knows(n.op())) {
-      const std::string lowest = std::to_string(registry_.lowest_opset(n.op()));
+    const std::string form = OpRegistry::form_of(n);
+    if (const auto* row = registry_.find(form, target_.opset)) return *row;
+    if (registry_.knows(form)) {
+      const std::string lowest = std::to_string(registry_.lowest_opset(form));
       c.fail(Code::opset_too_low, "needs opset " + lowest + ", the target is " + std::to_string(target_.opset), "--opset " + lowest + " or above");
     }
+    if (registry_.knows(n.op())) c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported", "cut the graph before it with --outputs, or after it with --inputs");
     c.fail(Code::unsupported_op, "this operation is not supported", "cut the graph before it with --outputs, or after it with --inputs");
   }
 
@@ -79,11 +93,12 @@ class Mapping {
         if (from->is_used()) unmapped_output(n, i);
         continue;
       }
-      if (from->dtype() != DType::undefined && to->dtype() != from->dtype())
-        throw ConversionError({Severity::error, Code::internal, "output " + std::to_string(i) + " came out as " + std::string(name(to->dtype())) + " instead of " + std::string(name(from->dtype())),
+      const DType type = part_type(from->dtype());
+      if (type != DType::undefined && to->dtype() != type)
+        throw ConversionError({Severity::error, Code::internal, "output " + std::to_string(i) + " came out as " + std::string(name(to->dtype())) + " instead of " + std::string(name(type)),
                                "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
       if (!to->constant() && !to->is_graph_input())
-        if (const auto shape = merge(to->shape(), from->shape())) out_->set_type(to, to->dtype(), *shape);
+        if (const auto shape = merge(to->shape(), mapped_shape(*from))) out_->set_type(to, to->dtype(), *shape);
       if (to->name().empty() && !from->is_graph_output()) out_->rename(to, from->name());  // fresh, and the first to ask
       mapped_[from] = to;
     }

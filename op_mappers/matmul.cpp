@@ -24,13 +24,7 @@ Value* swap_last_two(Emitter& e, Value* x) {
   return e.transpose(x, perm);
 }
 
-void refuse_complex(MapperContext& c) {
-  if (is_complex(c.in(0)->dtype()) || is_complex(c.in(1)->dtype()))
-    c.fail(Code::unsupported_type, "a product of complex matrices");
-}
-
 Value* matrix_product(MapperContext& c, const char* transpose_a, const char* transpose_b) {
-  refuse_complex(c);
   Value *a = c.in(0), *b = c.in(1);
   if (c.flag(transpose_a)) a = c.transpose(a, {1, 0});
   if (c.flag(transpose_b)) b = c.transpose(b, {1, 0});
@@ -46,13 +40,9 @@ Value* batch_product(MapperContext& c, Value* a, Value* b) {
   if (c.flag("adj_y")) b = swap_last_two(c, b);
   return c.emit("MatMul", {a, b});
 }
-Values map_batch_matmul(MapperContext& c) {
-  refuse_complex(c);
-  return {batch_product(c, c.in(0), c.in(1))};
-}
+Values map_batch_matmul(MapperContext& c) { return {batch_product(c, c.in(0), c.in(1))}; }
 Values map_batch_matmul_v3(MapperContext& c) {
-  refuse_complex(c);
-  const auto result = c.attr<DType>("Tout");
+  const DType result = part_type(c.attr<DType>("Tout"));
   Value* a = c.cast(c.in(0), result);
   Value* b = c.cast(c.in(1), result);
   return {batch_product(c, a, b)};

@@ -1,5 +1,6 @@
 #include "op_mappers/registry.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace t2o {
@@ -17,6 +18,13 @@ void OpRegistry::Row::to(std::string onnx_op, std::vector<std::string> copied) {
       if (const Attr* a = c.raw_attr(n)) attrs.push_back({n, *a});
     return Values{c.emit(op, c.inputs(), std::move(attrs))};
   });
+}
+
+std::string OpRegistry::form_of(const ir::Node& n) {
+  const auto complex = [](const Value* v) { return v && is_complex(v->dtype()); };
+  const bool any = std::any_of(n.inputs().begin(), n.inputs().end(), complex) ||
+                   std::any_of(n.outputs().begin(), n.outputs().end(), complex);
+  return any ? complex_form(n.op()) : n.op();
 }
 
 const OpRegistry::Entry* OpRegistry::find(const std::string& op, int opset) const {

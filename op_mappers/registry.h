@@ -38,6 +38,10 @@ class OpRegistry {
     std::string note_;
   };
   template <class... S> Row op(const S&... names) { return Row(this, {std::string(names)...}); }
+  // Rows for nodes with complex inputs or outputs, which no other row is asked for; see op_mappers/complex.h.
+  template <class... S> Row complex(const S&... names) { return Row(this, {complex_form(names)...}); }
+  static std::string complex_form(const std::string& op) { return op + " (complex)"; }  // its name in the table
+  static std::string form_of(const ir::Node&);                                          // the name to look up for a node
   Row ops(std::vector<std::string> names) { return Row(this, std::move(names)); }
 
   void family(std::string name) { family_ = std::move(name); }  // of the rows that follow

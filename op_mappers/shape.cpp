@@ -128,8 +128,6 @@ Ints counted_from_front(MapperContext& c, Ints perm) {
 
 Values map_transpose(MapperContext& c) {
   Value* x = c.in(0);
-  if (is_complex(x->dtype()) && c.node().op() == "ConjugateTranspose")
-    c.fail(Code::unsupported_type, "ConjugateTranspose of complex numbers has no ONNX form");
   if (const auto perm = c.maybe_ints(1)) return {c.transpose(x, counted_from_front(c, *perm))};
   if (is_reversed_axes(c.node().input(1), c.node().input(0))) return {c.emit("Transpose", {x})};
   if (!c.has_rank(0) || c.rank(0) == 0)

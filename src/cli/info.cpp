@@ -34,10 +34,11 @@ Histogram count_ops(const ir::Graph& main_graph, int opset) {
     const ir::Graph& graph = *pending.back();
     pending.pop_back();
     for (const ir::Node& node : graph.nodes()) {
-      OpUse& use = histogram[node.op()];
+      const std::string form = OpRegistry::form_of(node);
+      OpUse& use = histogram[form];
       if (use.nodes++ == 0) {
-        use.supported = registry.find(node.op(), opset) != nullptr;
-        use.lowest_opset = registry.knows(node.op()) ? registry.lowest_opset(node.op()) : 0;
+        use.supported = registry.find(form, opset) != nullptr;
+        use.lowest_opset = registry.knows(form) ? registry.lowest_opset(form) : 0;
       }
       for_each_subgraph(node, [&pending](const ir::Graph& g) { pending.push_back(&g); });
     }

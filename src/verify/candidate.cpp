@@ -93,6 +93,10 @@ std::vector<Candidate::Match> Candidate::match(const std::vector<engines::Tensor
       return bare(n) == bare(ports[i].name) || bare(n) == bare(ports[i].tensor);
     });
     ports[i].name = info.name;
+    if (is_complex(ports[i].dtype)) {  // its shape has one more axis
+      matches.push_back({info.name, nchw});
+      continue;
+    }
     sharpen(ports[i].shape, nchw ? permuted(info.shape, kToNhwc) : info.shape);
     matches.push_back({info.name, nchw});
   }

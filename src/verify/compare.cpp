@@ -81,14 +81,6 @@ std::string describe(const Tensor& expected, const Tensor& got, const Comparison
 
 }  // namespace
 
-TensorPtr complex_as_pairs(const TensorPtr& t) {
-  if (!is_complex(t->dtype())) return t;
-  Ints dims = t->dims();
-  dims.push_back(2);
-  return std::make_shared<Tensor>(t->dtype() == DType::c64 ? DType::f32 : DType::f64, std::move(dims),
-                                  t->storage());
-}
-
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance) {
   if (is_complex(expected.dtype()) && !is_complex(got.dtype()))
     return compare(*complex_as_pairs(std::make_shared<Tensor>(expected)), got, tolerance);

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ir/tensor.h"
+#include "ir/complex.h"
 
 namespace t2o::verify {
 
@@ -27,7 +27,7 @@ struct Comparison {
 // agrees with its real and imaginary parts as a last dimension of 2, which is how ONNX has it.
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance = {});
 
-TensorPtr complex_as_pairs(const TensorPtr& tensor);  // others as they are
+using t2o::complex_as_pairs;
 std::string element_text(const Tensor& tensor, std::int64_t index);
 std::string index_text(const Ints& dims, std::int64_t index);  // "[0, 3, 1]"
 std::string shape_text(const Ints& dims);                      // "[2, 3]"

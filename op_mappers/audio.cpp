@@ -1,0 +1,114 @@
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "op_mappers/all.h"
+#include "op_mappers/fft.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+// 0.5 - 0.5 cos(2 pi i / n)
+Value* hann_window(MapperContext& c, std::int64_t n) {
+  std::vector<float> w;
+  for (std::int64_t i = 0; i < n; ++i)
+    w.push_back(static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n))));
+  return c.constant({n}, w);
+}
+
+// [samples, channels] -> [channels, frames, size], as many frames as there are whole ones
+Value* frames_of(MapperContext& c, Value* x, std::int64_t size, std::int64_t stride) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  // max(samples - size + stride, 0) / stride
+  Value* samples = c.dim(x, 0);
+  Value* room = c.add(samples, c.constant<std::int64_t>(stride - size));
+  Value* filled = c.maximum(room, zero);
+  Value* count = c.div(filled, c.constant(stride));
+  Value* frame = c.range(zero, count, one);
+  Value* begins = c.mul(frame, c.constant(stride));
+  Ints offsets;
+  for (std::int64_t i = 0; i < size; ++i) offsets.push_back(i);
+  Value* column = c.unsqueeze(begins, {1});
+  Value* index = c.add(column, c.ints(offsets));
+  return c.gather(c.transpose(x, {1, 0}), index, 1);
+}
+
+Mapper map_audio_spectrogram(Dft form) {
+  return [form](MapperContext& c) {
+    const auto size = c.attr<std::int64_t>("window_size"), stride = c.attr<std::int64_t>("stride");
+    if (size < 2 || stride < 1) c.fail(Code::bad_model, "AudioSpectrogram needs a window of 2 or more and a stride of 1 or more");
+    const auto length = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
+    Value* frames = frames_of(c, c.in(0), size, stride);
+    Value* windowed = c.mul(frames, hann_window(c, size));
+    const Complex z = forward_real(c, form, windowed, c.constant(length));
+    Value* re = c.mul(z.re, z.re);
+    Value* power = c.add(re, c.mul(z.im, z.im));
+    return Values{c.flag("magnitude_squared") ? power : c.sqrt(power)};
+  };
+}
+
+// ---- Mfcc
+
+struct MelBand {
+  std::int64_t bins, channels;
+  double sample_rate, lower, upper;
+};
+
+double mel(double hertz) { return 1127.0 * std::log1p(hertz / 700.0); }
+
+// [bins, channels]: triangles between the centers, which are equally far apart in mel. DC and what is outside of the band is out.
+std::vector<float> mel_weights(const MelBand& b) {
+  std::vector<float> w(static_cast<std::size_t>(b.bins * b.channels), 0.0F);
+  const double low = mel(b.lower);
+  const double spacing = (mel(b.upper) - low) / static_cast<double>(b.channels + 1);
+  std::vector<double> centers;
+  for (std::int64_t i = 0; i <= b.channels; ++i) centers.push_back(low + spacing * static_cast<double>(i + 1));
+  const double hertz_per_bin = 0.5 * b.sample_rate / static_cast<double>(b.bins - 1);
+  const auto first = static_cast<std::int64_t>(1.5 + b.lower / hertz_per_bin);
+  const auto last = static_cast<std::int64_t>(b.upper / hertz_per_bin);
+  std::int64_t next = 0;  // the first center that is not below
+  for (std::int64_t i = std::max<std::int64_t>(first, 0); i <= last && i < b.bins; ++i) {
+    const double m = mel(static_cast<double>(i) * hertz_per_bin);
+    while (next < b.channels && centers[static_cast<std::size_t>(next)] < m) ++next;
+    const double above = centers[static_cast<std::size_t>(next)];
+    const double below = next == 0 ? low : centers[static_cast<std::size_t>(next - 1)];
+    const double share = (above - m) / (above - below);
+    if (next > 0) w[static_cast<std::size_t>(i * b.channels + next - 1)] += static_cast<float>(share);
+    if (next < b.channels) w[static_cast<std::size_t>(i * b.channels + next)] += static_cast<float>(1 - share);
+  }
+  return w;
+}
+
+// [channels, coefficients]: sqrt(2 / n) cos(pi / n (j + 1/2) i)
+std::vector<float> cosine_transform(std::int64_t n, std::int64_t coefficients) {
+  std::vector<float> w;
+  const double scale = std::sqrt(2.0 / static_cast<double>(n)), step = std::numbers::pi / static_cast<double>(n);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < coefficients; ++i)
+      w.push_back(static_cast<float>(scale * std::cos(static_cast<double>(i) * step * (static_cast<double>(j) + 0.5))));
+  return w;
+}
+
+Values map_mfcc(MapperContext& c) {
+  const MelBand band = {c.dim_of(0, -1), c.attr<std::int64_t>("filterbank_channel_count"), static_cast<double>(c.const_int(1)),
+                        c.attr<float>("lower_frequency_limit"), c.attr<float>("upper_frequency_limit")};
+  const auto coefficients = c.attr<std::int64_t>("dct_coefficient_count");
+  if (band.bins < 2 || band.channels < 1 || coefficients < 1 || coefficients > band.channels || band.upper <= band.lower || band.lower < 0)
+    c.fail(Code::bad_model, "the band, the number of channels or that of coefficients of Mfcc is out of range");
+  Value* magnitude = c.sqrt(c.in(0));
+  Value* energy = c.emit("MatMul", {magnitude, c.constant({band.bins, band.channels}, mel_weights(band))});
+  Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));
+  return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients}, cosine_transform(band.channels, coefficients))})};
+}
+
+}  // namespace
+
+void register_audio(OpRegistry& r) {
+  r.op("AudioSpectrogram").by(map_audio_spectrogram(Dft::matrices));
+  r.op("AudioSpectrogram").since(17).by(map_audio_spectrogram(Dft::axis_attribute));
+  r.op("AudioSpectrogram").since(20).by(map_audio_spectrogram(Dft::axis_input));
+  r.op("Mfcc").note("constant sample rate, known number of frequencies").by(map_mfcc);
+}
+
+}  // namespace t2o::op_mappers

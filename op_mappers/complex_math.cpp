@@ -1,0 +1,263 @@
+#include "op_mappers/all.h"
+#include "op_mappers/complex.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+// ---- arithmetic; a and b broadcast
+
+// a b + x y
+Value* two_products(MapperContext& c, Value* a, Value* b, Value* x, Value* y) {
+  Value* left = c.mul(a, b);
+  return c.add(left, c.mul(x, y));
+}
+
+Complex times(MapperContext& c, Complex a, Complex b) {
+  Value* square = c.mul(a.re, b.re);
+  Value* re = c.sub(square, c.mul(a.im, b.im));
+  return {re, two_products(c, a.re, b.im, a.im, b.re)};
+}
+
+Complex scaled(MapperContext& c, Complex z, Value* factor) { return {c.mul(z.re, factor), c.mul(z.im, factor)}; }
+
+// d = z scaled by its larger part, and |z|^2 in the same scale, which does not overflow
+Value* norm_by_scale(MapperContext& c, Complex z, Complex& d) {
+  Value* re = c.abs(z.re);
+  Value* larger = c.maximum(re, c.abs(z.im));
+  d = {c.div(z.re, larger), c.div(z.im, larger)};
+  return two_products(c, z.re, d.re, z.im, d.im);
+}
+
+Complex divided(MapperContext& c, Complex a, Complex b) {
+  Complex d{};
+  Value* norm = norm_by_scale(c, b, d);
+  const Complex n = times(c, a, {d.re, c.neg(d.im)});
+  return {c.div(n.re, norm), c.div(n.im, norm)};
+}
+
+Complex reciprocal(MapperContext& c, Complex z) {
+  Complex d{};
+  Value* norm = norm_by_scale(c, z, d);
+  return {c.div(d.re, norm), c.neg(c.div(d.im, norm))};
+}
+
+Complex square(MapperContext& c, Complex z) {
+  Value* left = c.mul(z.re, z.re);
+  Value* re = c.sub(left, c.mul(z.im, z.im));
+  Value* product = c.mul(z.re, z.im);
+  return {re, c.add(product, product)};
+}
+
+Value* is_zero(MapperContext& c, Complex z) {
+  Value* zero = c.scalar_like(z.re, 0);
+  Value* re = c.equal(z.re, zero);
+  return c.logical_and(re, c.equal(z.im, zero));
+}
+
+Complex zero_where(MapperContext& c, Value* condition, Complex z) {
+  Value* zero = c.scalar_like(z.re, 0);
+  return {c.where(condition, zero, z.re), c.where(condition, zero, z.im)};
+}
+
+Complex divided_no_nan(MapperContext& c, Complex a, Complex b) {
+  const Complex quotient = divided(c, a, b);
+  return zero_where(c, is_zero(c, b), quotient);
+}
+
+Complex times_no_nan(MapperContext& c, Complex a, Complex b) {
+  const Complex product = times(c, a, b);
+  return zero_where(c, is_zero(c, b), product);
+}
+
+// ---- functions
+
+Value* magnitude(MapperContext& c, Complex z) {
+  return c.sqrt(two_products(c, z.re, z.re, z.im, z.im));
+}
+
+Complex exponential(MapperContext& c, Complex z) {  // exp(re) (cos(im) + i sin(im))
+  Value* size = c.exp(z.re);
+  Value* cosine = c.emit("Cos", {z.im});
+  return scaled(c, {cosine, c.emit("Sin", {z.im})}, size);
+}
+
+Complex logarithm(MapperContext& c, Complex z) {  // log|z| + i arg(z)
+  Value* re = c.log(magnitude(c, z));
+  return {re, map_real_1(c, "Atan2", {z.im, z.re})};
+}
+
+// With t = sqrt((|z| + |re|) / 2): t + i im / 2t where re >= 0, else |im| / 2t +- i t. No digits cancel.
+Complex square_root(MapperContext& c, Complex z) {
+  Value* zero = c.scalar_like(z.re, 0);
+  Value* half = c.scalar_like(z.re, 0.5);
+  Value* size = magnitude(c, z);
+  Value* t = c.sqrt(c.mul(c.add(size, c.abs(z.re)), half));
+  Value* quotient = c.div(c.mul(z.im, half), t);
+  Value* other = c.where(c.equal(t, zero), zero, quotient);
+  Value* left = c.less(z.re, zero);
+  Value* minus_t = c.neg(t);
+  Value* signed_t = c.where(c.less(z.im, zero), minus_t, t);
+  Value* re = c.where(left, c.abs(other), t);
+  return {re, c.where(left, signed_t, other)};
+}
+
+Complex reciprocal_root(MapperContext& c, Complex z) { return reciprocal(c, square_root(c, z)); }
+
+// exp(y log(x)); 0 where x is and the real part of y is above 0
+Complex power(MapperContext& c, Complex x, Complex y) {
+  const Complex general = exponential(c, times(c, y, logarithm(c, x)));
+  Value* x_is_zero = is_zero(c, x);
+  return zero_where(c, c.logical_and(x_is_zero, c.greater(y.re, c.scalar_like(y.re, 0))), general);
+}
+
+Complex logarithm_1p(MapperContext& c, Complex z) {
+  return logarithm(c, {c.add(z.re, c.scalar_like(z.re, 1)), z.im});
+}
+
+Complex exponential_m1(MapperContext& c, Complex z) {
+  const Complex e = exponential(c, z);
+  return {c.sub(e.re, c.scalar_like(e.re, 1)), e.im};
+}
+
+// f(re) g(im)
+Value* product_of(MapperContext& c, const char* f, const char* g, Complex z) {
+  Value* left = c.emit(f, {z.re});
+  return c.mul(left, map_real_1(c, g, {z.im}));
+}
+
+Complex sine(MapperContext& c, Complex z) {  // sin(re) cosh(im) + i cos(re) sinh(im)
+  return {product_of(c, "Sin", "Cosh", z), product_of(c, "Cos", "Sinh", z)};
+}
+
+Complex cosine(MapperContext& c, Complex z) {  // cos(re) cosh(im) - i sin(re) sinh(im)
+  return {product_of(c, "Cos", "Cosh", z), c.neg(product_of(c, "Sin", "Sinh", z))};
+}
+
+Complex hyperbolic_sine(MapperContext& c, Complex z) {  // -i sin(i z)
+  const Complex s = sine(c, {c.neg(z.im), z.re});
+  return {s.im, c.neg(s.re)};
+}
+Complex hyperbolic_cosine(MapperContext& c, Complex z) { return cosine(c, {c.neg(z.im), z.re}); }
+
+// tanh(z) = (T (1 + tan^2) + i tan (1 - T^2)) / (1 + T^2 tan^2), T = tanh(re), tan = tan(im): T cannot overflow
+Complex hyperbolic_tangent(MapperContext& c, Complex z) {
+  Value* one = c.scalar_like(z.re, 1);
+  Value* t = c.emit("Tanh", {z.re});
+  Value* sin = c.emit("Sin", {z.im});
+  Value* cos = c.emit("Cos", {z.im});
+  // both sides times cos^2
+  Value* t2 = c.mul(t, t);
+  Value* sin2 = c.mul(sin, sin);
+  Value* denominator = two_products(c, cos, cos, t2, sin2);
+  Value* im = c.mul(sin, cos);
+  im = c.mul(im, c.sub(one, t2));
+  return {c.div(t, denominator), c.div(im, denominator)};
+}
+
+Complex tangent(MapperContext& c, Complex z) {  // -i tanh(i z)
+  const Complex t = hyperbolic_tangent(c, {c.neg(z.im), z.re});
+  return {t.im, c.neg(t.re)};
+}
+
+Complex sigmoid(MapperContext& c, Complex z) {  // 1 / (1 + exp(-z))
+  const Complex e = exponential(c, {c.neg(z.re), c.neg(z.im)});
+  return reciprocal(c, {c.add(e.re, c.scalar_like(e.re, 1)), e.im});
+}
+
+Complex sign(MapperContext& c, Complex z) {  // z / |z|
+  Value* size = magnitude(c, z);
+  const Complex direction = {c.div(z.re, size), c.div(z.im, size)};
+  return zero_where(c, is_zero(c, z), direction);
+}
+
+Complex squared_difference(MapperContext& c, Complex a, Complex b) {  // |a - b|^2
+  Value* re = c.sub(a.re, b.re);
+  Value* im = c.sub(a.im, b.im);
+  Value* sum = two_products(c, re, re, im, im);
+  return {sum, map_real_1(c, "ZerosLike", {sum})};
+}
+
+// ---- comparison
+
+Value* equal_parts(MapperContext& c) {
+  const Complex a = parts(c, c.in(0));
+  const Complex b = parts(c, c.in(1));
+  Value* re = map_real_1(c, "Equal", {a.re, b.re});
+  return c.logical_and(re, map_real_1(c, "Equal", {a.im, b.im}));
+}
+Values map_equal(MapperContext& c) { return {equal_parts(c)}; }
+Values map_not_equal(MapperContext& c) { return {c.logical_not(equal_parts(c))}; }
+
+// ---- products of matrices: four real ones; an adjoint operand is conjugated
+
+Values map_product(MapperContext& c, const std::string& op, bool conjugate_a, bool conjugate_b) {
+  const Complex a = parts(c, c.in(0));
+  const Complex b = parts(c, c.in(1));
+  Value* rr = map_real_1(c, op, {a.re, b.re});
+  Value* ii = map_real_1(c, op, {a.im, b.im});
+  Value* ri = map_real_1(c, op, {a.re, b.im});
+  Value* ir = map_real_1(c, op, {a.im, b.re});
+  Value* re = conjugate_a == conjugate_b ? c.sub(rr, ii) : c.add(rr, ii);
+  Value* im = nullptr;
+  if (conjugate_a == conjugate_b) im = c.add(ri, ir);
+  else im = conjugate_a ? c.sub(ri, ir) : c.sub(ir, ri);
+  if (conjugate_a && conjugate_b) im = c.neg(im);
+  return {pairs(c, {re, im})};
+}
+
+Values map_matmul(MapperContext& c) { return map_product(c, "MatMul", false, false); }
+
+Values map_batch_matmul(MapperContext& c) {
+  return map_product(c, c.node().op(), c.flag("adj_x"), c.flag("adj_y"));
+}
+
+Values map_batch_matmul_v3(MapperContext& c) {
+  for (std::size_t i = 0; i < 2; ++i)
+    if (!is_complex(c.node().input(i)->dtype())) c.fail(Code::unsupported_type, "a product of real and complex matrices");
+  return map_batch_matmul(c);
+}
+
+Mapper einsum(Mapper real) {
+  return [real, one = by_parts(real)](MapperContext& c) {
+    if (c.input_count() == 1) return one(c);
+    if (c.input_count() > 2) c.fail(Code::unsupported_attr, "a complex equation over more than two inputs");
+    return map_product(c, "Einsum", false, false);
+  };
+}
+
+}  // namespace
+
+void register_complex_math(OpRegistry& r) {
+  r.complex("Mul").by(of_two(times));
+  r.complex("Div", "RealDiv").by(of_two(divided));
+  r.complex("DivNoNan").by(of_two(divided_no_nan));
+  r.complex("MulNoNan").by(of_two(times_no_nan));
+  r.complex("Square").by(of_one(square));
+  r.complex("Reciprocal", "Inv").by(of_one(reciprocal));
+  r.complex("Exp").by(of_one(exponential));
+  r.complex("Log").by(of_one(logarithm));
+  r.complex("Sqrt").note("the sign of a zero is lost on the branch cut").by(of_one(square_root));
+  r.complex("Rsqrt").note("the sign of a zero is lost on the branch cut").by(of_one(reciprocal_root));
+  r.complex("Pow").by(of_two(power));
+  r.complex("Log1p").note("as log(1 + x)").by(of_one(logarithm_1p));
+  r.complex("Expm1").note("as exp(x) - 1").by(of_one(exponential_m1));
+  r.complex("Sin").by(of_one(sine));
+  r.complex("Cos").by(of_one(cosine));
+  r.complex("Tan").by(of_one(tangent));
+  r.complex("Sinh").by(of_one(hyperbolic_sine));
+  r.complex("Cosh").by(of_one(hyperbolic_cosine));
+  r.complex("Tanh").by(of_one(hyperbolic_tangent));
+  r.complex("Sigmoid").by(of_one(sigmoid));
+  r.complex("Sign").by(of_one(sign));
+  r.complex("SquaredDifference").by(of_two(squared_difference));
+  r.complex("Equal").by(map_equal);
+  r.complex("NotEqual").by(map_not_equal);
+  r.complex("MatMul").ignores({"grad_a", "grad_b"}).by(map_matmul);
+  r.complex("BatchMatMul", "BatchMatMulV2").ignores({"grad_x", "grad_y"}).by(map_batch_matmul);
+  r.complex("BatchMatMulV3").ignores({"grad_x", "grad_y"}).by(map_batch_matmul_v3);
+  const auto rows = r.table().at("Einsum");
+  for (const auto& [since, row] : rows)
+    r.complex("Einsum").since(since).ignores({"N"}).note(row.note).by(einsum(row.map));
+}
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,172 @@
+#include "op_mappers/fft.h"
+
+#include <bit>
+
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+constexpr std::int64_t kLongestByMatrices = 2048;  // beside ONNX DFT
+
+bool is_power_of_two(std::int64_t n) { return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
+
+bool has_length(const Value* x, const Value* length, int axis) {
+  const auto n = constant_ints(length);
+  return n && x->shape().ranked() && x->shape()[axis] == (*n)[0];
+}
+
+// ONNX Runtime's DFT of a length that is no power of two takes several transforms, slower than the product with a matrix.
+bool by_matrices(Dft form, Value* length) {
+  if (form == Dft::matrices) return true;
+  const auto n = constant_ints(length);
+  return n && (*n)[0] <= kLongestByMatrices && !is_power_of_two((*n)[0]);
+}
+
+// ... and which in f32 lose up to half of the digits.
+DType work_type(DType t, Value* length) {
+  const auto n = constant_ints(length);
+  return n && is_power_of_two((*n)[0]) ? t : DType::f64;
+}
+
+// Of pairs, or of real numbers with a last axis of size 1. The axis is counted without the last.
+Value* dft(MapperContext& c, Dft form, Value* x, Value* length, int axis, Attrs attrs) {
+  Values in = {x, length};
+  if (form == Dft::axis_input) in.push_back(c.constant<std::int64_t>(axis - 1));
+  else attrs.push_back({"axis", std::int64_t{axis - 1}});
+  if (form != Dft::axis_input && !length) in.pop_back();
+  return c.emit("DFT", std::move(in), std::move(attrs));
+}
+
+Value* one_more(MapperContext& c, Value* length) {  // length / 2 + 1
+  Value* half = c.div(length, c.constant<std::int64_t>(2));
+  return c.add(half, c.constant<std::int64_t>(1));
+}
+
+Value* cast_pairs(MapperContext& c, Complex z, DType t) { return c.cast(pairs(c, z), t); }
+
+// The kernel's own 1 / n has the precision of f32. The inverse of f64 is the forward transform with the parts swapped, twice.
+Complex exact_inverse(MapperContext& c, Dft form, Complex z, Value* n, int axis) {
+  const Complex swapped = parts(c, dft(c, form, pairs(c, {z.im, z.re}), nullptr, axis, {}));
+  Value* size = c.cast(n, DType::f64);
+  return {c.div(swapped.im, size), c.div(swapped.re, size)};
+}
+
+}  // namespace
+
+Complex transform(MapperContext& c, Transform t, Complex z, int axis) {
+  const DType type = z.re->dtype();
+  Value* n = c.dim(z.re, axis);
+  if (by_matrices(t.form, n))
+    return multiply(c, z, fourier_matrices(c, {type, n, n, n, t.inverse ? 1.0 : -1.0, t.inverse}), axis);
+  const DType work = work_type(type, n);
+  if (t.inverse && type == DType::f64) return exact_inverse(c, t.form, z, n, axis);
+  Attrs attrs;
+  if (t.inverse) attrs.push_back({"inverse", std::int64_t{1}});
+  Value* y = dft(c, t.form, cast_pairs(c, z, work), nullptr, axis, std::move(attrs));
+  return parts(c, c.cast(y, type));
+}
+
+Complex forward_real(MapperContext& c, Dft form, Value* x, Value* length) {
+  const DType type = x->dtype();
+  if (by_matrices(form, length)) {
+    Value* rows = c.dim(x, -1);
+    return multiply(c, {x, nullptr}, fourier_matrices(c, {type, length, rows, one_more(c, length), -1}), -1);
+  }
+  Value* wide = c.unsqueeze(c.cast(x, work_type(type, length)), {-1});
+  Value* filled_up = has_length(x, length, -1) ? nullptr : length;
+  Value* y = dft(c, form, wide, filled_up, -1, {{"onesided", std::int64_t{1}}});
+  return parts(c, c.cast(y, type));
+}
+
+Value* inverse_real(MapperContext& c, Dft form, Complex z, Value* length) {
+  const DType type = z.re->dtype();
+  if (by_matrices(form, length)) {
+    const Matrices m = fourier_matrices(c, {type, length, one_more(c, length), length, -1, true, true});
+    Value* even = c.emit("MatMul", {z.re, m.cosine});
+    return c.add(even, c.emit("MatMul", {z.im, m.sine}));
+  }
+  Value* wide = cast_pairs(c, z, work_type(type, length));
+  Value* y = dft(c, form, wide, length, -1, {{"inverse", std::int64_t{1}}, {"onesided", std::int64_t{1}}});
+  return c.cast(c.squeeze(y, {-1}), type);
+}
+
+namespace {
+
+// ---- the ops
+
+// The first `length` along the axis, of which there are not fewer.
+Value* first(MapperContext& c, Value* x, Value* length, int axis) {
+  if (has_length(x, length, axis)) return x;
+  Value* end = c.unsqueeze(length, {0});
+  Value* start = c.ints({0});
+  return c.slice(x, start, end, c.ints({axis}));
+}
+
+Complex first(MapperContext& c, Complex z, Value* length, int axis) {
+  return {first(c, z.re, length, axis), first(c, z.im, length, axis)};
+}
+
+Value* length_of(MapperContext& c, int axis, int axes) {  // fft_length has one element for each axis
+  Value* lengths = c.cast(c.in(1), DType::i64);
+  return c.gather(lengths, c.constant<std::int64_t>(axis + axes), 0);
+}
+
+bool is_length_of_input(MapperContext& c, int axis, int axes) {
+  const auto& known = c.in(1)->known_elements();
+  const Shape& shape = c.in(0)->shape();
+  const auto i = static_cast<std::size_t>(axis + axes);
+  return known && i < known->size() && shape.ranked() && shape.rank() >= axes && shape[axis] == (*known)[i] && shape[axis] != kUnknownDim;
+}
+
+Mapper map_fft(Transform t, int axes) {
+  return [t, axes](MapperContext& c) {
+    Complex z = parts(c, c.in(0));
+    for (int axis = -1; axis >= -axes; --axis) z = transform(c, t, z, axis);
+    return Values{pairs(c, z)};
+  };
+}
+
+Mapper map_rfft(Dft form, int axes) {
+  return [form, axes](MapperContext& c) {
+    Value* x = c.in(0);
+    for (int axis = -1; axis >= -axes; --axis)
+      if (!is_length_of_input(c, axis, axes)) x = first(c, x, length_of(c, axis, axes), axis);
+    Complex z = forward_real(c, form, x, length_of(c, -1, axes));
+    for (int axis = -2; axis >= -axes; --axis) z = transform(c, {form, false}, z, axis);
+    return Values{pairs(c, z)};
+  };
+}
+
+Mapper map_irfft(Dft form, int axes) {
+  return [form, axes](MapperContext& c) {
+    Complex z = parts(c, c.in(0));
+    Value* length = length_of(c, -1, axes);
+    z = first(c, z, one_more(c, length), -1);
+    for (int axis = -2; axis >= -axes; --axis) {
+      z = first(c, z, length_of(c, axis, axes), axis);
+      z = transform(c, {form, true}, z, axis);
+    }
+    return Values{inverse_real(c, form, z, length)};
+  };
+}
+
+}  // namespace
+
+void register_fft(OpRegistry& r) {
+  const std::string below_17 = "below opset 17 by matrices, at most 4096 long";
+  const std::pair<int, Dft> forms[] = {{11, Dft::matrices}, {17, Dft::axis_attribute}, {20, Dft::axis_input}};
+  for (const auto& [since, form] : forms) {
+    const std::string names[] = {"", "2D", "3D"};
+    for (int axes = 1; axes <= 3; ++axes) {
+      const std::string& n = names[axes - 1];
+      const std::string note = since == 11 ? below_17 : "";
+      r.complex("FFT" + n).since(since).note(note).by(map_fft({form, false}, axes));
+      r.complex("IFFT" + n).since(since).note(note).by(map_fft({form, true}, axes));
+      r.complex("RFFT" + n).since(since).note(note).by(map_rfft(form, axes));
+      r.complex("IRFFT" + n).since(since).note(note).by(map_irfft(form, axes));
+    }
+  }
+}
+
+}  // namespace t2o::op_mappers

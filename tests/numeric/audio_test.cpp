@@ -1,0 +1,31 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+TEST(Audio, Spectrogram) {
+  const auto spectrogram = [](Ints dims, std::int64_t size, std::int64_t stride, bool squared) {
+    return op_case("AudioSpectrogram").in(f32, std::move(dims)).attr("window_size", size).attr("stride", stride)
+        .attr("magnitude_squared", squared).tol(1e-3, 1e-4);
+  };
+  spectrogram({200, 2}, 30, 10, false).check();
+  spectrogram({200, 1}, 64, 32, true).check();
+  spectrogram({64, 1}, 64, 7, false).check();
+  spectrogram({50, 1}, 64, 7, false).check();
+  spectrogram({100, 3}, 8, 20, true).check();
+}
+
+TEST(Audio, Mfcc) {
+  const auto mfcc = [](Ints dims, std::int32_t rate) {
+    return op_case("Mfcc").in(f32, std::move(dims)).range(0, 3).scalar(rate).tol(1e-3, 1e-3);
+  };
+  mfcc({2, 5, 257}, 16000).without({Mode::dims, Mode::rank}).check();
+  mfcc({1, 5, 129}, 8000).without({Mode::dims, Mode::rank}).attr("filterbank_channel_count", 20).attr("dct_coefficient_count", 10)
+      .attr("upper_frequency_limit", 3000.0F).attr("lower_frequency_limit", 100.0F).check();
+  mfcc({1, 5, 257}, 16000).without({Mode::fixed, Mode::batch}).refuses(Code::not_constant, "must be known").check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+const DTypes complexes = {c64, c128};
+
+TEST(ComplexMath, Arithmetic) {
+  for (const char* op : {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan", "SquaredDifference"})
+    op_case(op).in(any, {2, 3}).in(any, {3}).dtypes(complexes).check();
+  op_case("AddN").in(any, {2, 3}).in(any, {2, 3}).in(any, {2, 3}).as_list(3).dtypes(complexes).check();
+  op_case("Mul").in(any, {}).in(any, {0, 3}).dtypes(complexes).check();
+}
+
+TEST(ComplexMath, QuotientsThatCouldOverflow) {
+  graph_case("quotient", [](Builder& b) {
+    const std::string re = b.input(verify::tensor_of(f32, {3}, {1e30, 1e-30, 3}));
+    const std::string im = b.input(verify::tensor_of(f32, {3}, {-2e30, 1e-30, 4}));
+    const std::string z = b.op("Complex", {re, im}, {{"Tout", c64}});
+    b.output(b.op("RealDiv", {z, z}));
+  }).check();
+}
+
+TEST(ComplexMath, Zeros) {
+  graph_case("zero divisors", [](Builder& b) {
+    const std::string z = b.input(c64, {2});
+    const std::string zero = b.op("ZerosLike", {z});
+    b.output(b.op("DivNoNan", {z, zero}));
+    b.output(b.op("MulNoNan", {z, zero}));
+    b.output(b.op("Sqrt", {zero}));
+    b.output(b.op("Sign", {zero}));
+    b.output(b.op("Pow", {zero, zero}));
+    b.output(b.op("Pow", {z, zero}));
+    b.output(b.op("Pow", {zero, b.op("OnesLike", {z})}));
+  }).check();
+}
+
+TEST(ComplexMath, Functions) {
+  for (const char* op : {"Neg", "Square", "Reciprocal", "Inv", "Exp", "Log", "Sqrt", "Rsqrt", "Log1p", "Expm1", "Sin", "Cos",
+                         "Tan", "Sinh", "Cosh", "Tanh", "Sigmoid", "Sign"})
+    op_case(op).in(any, {4, 5}).dtypes(complexes).tol(1e-4, 1e-4).check();
+  op_case("Pow").in(any, {4, 5}).in(any, {5}).dtypes(complexes).tol(1e-3, 1e-4).check();
+}
+
+TEST(ComplexMath, Comparison) {
+  graph_case("equal", [](Builder& b) {
+    const std::string z = b.input(c64, {2, 3});
+    const std::string same = b.op("Conj", {z});
+    b.output(b.op("Equal", {z, z}));
+    b.output(b.op("Equal", {z, same}));
+    b.output(b.op("NotEqual", {z, same}));
+  }).check();
+}
+
+TEST(ComplexMath, Reductions) {
+  for (const char* op : {"Sum", "Mean"}) {
+    op_case(op).in(any, {2, 3, 4}).i32s({-1}).dtypes(complexes).check();
+    op_case(op).in(any, {2, 3, 4}).i32s({0, -2}).attr("keep_dims", true).dtypes(complexes).check();
+  }
+  op_case("Cumsum").in(any, {2, 3}).scalar<std::int32_t>(-1).dtypes(complexes).check();
+}
+
+TEST(ComplexMath, Products) {
+  for (const bool a : {false, true})
+    for (const bool b : {false, true}) {
+      op_case("MatMul").in(any, a ? Ints{4, 2} : Ints{2, 4}).in(any, b ? Ints{3, 4} : Ints{4, 3})
+          .attr("transpose_a", a).attr("transpose_b", b).dtypes(complexes).check();
+      for (const char* op : {"BatchMatMul", "BatchMatMulV2"})
+        op_case(op).in(any, a ? Ints{2, 4, 2} : Ints{2, 2, 4}).in(any, b ? Ints{2, 3, 4} : Ints{2, 4, 3})
+            .attr("adj_x", a).attr("adj_y", b).dtypes(complexes).check();
+    }
+  op_case("BatchMatMulV3").in(c64, {2, 2, 4}).in(c64, {4, 3}).attr("Tout", c64).check();
+  op_case("Einsum").in(c64, {2, 3, 4}).in(c64, {4, 5}).as_list(2).attr("equation", "bij,jk->bik").check();
+  op_case("Einsum").in(c64, {2, 3}).as_list(1).attr("equation", "ij->ji").check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

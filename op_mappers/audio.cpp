@@ -12,7 +12,8 @@ namespace {
 Value* hann_window(MapperContext& c, std::int64_t n) {
   std::vector<float> w;
   for (std::int64_t i = 0; i < n; ++i)
-    w.push_back(static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n))));
+    w.push_back(static_cast<float>(
+        0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n))));
   return c.constant({n}, w);
 }
 
@@ -37,7 +38,8 @@ Value* frames_of(MapperContext& c, Value* x, std::int64_t size, std::int64_t str
 Mapper map_audio_spectrogram(Dft form) {
   return [form](MapperContext& c) {
     const auto size = c.attr<std::int64_t>("window_size"), stride = c.attr<std::int64_t>("stride");
-    if (size < 2 || stride < 1) c.fail(Code::bad_model, "AudioSpectrogram needs a window of 2 or more and a stride of 1 or more");
+    if (size < 2 || stride < 1)
+      c.fail(Code::bad_model, "AudioSpectrogram needs a window of 2 or more and a stride of 1 or more");
     const auto length = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
     Value* frames = frames_of(c, c.in(0), size, stride);
     Value* windowed = c.mul(frames, hann_window(c, size));
@@ -57,13 +59,15 @@ struct MelBand {
 
 double mel(double hertz) { return 1127.0 * std::log1p(hertz / 700.0); }
 
-// [bins, channels]: triangles between the centers, which are equally far apart in mel. DC and what is outside of the band is out.
+// [bins, channels]: triangles between the centers, which are equally far apart in mel. DC and what is outside
+// of the band is out.
 std::vector<float> mel_weights(const MelBand& b) {
   std::vector<float> w(static_cast<std::size_t>(b.bins * b.channels), 0.0F);
   const double low = mel(b.lower);
   const double spacing = (mel(b.upper) - low) / static_cast<double>(b.channels + 1);
   std::vector<double> centers;
-  for (std::int64_t i = 0; i <= b.channels; ++i) centers.push_back(low + spacing * static_cast<double>(i + 1));
+  for (std::int64_t i = 0; i <= b.channels; ++i)
+    centers.push_back(low + spacing * static_cast<double>(i + 1));
   const double hertz_per_bin = 0.5 * b.sample_rate / static_cast<double>(b.bins - 1);
   const auto first = static_cast<std::int64_t>(1.5 + b.lower / hertz_per_bin);
   const auto last = static_cast<std::int64_t>(b.upper / hertz_per_bin);
@@ -75,7 +79,8 @@ std::vector<float> mel_weights(const MelBand& b) {
     const double below = next == 0 ? low : centers[static_cast<std::size_t>(next - 1)];
     const double share = (above - m) / (above - below);
     if (next > 0) w[static_cast<std::size_t>(i * b.channels + next - 1)] += static_cast<float>(share);
-    if (next < b.channels) w[static_cast<std::size_t>(i * b.channels + next)] += static_cast<float>(1 - share);
+    if (next < b.channels)
+      w[static_cast<std::size_t>(i * b.channels + next)] += static_cast<float>(1 - share);
   }
   return w;
 }
@@ -83,23 +88,29 @@ std::vector<float> mel_weights(const MelBand& b) {
 // [channels, coefficients]: sqrt(2 / n) cos(pi / n (j + 1/2) i)
 std::vector<float> cosine_transform(std::int64_t n, std::int64_t coefficients) {
   std::vector<float> w;
-  const double scale = std::sqrt(2.0 / static_cast<double>(n)), step = std::numbers::pi / static_cast<double>(n);
+  const double scale = std::sqrt(2.0 / static_cast<double>(n)),
+               step = std::numbers::pi / static_cast<double>(n);
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < coefficients; ++i)
-      w.push_back(static_cast<float>(scale * std::cos(static_cast<double>(i) * step * (static_cast<double>(j) + 0.5))));
+      w.push_back(static_cast<float>(
+          scale * std::cos(static_cast<double>(i) * step * (static_cast<double>(j) + 0.5))));
   return w;
 }
 
 Values map_mfcc(MapperContext& c) {
-  const MelBand band = {c.dim_of(0, -1), c.attr<std::int64_t>("filterbank_channel_count"), static_cast<double>(c.const_int(1)),
-                        c.attr<float>("lower_frequency_limit"), c.attr<float>("upper_frequency_limit")};
+  const MelBand band = {c.dim_of(0, -1), c.attr<std::int64_t>("filterbank_channel_count"),
+                        static_cast<double>(c.const_int(1)), c.attr<float>("lower_frequency_limit"),
+                        c.attr<float>("upper_frequency_limit")};
   const auto coefficients = c.attr<std::int64_t>("dct_coefficient_count");
-  if (band.bins < 2 || band.channels < 1 || coefficients < 1 || coefficients > band.channels || band.upper <= band.lower || band.lower < 0)
-    c.fail(Code::bad_model, "the band, the number of channels or that of coefficients of Mfcc is out of range");
+  if (band.bins < 2 || band.channels < 1 || coefficients < 1 || coefficients > band.channels ||
+      band.upper <= band.lower || band.lower < 0)
+    c.fail(Code::bad_model,
+           "the band, the number of channels or that of coefficients of Mfcc is out of range");
   Value* magnitude = c.sqrt(c.in(0));
   Value* energy = c.emit("MatMul", {magnitude, c.constant({band.bins, band.channels}, mel_weights(band))});
   Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));
-  return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients}, cosine_transform(band.channels, coefficients))})};
+  return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients},
+                                                  cosine_transform(band.channels, coefficients))})};
 }
 
 }  // namespace

@@ -91,21 +91,31 @@ Values map_ones_like(MapperContext& c) {
   return {pairs(c, {map_real_1(c, "OnesLike", {re}), map_real_1(c, "ZerosLike", {re})})};
 }
 
+// A complex number has the bits of its two parts.
+Values map_bitcast(MapperContext& c) {
+  const DType from = c.node().input(0)->dtype(), to = c.node().output(0)->dtype();
+  if (part_type(from) != part_type(to))
+    c.fail(Code::unsupported_type, "Bitcast of complex numbers, but to or from their parts", "");
+  return {c.in(0)};
+}
+
 // Rows whose mapper is as right for the parts as for real numbers.
 const char* const kByParts[] = {
     // what moves elements
-    "Identity", "IdentityN", "StopGradient", "Snapshot", "DeepCopy", "PreventGradient", "PlaceholderWithDefault",
-    "EnsureShape", "Print", "Reshape", "ExpandDims", "Squeeze", "Transpose", "BroadcastTo", "Concat", "ConcatV2", "Pack",
-    "ParallelConcat", "Unpack", "Split", "SplitV", "Slice", "StridedSlice", "Gather", "GatherV2", "GatherNd",
-    "ResourceGather", "ResourceGatherNd", "OneHot", "Tile", "Pad", "PadV2", "MirrorPad", "Fill", "ZerosLike", "Empty",
-    "Select", "SelectV2", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "MatrixDiag", "MatrixDiagV2", "MatrixDiagV3",
-    "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3",
+    "Identity", "IdentityN", "StopGradient", "Snapshot", "DeepCopy", "PreventGradient",
+    "PlaceholderWithDefault", "EnsureShape", "Print", "Reshape", "ExpandDims", "Squeeze", "Transpose",
+    "BroadcastTo", "Concat", "ConcatV2", "Pack", "ParallelConcat", "Unpack", "Split", "SplitV", "Slice",
+    "StridedSlice", "Gather", "GatherV2", "GatherNd", "ResourceGather", "ResourceGatherNd", "OneHot", "Tile",
+    "Pad", "PadV2", "MirrorPad", "Fill", "ZerosLike", "Empty", "Select", "SelectV2", "Reverse", "ReverseV2",
+    "ReverseSequence", "Roll", "MatrixDiag", "MatrixDiagV2", "MatrixDiagV3", "MatrixDiagPart",
+    "MatrixDiagPartV2", "MatrixDiagPartV3", "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3",
     "MatrixBandPart", "Diag", "DiagPart", "TensorScatterUpdate", "DynamicStitch", "ParallelDynamicStitch",
-    "DynamicPartition", "SpaceToBatchND", "BatchToSpaceND", "SpaceToBatch", "BatchToSpace", "SpaceToDepth", "DepthToSpace",
+    "DynamicPartition", "SpaceToBatchND", "BatchToSpaceND", "SpaceToBatch", "BatchToSpace", "SpaceToDepth",
+    "DepthToSpace",
     // what is linear
-    "Add", "AddV2", "AddN", "AccumulateNV2", "Sub", "Neg", "BiasAdd", "BiasAddV1", "Sum", "Mean", "Cumsum", "ScatterNd",
-    "TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd", "SegmentSum", "SegmentMean", "UnsortedSegmentSum",
-    "SparseSegmentSum", "SparseSegmentMean"};
+    "Add", "AddV2", "AddN", "AccumulateNV2", "Sub", "Neg", "BiasAdd", "BiasAddV1", "Sum", "Mean", "Cumsum",
+    "ScatterNd", "TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd", "SegmentSum",
+    "SegmentMean", "UnsortedSegmentSum", "SparseSegmentSum", "SparseSegmentMean"};
 
 }  // namespace
 
@@ -123,6 +133,7 @@ void register_complex(OpRegistry& r) {
   r.complex("Angle").by(map_angle);
   r.complex("ComplexAbs").note("overflows where the square of a part does").by(map_abs);
   r.complex("Cast").by(map_cast);
+  r.complex("Bitcast").note("from and to the parts").by(map_bitcast);
   r.complex("Shape").by(map_shape);
   r.complex("ShapeN").ignores({"N"}).by(map_shape);
   r.complex("Size").by(map_size);

@@ -13,12 +13,16 @@ Value* two_products(MapperContext& c, Value* a, Value* b, Value* x, Value* y) {
 }
 
 Complex times(MapperContext& c, Complex a, Complex b) {
+  if (surely_zero(b.im)) return {c.mul(a.re, b.re), c.mul(a.im, b.re)};
+  if (surely_zero(a.im)) return {c.mul(a.re, b.re), c.mul(a.re, b.im)};
   Value* square = c.mul(a.re, b.re);
   Value* re = c.sub(square, c.mul(a.im, b.im));
   return {re, two_products(c, a.re, b.im, a.im, b.re)};
 }
 
-Complex scaled(MapperContext& c, Complex z, Value* factor) { return {c.mul(z.re, factor), c.mul(z.im, factor)}; }
+Complex scaled(MapperContext& c, Complex z, Value* factor) {
+  return {c.mul(z.re, factor), c.mul(z.im, factor)};
+}
 
 // d = z scaled by its larger part, and |z|^2 in the same scale, which does not overflow
 Value* norm_by_scale(MapperContext& c, Complex z, Complex& d) {
@@ -29,6 +33,7 @@ Value* norm_by_scale(MapperContext& c, Complex z, Complex& d) {
 }
 
 Complex divided(MapperContext& c, Complex a, Complex b) {
+  if (surely_zero(b.im)) return {c.div(a.re, b.re), c.div(a.im, b.re)};
   Complex d{};
   Value* norm = norm_by_scale(c, b, d);
   const Complex n = times(c, a, {d.re, c.neg(d.im)});
@@ -71,9 +76,7 @@ Complex times_no_nan(MapperContext& c, Complex a, Complex b) {
 
 // ---- functions
 
-Value* magnitude(MapperContext& c, Complex z) {
-  return c.sqrt(two_products(c, z.re, z.re, z.im, z.im));
-}
+Value* magnitude(MapperContext& c, Complex z) { return c.sqrt(two_products(c, z.re, z.re, z.im, z.im)); }
 
 Complex exponential(MapperContext& c, Complex z) {  // exp(re) (cos(im) + i sin(im))
   Value* size = c.exp(z.re);
@@ -139,7 +142,8 @@ Complex hyperbolic_sine(MapperContext& c, Complex z) {  // -i sin(i z)
 }
 Complex hyperbolic_cosine(MapperContext& c, Complex z) { return cosine(c, {c.neg(z.im), z.re}); }
 
-// tanh(z) = (T (1 + tan^2) + i tan (1 - T^2)) / (1 + T^2 tan^2), T = tanh(re), tan = tan(im): T cannot overflow
+// tanh(z) = (T (1 + tan^2) + i tan (1 - T^2)) / (1 + T^2 tan^2), T = tanh(re), tan = tan(im): T cannot
+// overflow
 Complex hyperbolic_tangent(MapperContext& c, Complex z) {
   Value* one = c.scalar_like(z.re, 1);
   Value* t = c.emit("Tanh", {z.re});
@@ -199,8 +203,10 @@ Values map_product(MapperContext& c, const std::string& op, bool conjugate_a, bo
   Value* ir = map_real_1(c, op, {a.im, b.re});
   Value* re = conjugate_a == conjugate_b ? c.sub(rr, ii) : c.add(rr, ii);
   Value* im = nullptr;
-  if (conjugate_a == conjugate_b) im = c.add(ri, ir);
-  else im = conjugate_a ? c.sub(ri, ir) : c.sub(ir, ri);
+  if (conjugate_a == conjugate_b)
+    im = c.add(ri, ir);
+  else
+    im = conjugate_a ? c.sub(ri, ir) : c.sub(ir, ri);
   if (conjugate_a && conjugate_b) im = c.neg(im);
   return {pairs(c, {re, im})};
 }
@@ -213,7 +219,8 @@ Values map_batch_matmul(MapperContext& c) {
 
 Values map_batch_matmul_v3(MapperContext& c) {
   for (std::size_t i = 0; i < 2; ++i)
-    if (!is_complex(c.node().input(i)->dtype())) c.fail(Code::unsupported_type, "a product of real and complex matrices");
+    if (!is_complex(c.node().input(i)->dtype()))
+      c.fail(Code::unsupported_type, "a product of real and complex matrices");
   return map_batch_matmul(c);
 }
 

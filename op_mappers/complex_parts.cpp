@@ -24,7 +24,9 @@ Value* whole_of(const Value* v, std::int64_t index) {
   return axis && *axis == -1 && constant_ints(n->input(1)) == Ints{index} ? n->input(0) : nullptr;
 }
 
-bool is_complex_output(const MapperContext& c, std::size_t i) { return is_complex(c.node().output(i)->dtype()); }
+bool is_complex_output(const MapperContext& c, std::size_t i) {
+  return is_complex(c.node().output(i)->dtype());
+}
 
 }  // namespace
 
@@ -53,6 +55,15 @@ Value* pairs(Emitter& e, Complex z) {
   return e.concat({re, im}, -1);
 }
 
+bool surely_zero(const Value* v) {
+  if (const ir::Node* n = v->producer(); n && n->op() == "Expand") v = n->input(0);
+  const TensorPtr& t = v->constant();
+  if (!t || !is_float(t->dtype())) return false;
+  for (std::int64_t i = 0; i < t->elements(); ++i)
+    if (t->float_at(i) != 0) return false;
+  return true;
+}
+
 Values map_real(MapperContext& c, const std::string& op, Values in) {
   MapperContext real(c.node(), std::move(in), c.graph(), c.target());
   Values out = tf_registry().find(op, c.opset())->map(real);
@@ -60,7 +71,9 @@ Values map_real(MapperContext& c, const std::string& op, Values in) {
   return out;
 }
 
-Value* map_real_1(MapperContext& c, const std::string& op, Values in) { return map_real(c, op, std::move(in))[0]; }
+Value* map_real_1(MapperContext& c, const std::string& op, Values in) {
+  return map_real(c, op, std::move(in))[0];
+}
 
 Mapper by_parts(Mapper real) {
   return [real = std::move(real)](MapperContext& c) {

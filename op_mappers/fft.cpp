@@ -7,7 +7,7 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr std::int64_t kLongestByMatrices = 2048;  // beside ONNX DFT
+constexpr std::int64_t kLongestByMatrices = 1024;  // beside ONNX DFT
 
 bool is_power_of_two(std::int64_t n) { return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
 
@@ -16,7 +16,8 @@ bool has_length(const Value* x, const Value* length, int axis) {
   return n && x->shape().ranked() && x->shape()[axis] == (*n)[0];
 }
 
-// ONNX Runtime's DFT of a length that is no power of two takes several transforms, slower than the product with a matrix.
+// ONNX Runtime's DFT of a length that is no power of two takes several transforms, slower than the product
+// with a matrix.
 bool by_matrices(Dft form, Value* length) {
   if (form == Dft::matrices) return true;
   const auto n = constant_ints(length);
@@ -32,8 +33,10 @@ DType work_type(DType t, Value* length) {
 // Of pairs, or of real numbers with a last axis of size 1. The axis is counted without the last.
 Value* dft(MapperContext& c, Dft form, Value* x, Value* length, int axis, Attrs attrs) {
   Values in = {x, length};
-  if (form == Dft::axis_input) in.push_back(c.constant<std::int64_t>(axis - 1));
-  else attrs.push_back({"axis", std::int64_t{axis - 1}});
+  if (form == Dft::axis_input)
+    in.push_back(c.constant<std::int64_t>(axis - 1));
+  else
+    attrs.push_back({"axis", std::int64_t{axis - 1}});
   if (form != Dft::axis_input && !length) in.pop_back();
   return c.emit("DFT", std::move(in), std::move(attrs));
 }
@@ -43,9 +46,14 @@ Value* one_more(MapperContext& c, Value* length) {  // length / 2 + 1
   return c.add(half, c.constant<std::int64_t>(1));
 }
 
-Value* cast_pairs(MapperContext& c, Complex z, DType t) { return c.cast(pairs(c, z), t); }
+// Without imaginary parts the last axis has a size of 1.
+Value* cast_pairs(MapperContext& c, Complex z, DType t) {
+  if (!z.im) return c.unsqueeze(c.cast(z.re, t), {-1});
+  return c.cast(pairs(c, z), t);
+}
 
-// The kernel's own 1 / n has the precision of f32. The inverse of f64 is the forward transform with the parts swapped, twice.
+// The kernel's own 1 / n has the precision of f32. The inverse of f64 is the forward transform with the parts
+// swapped, twice.
 Complex exact_inverse(MapperContext& c, Dft form, Complex z, Value* n, int axis) {
   const Complex swapped = parts(c, dft(c, form, pairs(c, {z.im, z.re}), nullptr, axis, {}));
   Value* size = c.cast(n, DType::f64);
@@ -57,13 +65,14 @@ Complex exact_inverse(MapperContext& c, Dft form, Complex z, Value* n, int axis)
 Complex transform(MapperContext& c, Transform t, Complex z, int axis) {
   const DType type = z.re->dtype();
   Value* n = c.dim(z.re, axis);
+  const Complex given = {z.re, surely_zero(z.im) ? nullptr : z.im};
   if (by_matrices(t.form, n))
-    return multiply(c, z, fourier_matrices(c, {type, n, n, n, t.inverse ? 1.0 : -1.0, t.inverse}), axis);
+    return multiply(c, given, fourier_matrices(c, {type, n, n, n, t.inverse ? 1.0 : -1.0, t.inverse}), axis);
   const DType work = work_type(type, n);
   if (t.inverse && type == DType::f64) return exact_inverse(c, t.form, z, n, axis);
   Attrs attrs;
   if (t.inverse) attrs.push_back({"inverse", std::int64_t{1}});
-  Value* y = dft(c, t.form, cast_pairs(c, z, work), nullptr, axis, std::move(attrs));
+  Value* y = dft(c, t.form, cast_pairs(c, given, work), nullptr, axis, std::move(attrs));
   return parts(c, c.cast(y, type));
 }
 
@@ -116,7 +125,8 @@ bool is_length_of_input(MapperContext& c, int axis, int axes) {
   const auto& known = c.in(1)->known_elements();
   const Shape& shape = c.in(0)->shape();
   const auto i = static_cast<std::size_t>(axis + axes);
-  return known && i < known->size() && shape.ranked() && shape.rank() >= axes && shape[axis] == (*known)[i] && shape[axis] != kUnknownDim;
+  return known && i < known->size() && shape.ranked() && shape.rank() >= axes && shape[axis] == (*known)[i] &&
+         shape[axis] != kUnknownDim;
 }
 
 Mapper map_fft(Transform t, int axes) {

@@ -4,14 +4,19 @@
 // The discrete Fourier transform along one axis, counted from the end: -1 is the last.
 namespace t2o::op_mappers {
 
-enum class Dft : std::uint8_t { matrices, axis_attribute, axis_input };  // without ONNX DFT, since 17, since 20
+enum class Dft : std::uint8_t {
+  matrices,
+  axis_attribute,
+  axis_input
+};  // without ONNX DFT, since 17, since 20
 
 struct Transform {
   Dft form;
   bool inverse;
 };
 
-// Of real numbers: the first length / 2 + 1 frequencies of x, which is not longer than `length` and is filled up with zeros.
+// Of real numbers: the first length / 2 + 1 frequencies of x, which is not longer than `length` and is filled
+// up with zeros.
 Complex forward_real(MapperContext& c, Dft form, Value* x, Value* length);
 // Real numbers from their first length / 2 + 1 frequencies, which z has.
 Value* inverse_real(MapperContext& c, Dft form, Complex z, Value* length);
@@ -23,13 +28,15 @@ struct Matrices {
 };
 struct MatrixPlan {
   DType dtype;
-  Value* n;              // rank 0, as the next two
+  Value* n;  // rank 0, as the next two
   Value *rows, *columns;
   double sine_sign = 1;
   bool divided = false;  // by n
-  bool doubled = false;  // rows other than the first, and that of n / 2, times two: they stand for two frequencies
+  bool doubled =
+      false;  // rows other than the first, and that of n / 2, times two: they stand for two frequencies
 };
 Matrices fourier_matrices(MapperContext& c, const MatrixPlan& plan);
-Complex multiply(MapperContext& c, Complex z, Matrices m, int axis);  // along the axis; matrices are square unless it is -1
+Complex multiply(MapperContext& c, Complex z, Matrices m,
+                 int axis);  // along the axis; matrices are square unless it is -1
 
 }  // namespace t2o::op_mappers

@@ -23,7 +23,8 @@ Value* as_matrix(MapperContext& c, DType dtype, const Ints& dims, const std::vec
   return c.constant(Tensor::of<float>(dims, std::vector<float>(v.begin(), v.end())), "fourier");
 }
 
-Matrices constant_matrices(MapperContext& c, const MatrixPlan& plan, std::int64_t n, std::int64_t rows, std::int64_t columns) {
+Matrices constant_matrices(MapperContext& c, const MatrixPlan& plan, std::int64_t n, std::int64_t rows,
+                           std::int64_t columns) {
   std::vector<std::pair<double, double>> circle;
   for (std::int64_t t = 0; t < n; ++t) circle.push_back(point_of_circle(t, n));
   const double scale = plan.divided ? 1 / static_cast<double>(n) : 1;
@@ -83,10 +84,14 @@ Value* product(MapperContext& c, Value* x, Value* matrix, int axis) {
 }  // namespace
 
 Matrices fourier_matrices(MapperContext& c, const MatrixPlan& plan) {
-  const auto n = constant_ints(plan.n), rows = constant_ints(plan.rows), columns = constant_ints(plan.columns);
+  const auto n = constant_ints(plan.n), rows = constant_ints(plan.rows),
+             columns = constant_ints(plan.columns);
   if (!n || !rows || !columns) return runtime_matrices(c, plan);
   if ((*n)[0] > kLongest)
-    c.fail(Code::opset_too_low, "a Fourier transform of " + std::to_string((*n)[0]) + " numbers needs ONNX DFT, which came with opset 17", "--opset 17 or above");
+    c.fail(Code::opset_too_low,
+           "a Fourier transform of " + std::to_string((*n)[0]) +
+               " numbers needs ONNX DFT, which came with opset 17",
+           "--opset 17 or above");
   return constant_matrices(c, plan, (*n)[0], (*rows)[0], (*columns)[0]);
 }
 

@@ -7,8 +7,12 @@ namespace {
 
 TEST(Audio, Spectrogram) {
   const auto spectrogram = [](Ints dims, std::int64_t size, std::int64_t stride, bool squared) {
-    return op_case("AudioSpectrogram").in(f32, std::move(dims)).attr("window_size", size).attr("stride", stride)
-        .attr("magnitude_squared", squared).tol(1e-3, 1e-4);
+    return op_case("AudioSpectrogram")
+        .in(f32, std::move(dims))
+        .attr("window_size", size)
+        .attr("stride", stride)
+        .attr("magnitude_squared", squared)
+        .tol(1e-3, 1e-4);
   };
   spectrogram({200, 2}, 30, 10, false).check();
   spectrogram({200, 1}, 64, 32, true).check();
@@ -22,9 +26,17 @@ TEST(Audio, Mfcc) {
     return op_case("Mfcc").in(f32, std::move(dims)).range(0, 3).scalar(rate).tol(1e-3, 1e-3);
   };
   mfcc({2, 5, 257}, 16000).without({Mode::dims, Mode::rank}).check();
-  mfcc({1, 5, 129}, 8000).without({Mode::dims, Mode::rank}).attr("filterbank_channel_count", 20).attr("dct_coefficient_count", 10)
-      .attr("upper_frequency_limit", 3000.0F).attr("lower_frequency_limit", 100.0F).check();
-  mfcc({1, 5, 257}, 16000).without({Mode::fixed, Mode::batch}).refuses(Code::not_constant, "must be known").check();
+  mfcc({1, 5, 129}, 8000)
+      .without({Mode::dims, Mode::rank})
+      .attr("filterbank_channel_count", 20)
+      .attr("dct_coefficient_count", 10)
+      .attr("upper_frequency_limit", 3000.0F)
+      .attr("lower_frequency_limit", 100.0F)
+      .check();
+  mfcc({1, 5, 257}, 16000)
+      .without({Mode::fixed, Mode::batch})
+      .refuses(Code::not_constant, "must be known")
+      .check();
 }
 
 }  // namespace

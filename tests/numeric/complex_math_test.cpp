@@ -8,7 +8,8 @@ namespace {
 const DTypes complexes = {c64, c128};
 
 TEST(ComplexMath, Arithmetic) {
-  for (const char* op : {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan", "SquaredDifference"})
+  for (const char* op :
+       {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan", "SquaredDifference"})
     op_case(op).in(any, {2, 3}).in(any, {3}).dtypes(complexes).check();
   op_case("AddN").in(any, {2, 3}).in(any, {2, 3}).in(any, {2, 3}).as_list(3).dtypes(complexes).check();
   op_case("Mul").in(any, {}).in(any, {0, 3}).dtypes(complexes).check();
@@ -37,9 +38,23 @@ TEST(ComplexMath, Zeros) {
   }).check();
 }
 
+TEST(ComplexMath, RealFactors) {
+  graph_case("real", [](Builder& b) {
+    const std::string z = b.input(c64, {2, 3});
+    const std::string real = b.op("Cast", {b.input(f32, {3})}, {{"DstT", c64}});
+    const std::string number =
+        b.op("Complex", {b.constant_of<float>({}, {2}), b.constant_of<float>({}, {0})}, {{"Tout", c64}});
+    b.output(b.op("Mul", {z, real}));
+    b.output(b.op("Mul", {real, z}));
+    b.output(b.op("Mul", {real, number}));
+    b.output(b.op("RealDiv", {z, number}));
+    b.output(b.op("RealDiv", {number, z}));
+  }).check();
+}
+
 TEST(ComplexMath, Functions) {
-  for (const char* op : {"Neg", "Square", "Reciprocal", "Inv", "Exp", "Log", "Sqrt", "Rsqrt", "Log1p", "Expm1", "Sin", "Cos",
-                         "Tan", "Sinh", "Cosh", "Tanh", "Sigmoid", "Sign"})
+  for (const char* op : {"Neg", "Square", "Reciprocal", "Inv", "Exp", "Log", "Sqrt", "Rsqrt", "Log1p",
+                         "Expm1", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Tanh", "Sigmoid", "Sign"})
     op_case(op).in(any, {4, 5}).dtypes(complexes).tol(1e-4, 1e-4).check();
   op_case("Pow").in(any, {4, 5}).in(any, {5}).dtypes(complexes).tol(1e-3, 1e-4).check();
 }
@@ -65,11 +80,21 @@ TEST(ComplexMath, Reductions) {
 TEST(ComplexMath, Products) {
   for (const bool a : {false, true})
     for (const bool b : {false, true}) {
-      op_case("MatMul").in(any, a ? Ints{4, 2} : Ints{2, 4}).in(any, b ? Ints{3, 4} : Ints{4, 3})
-          .attr("transpose_a", a).attr("transpose_b", b).dtypes(complexes).check();
+      op_case("MatMul")
+          .in(any, a ? Ints{4, 2} : Ints{2, 4})
+          .in(any, b ? Ints{3, 4} : Ints{4, 3})
+          .attr("transpose_a", a)
+          .attr("transpose_b", b)
+          .dtypes(complexes)
+          .check();
       for (const char* op : {"BatchMatMul", "BatchMatMulV2"})
-        op_case(op).in(any, a ? Ints{2, 4, 2} : Ints{2, 2, 4}).in(any, b ? Ints{2, 3, 4} : Ints{2, 4, 3})
-            .attr("adj_x", a).attr("adj_y", b).dtypes(complexes).check();
+        op_case(op)
+            .in(any, a ? Ints{2, 4, 2} : Ints{2, 2, 4})
+            .in(any, b ? Ints{2, 3, 4} : Ints{2, 4, 3})
+            .attr("adj_x", a)
+            .attr("adj_y", b)
+            .dtypes(complexes)
+            .check();
     }
   op_case("BatchMatMulV3").in(c64, {2, 2, 4}).in(c64, {4, 3}).attr("Tout", c64).check();
   op_case("Einsum").in(c64, {2, 3, 4}).in(c64, {4, 5}).as_list(2).attr("equation", "bij,jk->bik").check();

@@ -45,6 +45,12 @@ TEST(Complex, Casts) {
   op_case("Conj").in(any, {2, 3}).dtypes(complexes).check();
 }
 
+TEST(Complex, Bitcasts) {
+  op_case("Bitcast").in(c64, {2, 3}).attr("type", f32).check();
+  op_case("Bitcast").in(f64, {3, 2}).attr("type", c128).check();
+  op_case("Bitcast").in(c64, {2}).attr("type", f64).refuses(Code::unsupported_type, "Bitcast").check();
+}
+
 TEST(Complex, Shapes) {
   const auto one = [](const char* op) { return op_case(op).in(any, {2, 3, 4}).dtypes({c64}); };
   one("Shape").check();
@@ -79,13 +85,30 @@ TEST(Complex, JoinsAndParts) {
   op_case("GatherV2").in(c64, {2, 5}).i32s({4, 0, 1}).scalar<std::int32_t>(-1).check();
   op_case("GatherNd").in(c64, {2, 5, 3}).values<std::int32_t>({2, 2}, {1, 0, 0, 4}, constant).check();
   op_case("Fill").i32s({2, 3}).in(c64, {}).check();
-  op_case("PadV2").in(c64, {2, 2}).values<std::int32_t>({2, 2}, {0, 1, 2, 0}, constant).in(c64, {}, constant).check();
+  op_case("PadV2")
+      .in(c64, {2, 2})
+      .values<std::int32_t>({2, 2}, {0, 1, 2, 0}, constant)
+      .in(c64, {}, constant)
+      .check();
   op_case("Select").in(boolean, {2}).in(c64, {2, 3}).in(c64, {2, 3}).check();
   op_case("SelectV2").in(boolean, {2, 3}).in(c64, {2, 1}).in(c64, {3}).check();
-  op_case("StridedSlice").in(c64, {4, 3, 5}).i32s({0, 0, -1}).i32s({0, 0, 0}).i32s({1, 1, -2})
-      .attr("begin_mask", 3).attr("end_mask", 3).attr("new_axis_mask", 2).check();
-  op_case("StridedSlice").in(c64, {4, 3}).i32s({0, 1}).i32s({0, 2}).i32s({1, 1})
-      .attr("ellipsis_mask", 1).attr("shrink_axis_mask", 2).check();
+  op_case("StridedSlice")
+      .in(c64, {4, 3, 5})
+      .i32s({0, 0, -1})
+      .i32s({0, 0, 0})
+      .i32s({1, 1, -2})
+      .attr("begin_mask", 3)
+      .attr("end_mask", 3)
+      .attr("new_axis_mask", 2)
+      .check();
+  op_case("StridedSlice")
+      .in(c64, {4, 3})
+      .i32s({0, 1})
+      .i32s({0, 2})
+      .i32s({1, 1})
+      .attr("ellipsis_mask", 1)
+      .attr("shrink_axis_mask", 2)
+      .check();
 }
 
 TEST(Complex, RowOfConstantsAndInputs) {
@@ -100,7 +123,11 @@ TEST(Complex, RowOfConstantsAndInputs) {
 }
 
 TEST(Complex, Refused) {
-  op_case("Cumprod").in(c64, {2, 3}).scalar<std::int32_t>(0).refuses(Code::unsupported_type, "of complex numbers").check();
+  op_case("Cumprod")
+      .in(c64, {2, 3})
+      .scalar<std::int32_t>(0)
+      .refuses(Code::unsupported_type, "of complex numbers")
+      .check();
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ const OpRegistry& tf_registry() {
     family("sparse", op_mappers::register_sparse);
     family("sparse_math", op_mappers::register_sparse_math);
     family("ragged", op_mappers::register_ragged);
+    // the last: they apply rows of the other families to the parts of complex numbers
     family("complex", op_mappers::register_complex);
     family("complex_math", op_mappers::register_complex_math);
     family("fft", op_mappers::register_fft);

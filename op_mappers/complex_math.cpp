@@ -181,6 +181,18 @@ Complex squared_difference(MapperContext& c, Complex a, Complex b) {  // |a - b|
   return {sum, map_real_1(c, "ZerosLike", {sum})};
 }
 
+// ---- products along axes: of the magnitudes, with the sum of the angles
+
+Mapper by_magnitude_and_angle(const std::string& of_magnitudes, const std::string& of_angles) {
+  return [=](MapperContext& c) {
+    const Complex z = parts(c, c.in(0));
+    Value* size = map_real_1(c, of_magnitudes, {magnitude(c, z), c.in(1)});
+    Value* angle = map_real_1(c, of_angles, {map_real_1(c, "Atan2", {z.im, z.re}), c.in(1)});
+    Value* cosine = c.emit("Cos", {angle});
+    return Values{pairs(c, scaled(c, {cosine, c.emit("Sin", {angle})}, size))};
+  };
+}
+
 // ---- comparison
 
 Value* equal_parts(MapperContext& c) {
@@ -257,6 +269,10 @@ void register_complex_math(OpRegistry& r) {
   r.complex("Sigmoid").by(of_one(sigmoid));
   r.complex("Sign").by(of_one(sign));
   r.complex("SquaredDifference").by(of_two(squared_difference));
+  r.complex("Prod").note("by magnitudes and angles").by(by_magnitude_and_angle("Prod", "Sum"));
+  const auto products = r.table().at("Cumprod");
+  for (const auto& [since, row] : products)
+    r.complex("Cumprod").since(since).note(row.note).by(by_magnitude_and_angle("Cumprod", "Cumsum"));
   r.complex("Equal").by(map_equal);
   r.complex("NotEqual").by(map_not_equal);
   r.complex("MatMul").ignores({"grad_a", "grad_b"}).by(map_matmul);

@@ -88,6 +88,22 @@ Complex forward_real(MapperContext& c, Dft form, Value* x, Value* length) {
   return parts(c, c.cast(y, type));
 }
 
+namespace {
+
+// z with the frequencies it lacks: conj(z[n - k]) for k from n / 2 + 1 to n - 1
+Complex all_frequencies(MapperContext& c, Complex z, Value* n) {
+  Value* count = c.sub(n, c.dim(z.re, -1));
+  Value* start = c.unsqueeze(count, {0});
+  Value* end = c.ints({0});
+  Value* axes = c.ints({-1});
+  Value* steps = c.ints({-1});
+  Value* re = c.slice(z.re, start, end, axes, steps);
+  Value* im = c.neg(c.slice(z.im, start, end, axes, steps));
+  return {c.concat({z.re, re}, -1), c.concat({z.im, im}, -1)};
+}
+
+}  // namespace
+
 Value* inverse_real(MapperContext& c, Dft form, Complex z, Value* length) {
   const DType type = z.re->dtype();
   if (by_matrices(form, length)) {
@@ -95,6 +111,9 @@ Value* inverse_real(MapperContext& c, Dft form, Complex z, Value* length) {
     Value* even = c.emit("MatMul", {z.re, m.cosine});
     return c.add(even, c.emit("MatMul", {z.im, m.sine}));
   }
+  const auto n = constant_ints(length);
+  if (type == DType::f64 && !(n && is_power_of_two((*n)[0])))
+    return exact_inverse(c, form, all_frequencies(c, z, length), length, -1).re;
   Value* wide = cast_pairs(c, z, work_type(type, length));
   Value* y = dft(c, form, wide, length, -1, {{"inverse", std::int64_t{1}}, {"onesided", std::int64_t{1}}});
   return c.cast(c.squeeze(y, {-1}), type);
@@ -164,7 +183,8 @@ Mapper map_irfft(Dft form, int axes) {
 }  // namespace
 
 void register_fft(OpRegistry& r) {
-  const std::string below_17 = "below opset 17 by matrices, at most 4096 long";
+  const std::string below_17 =
+      "below opset 17 by matrices, at most 4096 long, of unknown length in the precision of f32";
   const std::pair<int, Dft> forms[] = {{11, Dft::matrices}, {17, Dft::axis_attribute}, {20, Dft::axis_input}};
   for (const auto& [since, form] : forms) {
     const std::string names[] = {"", "2D", "3D"};

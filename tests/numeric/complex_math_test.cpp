@@ -77,6 +77,13 @@ TEST(ComplexMath, Reductions) {
   op_case("Cumsum").in(any, {2, 3}).scalar<std::int32_t>(-1).dtypes(complexes).check();
 }
 
+TEST(ComplexMath, ProductsAlongAxes) {
+  op_case("Prod").in(any, {2, 3, 4}).i32s({-1}).dtypes(complexes).check();
+  op_case("Prod").in(any, {2, 3, 4}).i32s({0, -2}).attr("keep_dims", true).dtypes(complexes).check();
+  op_case("Cumprod").in(c64, {2, 3}).scalar<std::int32_t>(-1).attr("exclusive", true).since(26).check();
+  op_case("Cumprod").in(c64, {2, 3}).scalar<std::int32_t>(1).without({Mode::dims, Mode::rank}).check();
+}
+
 TEST(ComplexMath, Products) {
   for (const bool a : {false, true})
     for (const bool b : {false, true}) {

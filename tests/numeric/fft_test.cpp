@@ -66,6 +66,14 @@ TEST(Fft, LengthsKnownAtRunTime) {
   op_case("RFFT").in(f32, {2, 12}).i32s({7}, fed).attr("Treal", f32).attr("Tcomplex", c64).check();
   op_case("IRFFT").in(c64, {2, 7}).i32s({12}, fed).attr("Treal", f32).attr("Tcomplex", c64).check();
   op_case("IRFFT").in(c64, {2, 7}).i32s({9}, fed).attr("Treal", f32).attr("Tcomplex", c64).check();
+  for (const std::int32_t n : {1, 2, 3, 9, 12})
+    op_case("IRFFT")
+        .in(c128, {2, 7})
+        .i32s({n}, fed)
+        .attr("Treal", f64)
+        .attr("Tcomplex", c128)
+        .tol(1e-11, 1e-11)
+        .check();
   op_case("RFFT2D").in(f32, {2, 5, 8}).i32s({5, 8}, fed).attr("Treal", f32).attr("Tcomplex", c64).check();
 }
 
@@ -82,6 +90,8 @@ TEST(Fft, OfRealNumbers) {
 
 // Lengths at which ONNX Runtime's own DFT in f32 has few digits.
 TEST(Fft, Precision) {
+  for (const char* op : {"FFT", "IFFT"})
+    op_case(op).in(c128, {2, 12}).attr("Tcomplex", c128).tol(1e-12, 1e-12).only_opsets({17, 21}).check();
   for (const std::int64_t n : {400, 1000, 1100})
     op_case("FFT").in(c64, {2, n}).attr("Tcomplex", c64).tol(1e-4, 2e-4).check();
 }

@@ -8,6 +8,10 @@
 namespace t2o::op_mappers {
 namespace {
 
+constexpr std::int64_t kWidest = 65536, kFarthest = 1 << 30;  // of a window; between windows
+constexpr std::int64_t kMostWeights = 1 << 24;
+constexpr double kHighestFrequency = 1e9;
+
 // 0.5 - 0.5 cos(2 pi i / n)
 Value* hann_window(MapperContext& c, std::int64_t n) {
   std::vector<float> w;
@@ -38,8 +42,12 @@ Value* frames_of(MapperContext& c, Value* x, std::int64_t size, std::int64_t str
 Mapper map_audio_spectrogram(Dft form) {
   return [form](MapperContext& c) {
     const auto size = c.attr<std::int64_t>("window_size"), stride = c.attr<std::int64_t>("stride");
-    if (size < 2 || stride < 1)
-      c.fail(Code::bad_model, "AudioSpectrogram needs a window of 2 or more and a stride of 1 or more");
+    const Shape& shape = c.in(0)->shape();
+    if (size < 2 || stride < 1 || (shape.ranked() && shape.rank() != 2))
+      c.fail(Code::bad_model,
+             "AudioSpectrogram needs samples of channels, a window of 2 or more and a stride of 1 or more");
+    if (size > kWidest || stride > kFarthest)
+      c.fail(Code::unsupported_attr, "a window or stride of " + std::to_string(std::max(size, stride)));
     const auto length = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
     Value* frames = frames_of(c, c.in(0), size, stride);
     Value* windowed = c.mul(frames, hann_window(c, size));
@@ -102,10 +110,14 @@ Values map_mfcc(MapperContext& c) {
                         static_cast<double>(c.const_int(1)), c.attr<float>("lower_frequency_limit"),
                         c.attr<float>("upper_frequency_limit")};
   const auto coefficients = c.attr<std::int64_t>("dct_coefficient_count");
-  if (band.bins < 2 || band.channels < 1 || coefficients < 1 || coefficients > band.channels ||
-      band.upper <= band.lower || band.lower < 0)
+  const bool counts_ok =
+      band.bins >= 2 && band.channels >= 1 && coefficients >= 1 && coefficients <= band.channels;
+  const bool band_ok = band.lower >= 0 && band.upper > band.lower && band.upper < kHighestFrequency;
+  if (!counts_ok || !band_ok || band.sample_rate < 1)
     c.fail(Code::bad_model,
            "the band, the number of channels or that of coefficients of Mfcc is out of range");
+  if (band.channels > kMostWeights / band.bins)
+    c.fail(Code::unsupported_attr, std::to_string(band.channels) + " channels");
   Value* magnitude = c.sqrt(c.in(0));
   Value* energy = c.emit("MatMul", {magnitude, c.constant({band.bins, band.channels}, mel_weights(band))});
   Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));

@@ -1,5 +1,6 @@
 #include "op_mappers/fft.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "op_mappers/all.h"
@@ -148,8 +149,25 @@ bool is_length_of_input(MapperContext& c, int axis, int axes) {
          shape[axis] != kUnknownDim;
 }
 
+void check_axes(MapperContext& c, int axes) {
+  const Shape& shape = c.node().input(0)->shape();
+  if (shape.ranked() && shape.rank() < axes)
+    c.fail(Code::bad_model, "the transform is along " + std::to_string(axes) + " axes, the input has " +
+                                std::to_string(shape.rank()));
+}
+
+void check_lengths(MapperContext& c, int axes) {
+  check_axes(c, axes);
+  const auto lengths = c.maybe_ints(1);
+  const bool ok =
+      !lengths || (lengths->size() == static_cast<std::size_t>(axes) &&
+                   std::all_of(lengths->begin(), lengths->end(), [](std::int64_t n) { return n > 0; }));
+  if (!ok) c.fail(Code::bad_model, "fft_length needs a size above 0 for each axis of the transform");
+}
+
 Mapper map_fft(Transform t, int axes) {
   return [t, axes](MapperContext& c) {
+    check_axes(c, axes);
     Complex z = parts(c, c.in(0));
     for (int axis = -1; axis >= -axes; --axis) z = transform(c, t, z, axis);
     return Values{pairs(c, z)};
@@ -158,6 +176,7 @@ Mapper map_fft(Transform t, int axes) {
 
 Mapper map_rfft(Dft form, int axes) {
   return [form, axes](MapperContext& c) {
+    check_lengths(c, axes);
     Value* x = c.in(0);
     for (int axis = -1; axis >= -axes; --axis)
       if (!is_length_of_input(c, axis, axes)) x = first(c, x, length_of(c, axis, axes), axis);
@@ -169,6 +188,7 @@ Mapper map_rfft(Dft form, int axes) {
 
 Mapper map_irfft(Dft form, int axes) {
   return [form, axes](MapperContext& c) {
+    check_lengths(c, axes);
     Complex z = parts(c, c.in(0));
     Value* length = length_of(c, -1, axes);
     z = first(c, z, one_more(c, length), -1);

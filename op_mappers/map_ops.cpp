@@ -8,8 +8,8 @@ namespace {
 
 class Mapping {
  public:
-  Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics)
-      : source_(source), registry_(registry), target_(target), diagnostics_(diagnostics), out_(std::make_shared<ir::Graph>()) {
+  Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics, const CustomOps& custom_ops)
+      : source_(source), registry_(registry), target_(target), diagnostics_(diagnostics), custom_ops_(custom_ops), out_(std::make_shared<ir::Graph>()) {
     out_->share_symbols(source);
     out_->set_name(source.name());
     out_->set_dialect("onnx");
@@ -61,6 +61,10 @@ class Mapping {
         input_failed = input_failed || (v && !in.back());
       }
       MapperContext c(n, std::move(in), *out_, target_);
+      if (const std::string* domain = custom_ops_.domain_of(n.op())) {
+        if (!input_failed) finish(n, keep_custom(c, *domain));
+        return;
+      }
       const OpRegistry::Entry& row = row_for(n, c);
       if (input_failed) return;
       finish(n, row.map(c));
@@ -81,7 +85,7 @@ class Mapping {
       c.fail(Code::opset_too_low, "needs opset " + lowest + ", the target is " + std::to_string(target_.opset), "--opset " + lowest + " or above");
     }
     if (registry_.knows(n.op())) c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported", "cut the graph before it with --outputs, or after it with --inputs");
-    c.fail(Code::unsupported_op, "this operation is not supported", "cut the graph before it with --outputs, or after it with --inputs");
+    c.fail(Code::unsupported_op, "this operation is not supported", "cut the graph before it with --outputs or after it with --inputs, or keep it for a runtime that has it with --custom-ops " + n.op());
   }
 
   // What TensorFlow says of an output is as true as what ONNX inferred of it.
@@ -138,14 +142,15 @@ class Mapping {
   const OpRegistry& registry_;
   const Target& target_;
   Diagnostics& diagnostics_;
+  const CustomOps& custom_ops_;
   GraphPtr out_;
   std::unordered_map<const Value*, Value*> mapped_;
 };
 
 }  // namespace
 
-GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics) {
-  return Mapping(source, registry, target, diagnostics).run();
+GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics, const CustomOps& custom_ops) {
+  return Mapping(source, registry, target, diagnostics, custom_ops).run();
 }
 
 }  // namespace t2o

@@ -1,10 +1,11 @@
 #pragma once
+#include "op_mappers/custom_ops.h"
 #include "op_mappers/registry.h"
 
 namespace t2o {
 
 // Maps a source graph to ONNX, node by node. All errors are reported; those that only follow from another are suppressed.
 // The result has the source's inputs and outputs, by name and order; it is only whole when no error was reported.
-GraphPtr map_ops(const ir::Graph& source, const OpRegistry&, const Target&, Diagnostics&);
+GraphPtr map_ops(const ir::Graph& source, const OpRegistry&, const Target&, Diagnostics&, const CustomOps& = {});
 
 }  // namespace t2o

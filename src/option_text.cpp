@@ -127,12 +127,10 @@ constexpr OptionRow kRows[] = {
      "alone.",
      target, set_text<&Options::target_runtime>},
     {"custom-ops", "OPS",
-     "Not there yet: ops to pass through under a domain of your own, as Op or Op:domain.", target,
-     [](Options&, const std::string& v) {
-       if (!v.empty())
-         fail(Code::not_yet, "custom ops cannot be passed through yet (--custom-ops)", "leave it out");
-     }},
-
+     "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else ai.onnx.contrib), comma-separated.", output,
+     set_list<&Options::custom_ops>},
+    {"complex-as-pairs", "", "Complex inputs and outputs get a last axis of size 2: real and imaginary parts. Else they are refused.",
+     output, set_switch<&Options::complex_as_pairs>},
     {"external-data", "[WHEN]",
      "Weights in a .data file beside the model: auto (above 2 GB), always or never. Alone it means always.",
      output, set_external_data},

@@ -52,21 +52,33 @@ onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
   return info;
 }
 
+// ONNX Runtime takes and gives no complex tensors.
+void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
+  const auto check = [&](const char* what, const Value* v) {
+    if (!is_complex(v->dtype())) return;
+    diagnostics.push_back({Severity::error, Code::unsupported_type, std::string("the ") + what + " '" + v->name() + "' is complex, which no runtime takes or gives",
+                           "--complex-as-pairs gives it another last axis, of size 2, for the real and the imaginary part", v->producer() ? v->producer()->origin() : Origin{}, SourceLoc::here()});
+  };
+  for (const Value* v : g.inputs()) check("input", v);
+  for (const Value* v : g.outputs()) check("output", v);
+}
+
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
 Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   c.target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
   c.source = describe(source);
-  if (!o.custom_ops.empty()) fail(Code::not_yet, "custom ops are not supported yet", "leave --custom-ops out");
+  const CustomOps custom_ops(o.custom_ops);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return c;
   const GraphPtr model = c.source_graph = tf::import_graph(source.graph, request, c.diagnostics);
   if (!model) return c;
   if (request.find_interface) rename_interface(*model, o, c.diagnostics);
   name_dims(*model);
+  if (!o.complex_as_pairs) refuse_complex_interface(*model, c.diagnostics);
   dump("read", *model, o);
   run(tf_rewriters(), *model, o);
   dump("tf", *model, o);
-  const GraphPtr mapped = map_ops(*model, tf_registry(), c.target, c.diagnostics);
+  const GraphPtr mapped = map_ops(*model, tf_registry(), c.target, c.diagnostics, custom_ops);
   if (has_errors(c.diagnostics)) return c;
   dump("map", *mapped, o);
   apply_layout_options(*mapped, c.target, o, c.diagnostics);

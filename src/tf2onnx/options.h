@@ -27,7 +27,8 @@ struct Options {
   int opset = 0;                      // 0: the default (21)
   int ir_version = 0;                 // 0: from the opset table; may be lower as far as types and features allow
   std::string target_runtime = "ort-1.31";  // "any": the ONNX standard alone
-  std::vector<std::string> custom_ops;      // "Op" or "Op:domain"
+  std::vector<std::string> custom_ops;      // kept as they are: "Op" or "Op:domain"
+  bool complex_as_pairs = false;            // complex inputs and outputs get a last axis of 2; else they are refused
 
   ExternalData external_data = ExternalData::automatic;
   bool node_metadata = false;         // source node, op and function in each ONNX node's metadata_props

@@ -240,6 +240,7 @@ void Case::Checker::convert_and_run(const Run& run) {
   options.outputs = run.graph->outputs;
   options.opset = run.opset;
   if (case_.change_) case_.change_(options);
+  options.complex_as_pairs = true;
   const Conversion conversion = convert(options, as_bytes(run.graph_def));
   if (check_refusal(run, conversion)) return;
   std::string model;

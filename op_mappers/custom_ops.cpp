@@ -1,0 +1,65 @@
+#include "op_mappers/custom_ops.h"
+
+#include <algorithm>
+
+#include "onnx/elem_type.h"
+
+namespace t2o {
+namespace {
+
+constexpr const char* kDefaultDomain = "ai.onnx.contrib";
+
+std::optional<Attr> as_onnx(const Attr& a) {
+  if (const auto* t = std::get_if<DType>(&a)) return Attr(std::int64_t{onnx::elem_type(*t)});
+  if (const auto* ts = std::get_if<DTypes>(&a)) {
+    Ints numbers;
+    for (const DType t : *ts) numbers.push_back(onnx::elem_type(t));
+    return Attr(std::move(numbers));
+  }
+  if (const auto* s = std::get_if<Shape>(&a)) {
+    if (!s->ranked()) return std::nullopt;
+    Ints dims = s->dims();
+    std::replace_if(dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{-1});
+    return Attr(std::move(dims));
+  }
+  const bool is_plain = std::holds_alternative<std::int64_t>(a) || std::holds_alternative<float>(a) || std::holds_alternative<std::string>(a) || std::holds_alternative<Ints>(a) ||
+                        std::holds_alternative<Floats>(a) || std::holds_alternative<Strings>(a) || std::holds_alternative<TensorPtr>(a);
+  return is_plain ? std::optional(a) : std::nullopt;
+}
+
+DType output_type(const MapperContext& c, std::size_t i) {
+  if (c.output_dtype(i) != DType::undefined) return c.output_dtype(i);
+  for (const char* name : {"T", "dtype", "Tout", "out_type"})
+    if (const auto* t = c.node().attr_if<DType>(name)) return *t;
+  c.fail(Code::unsupported_type, "nothing says which type output " + std::to_string(i) + " of this custom op has", "give the op a type attribute T");
+}
+
+}  // namespace
+
+CustomOps::CustomOps(const std::vector<std::string>& ops) {
+  for (const std::string& op : ops) {
+    const std::size_t colon = op.find(':');
+    const std::string domain = colon == std::string::npos ? kDefaultDomain : op.substr(colon + 1);
+    if (colon == 0 || domain.empty() || domain == "ai.onnx")
+      fail(Code::bad_option, "--custom-ops: '" + op + "' is no op with a domain", "write Op or Op:domain, with a domain of your own");
+    domains_[op.substr(0, colon)] = domain;
+  }
+}
+
+const std::string* CustomOps::domain_of(const std::string& op) const {
+  const auto it = domains_.find(op);
+  return it == domains_.end() ? nullptr : &it->second;
+}
+
+Values keep_custom(MapperContext& c, const std::string& domain) {
+  ir::NodeSpec spec{domain + "::" + c.node().op(), c.inputs(), {}, {}, c.shared_origin(), {}, true};
+  for (const ir::NamedAttr& a : c.node().attrs()) {
+    c.raw_attr(a.name);
+    if (a.name.starts_with("_")) continue;
+    if (auto value = as_onnx(a.value)) spec.attrs.push_back({a.name, std::move(*value)});
+  }
+  for (std::size_t i = 0; i < c.node().outputs().size(); ++i) spec.outputs.push_back({"", output_type(c, i), c.output_shape(i)});
+  return c.graph().add(std::move(spec)).outputs();
+}
+
+}  // namespace t2o

@@ -1,0 +1,26 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "op_mappers/context.h"
+
+namespace t2o {
+
+// Ops that are not mapped but kept as they are, for a runtime that has them: by TensorFlow's name, the domain they get.
+class CustomOps {
+ public:
+  CustomOps() = default;
+  explicit CustomOps(const std::vector<std::string>& ops);  // "Op" or "Op:domain"
+
+  const std::string* domain_of(const std::string& op) const;  // null: not one of them
+
+ private:
+  std::map<std::string, std::string> domains_;
+};
+
+// The node with its inputs and attributes under another domain. TensorFlow's types become ONNX's numbers, its shapes lists of
+// integers with -1 for what is not known; what ONNX has no attribute for (functions) is left out.
+Values keep_custom(MapperContext&, const std::string& domain);
+
+}  // namespace t2o

@@ -54,6 +54,12 @@ const OpRegistry& tf_registry() {
     family("complex_math", op_mappers::register_complex_math);
     family("fft", op_mappers::register_fft);
     family("audio", op_mappers::register_audio);
+    family("fake_quant", op_mappers::register_fake_quant);
+    family("quantize", op_mappers::register_quantize);
+    family("nms", op_mappers::register_nms);
+    family("color", op_mappers::register_color);
+    family("image", op_mappers::register_image);
+    family("ctc", op_mappers::register_ctc);
     return r;
   }();
   return registry;

@@ -48,5 +48,11 @@ void register_complex(OpRegistry&);       // after the families whose rows it ap
 void register_complex_math(OpRegistry&);
 void register_fft(OpRegistry&);
 void register_audio(OpRegistry&);        // AudioSpectrogram, Mfcc
+void register_fake_quant(OpRegistry&);    // FakeQuant*, QuantizeAndDequantize*
+void register_quantize(OpRegistry&);      // QuantizeV2, Dequantize
+void register_nms(OpRegistry&);           // NonMaxSuppression*
+void register_color(OpRegistry&);         // RGBToHSV, Adjust*
+void register_image(OpRegistry&);         // ImageProjectiveTransform*, ExtractGlimpse, Dilation2D
+void register_ctc(OpRegistry&);
 
 }  // namespace t2o::op_mappers

@@ -6,6 +6,26 @@
 namespace t2o {
 namespace {
 
+// ONNX has no quantized types: the plain integers stand for them.
+DType plain_type(DType t) {
+  switch (t) {
+    case DType::qi8: return DType::i8;
+    case DType::qu8: return DType::u8;
+    case DType::qi16: return DType::i16;
+    case DType::qu16: return DType::u16;
+    case DType::qi32: return DType::i32;
+    default: return t;
+  }
+}
+
+// What the tensors of a type have in ONNX: complex numbers are pairs of their parts.
+DType stored_type(DType t) { return plain_type(part_type(t)); }
+
+TensorPtr plain(const TensorPtr& t) {
+  const DType type = plain_type(t->dtype());
+  return type == t->dtype() ? t : t->with_dtype(type);
+}
+
 class Mapping {
  public:
   Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics, const CustomOps& custom_ops)
@@ -30,7 +50,7 @@ class Mapping {
   // The interface's names are taken first, so that no inner value can have them.
   void reserve_names() {
     for (const Value* v : source_.inputs()) {
-      mapped_[v] = out_->add_input(v->name(), part_type(v->dtype()), mapped_shape(*v));
+      mapped_[v] = out_->add_input(v->name(), stored_type(v->dtype()), mapped_shape(*v));
       note_pairs("input", *v);
     }
     for (const Value* v : source_.outputs()) {
@@ -48,7 +68,7 @@ class Mapping {
 
   Value* mapped(const Value* v) {
     const auto [it, fresh] = mapped_.try_emplace(v, nullptr);
-    if (fresh && v->constant()) it->second = out_->add_constant(v->name(), complex_as_pairs(v->constant()));
+    if (fresh && v->constant()) it->second = out_->add_constant(v->name(), plain(complex_as_pairs(v->constant())));
     return it->second;
   }
 
@@ -97,7 +117,7 @@ class Mapping {
         if (from->is_used()) unmapped_output(n, i);
         continue;
       }
-      const DType type = part_type(from->dtype());
+      const DType type = stored_type(from->dtype());
       if (type != DType::undefined && to->dtype() != type)
         throw ConversionError({Severity::error, Code::internal, "output " + std::to_string(i) + " came out as " + std::string(name(to->dtype())) + " instead of " + std::string(name(type)),
                                "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});

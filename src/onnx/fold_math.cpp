@@ -139,6 +139,7 @@ TensorPtr unary(const std::string& op, const Tensor& x) {
   }
   if (!real(x.dtype())) return nullptr;
   static const std::vector<std::pair<std::string_view, double (*)(double)>> kFunctions = {
+      {"Sign", [](double v) { return v > 0 ? 1.0 : v < 0 ? -1.0 : v; }},
       {"Neg", [](double v) { return -v; }},  {"Abs", [](double v) { return std::fabs(v); }},  {"Sqrt", [](double v) { return std::sqrt(v); }},
       {"Exp", [](double v) { return std::exp(v); }}, {"Log", [](double v) { return std::log(v); }}, {"Floor", [](double v) { return std::floor(v); }},
       {"Ceil", [](double v) { return std::ceil(v); }}, {"Reciprocal", [](double v) { return 1.0 / v; }}, {"Round", [](double v) { return std::nearbyint(v); }}};

@@ -1,0 +1,51 @@
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+// [batch, time] of bool: the steps of the sequence whose class is written. A step repeats the last one when
+// that has the same class, blank or not.
+Value* written(MapperContext& c, Value* best, Value* in_sequence, Value* blank) {
+  Value* keep = c.logical_and(in_sequence, c.logical_not(c.equal(best, blank)));
+  if (!c.flag("merge_repeated")) return keep;
+  Value* none = c.expand(c.constant<std::int64_t>(-1), c.concat({c.dims(best, 0, 1), c.ints({1})}, 0));
+  Value* before = c.concat({none, c.slice(best, {0}, {-1}, {1})}, 1);
+  return c.logical_and(keep, c.logical_not(c.equal(best, before)));
+}
+
+// The best class of each step; a sparse matrix [batch, longest] of what is left without blanks and
+// repetitions.
+Values map_greedy(MapperContext& c) {
+  Value* logits = c.in(0);  // [time, batch, classes]
+  const auto index = c.attr_or<std::int64_t>("blank_index", -1);
+  Value* blank = c.constant(index);
+  if (index < 0) blank = c.add(c.dim(logits, 2), blank);
+  Value* best = c.emit("ArgMax", {logits}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{0}}});
+  best = c.transpose(best, {1, 0});
+  Value* time = c.range(c.scalar(DType::i64, 0), c.dim(logits, 0), c.scalar(DType::i64, 1));
+  Value* length = c.unsqueeze(c.cast(c.in(1), DType::i64), {1});
+  Value* in_sequence = c.less(time, length);
+  Value* keep = written(c, best, in_sequence, blank);
+
+  Value* ones = c.cast(keep, DType::i64);
+  Value* counted = c.cumsum(ones, c.constant<std::int64_t>(1), true, false);
+  Value* at = c.transpose(c.emit("NonZero", {keep}), {1, 0});  // [entries, 2]
+  Value* row = c.slice(at, {0}, {1}, {1});
+  Value* column = c.unsqueeze(c.emit("GatherND", {counted, at}), {1});
+  Value* indices = c.concat({row, column}, 1);
+  Value* values = c.emit("GatherND", {best, at});
+  Value* lengths = c.reduce("ReduceSum", ones, {1}, false);
+  Value* longest = c.reduce("ReduceMax", lengths, {0}, true);
+  Value* shape = c.concat({c.dims(logits, 1, 2), longest}, 0);
+
+  Value* score = c.transpose(c.reduce("ReduceMax", logits, {2}, false), {1, 0});
+  Value* counted_score = c.where(in_sequence, score, c.scalar_like(score, 0));
+  Value* sum = c.reduce("ReduceSum", counted_score, {1}, true);
+  return {indices, values, shape, c.neg(sum)};
+}
+
+}  // namespace
+
+void register_ctc(OpRegistry& r) { r.op("CTCGreedyDecoder").by(map_greedy); }
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,278 @@
+#include <functional>
+#include <limits>
+
+#include "op_mappers/all.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Value* as_f32(Emitter& e, Value* v) { return e.cast(v, DType::f32); }
+Value* as_i64(Emitter& e, Value* v) { return e.cast(v, DType::i64); }
+
+// TensorFlow takes scores that are strictly above the lowest number where it has no threshold; NaN never is.
+Value* lowest_score(MapperContext& c) {
+  if (c.in(1)->dtype() == DType::f16) return c.constant(-65504.0f);
+  return c.constant(std::numeric_limits<float>::lowest());
+}
+
+struct Thresholds {
+  Value *overlap, *score;  // scalar f32
+};
+
+// Indices of the chosen boxes, [k] of i64
+Value* hard(MapperContext& c, const Thresholds& t) {
+  Value* boxes = c.unsqueeze(as_f32(c, c.in(0)), {0});
+  Value* scores = c.unsqueeze(as_f32(c, c.in(1)), {0, 1});
+  Value* chosen = c.emit("NonMaxSuppression", {boxes, scores, as_i64(c, c.in(2)), t.overlap, t.score});
+  return c.gather(chosen, c.constant<std::int64_t>(2), 1);
+}
+
+Value* as_output(MapperContext& c, Value* index) { return c.cast(index, DType::i32); }
+
+Values map_v1(MapperContext& c) {
+  Value* overlap = c.constant(c.attr_or("iou_threshold", 0.5f));
+  return {as_output(c, hard(c, {overlap, lowest_score(c)}))};
+}
+Values map_v2(MapperContext& c) {
+  Value* overlap = as_f32(c, c.in(3));
+  return {as_output(c, hard(c, {overlap, lowest_score(c)}))};
+}
+Thresholds thresholds(MapperContext& c) {
+  Value* overlap = as_f32(c, c.in(3));
+  return {overlap, as_f32(c, c.in(4))};
+}
+Values map_v3(MapperContext& c) { return {as_output(c, hard(c, thresholds(c)))}; }
+
+// [k] -> [max_output_size], zeros at the end
+Value* padded(MapperContext& c, Value* v, Value* size) {
+  Value* missing = c.sub(as_i64(c, c.in(2)), size);
+  Value* pads = c.concat({c.ints({0}), c.unsqueeze(missing, {0})}, 0);
+  return c.pad(v, pads, c.scalar_like(v, 0));
+}
+
+Values map_v4(MapperContext& c) {
+  Value* index = as_output(c, hard(c, thresholds(c)));
+  Value* size = c.size_of(index);
+  Value* count = c.cast(size, DType::i32);
+  return {c.flag("pad_to_max_output_size") ? padded(c, index, size) : index, count};
+}
+
+// ---- one box after the other: what ONNX's NonMaxSuppression does not compute
+
+using Similarity = std::function<Value*(Emitter&, Value* best)>;  // of each box with the best, [n]
+using Decay = std::function<Value*(Emitter&, Value* scores, Value* similarity)>;
+
+struct Picked {
+  Value *index, *score;  // [k] i64, [k] f32
+};
+
+Value* above(Emitter& e, Value* scores, Value* threshold) {
+  Value* candidate = e.greater(scores, threshold);
+  return e.where(candidate, scores, e.constant(-kInfinity));
+}
+
+// Takes the box with the best score, lowers the scores of those that are similar to it, and goes on while a
+// score is above the threshold. A score of -inf is that of a box that is out.
+GraphPtr picking_body(MapperContext& c, Value* indices, Value* threshold, const Similarity& similarity,
+                      const Decay& decay) {
+  GraphPtr body = c.graph().make_subgraph();
+  const std::string prefix = c.origin().node + "/";
+  body->set_name(prefix + "pick");
+  body->add_input(prefix + "iteration", DType::i64, Shape(Ints{}));
+  body->add_input(prefix + "condition", DType::boolean, Shape(Ints{}));
+  Value* scores = body->add_input(prefix + "scores", DType::f32, Shape::unknown_dims(1));
+  Emitter e(*body, c.target(), c.shared_origin());
+  Value* best = e.emit("ArgMax", {scores}, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{0}}});
+  Value* score = e.gather(scores, best, 0);
+  Value* lowered = above(e, decay(e, scores, similarity(e, best)), threshold);
+  Value* is_best = e.equal(indices, best);
+  Value* rest = e.where(is_best, e.constant(-kInfinity), lowered);
+  Value* next = e.reduce_all("ReduceMax", rest, false);
+  Value* more = e.greater(next, threshold);
+  body->set_outputs({more, rest, best, score});
+  body->name_rest();
+  return body;
+}
+
+Picked pick(MapperContext& c, Value* threshold, const Similarity& similarity, const Decay& decay) {
+  Value* scores = above(c, as_f32(c, c.in(1)), threshold);
+  Value* indices = c.range(c.scalar(DType::i64, 0), c.size_of(scores), c.scalar(DType::i64, 1));
+  Value* never = c.constant<float>({1}, {-kInfinity});
+  Value* first = c.reduce_all("ReduceMax", c.concat({scores, never}, 0), false);  // there may be no box
+  Value* any = c.greater(first, threshold);
+  GraphPtr body = picking_body(c, indices, threshold, similarity, decay);
+  Value* most = as_i64(c, c.in(2));
+  const Shape vector = Shape::unknown_dims(1);
+  ir::NodeSpec loop{"Loop", {most, any, scores}, {{"body", body}}, {}, c.shared_origin(), {}, true};
+  loop.outputs = {{"", DType::f32, vector}, {"", DType::i64, vector}, {"", DType::f32, vector}};
+  const Values out = c.graph().add(std::move(loop)).outputs();
+  return {out[1], out[2]};
+}
+
+struct Boxes {
+  Value *low, *high, *area;  // corners [n, 2], [n]
+};
+
+Boxes corners(Emitter& e, Value* boxes) {
+  Value* first = e.slice(boxes, {0}, {2}, {1});
+  Value* second = e.slice(boxes, {2}, {4}, {1});
+  Value* low = e.minimum(first, second);
+  Value* high = e.maximum(first, second);
+  return {low, high, e.reduce("ReduceProd", e.sub(high, low), {1}, false)};
+}
+
+// intersection / union with the best box; 0 where one of the two has no area
+Value* overlap_with(Emitter& e, const Boxes& b, Value* best) {
+  Value* high = e.minimum(b.high, e.gather(b.high, best, 0));
+  Value* low = e.maximum(b.low, e.gather(b.low, best, 0));
+  Value* common = e.reduce("ReduceProd", e.emit("Relu", {e.sub(high, low)}), {1}, false);
+  Value* area = e.gather(b.area, best, 0);
+  Value* all = e.sub(e.add(b.area, area), common);
+  Value* zero = e.constant(0.0f);
+  Value* both = e.greater(e.minimum(b.area, area), zero);
+  return e.where(both, e.div(common, all), zero);
+}
+
+Value* hard_decay(Emitter& e, Value* scores, Value* similarity, Value* threshold) {
+  Value* stays = e.less_equal(similarity, threshold);
+  return e.where(stays, scores, e.constant(-kInfinity));
+}
+
+// score * exp(-similarity^2 / (2 sigma))
+Value* soft_decay(Emitter& e, Value* scores, Value* similarity, Value* sigma) {
+  Value* square = e.mul(similarity, similarity);
+  Value* exponent = e.div(e.mul(square, e.constant(-0.5f)), sigma);
+  return e.mul(scores, e.exp(exponent));
+}
+
+Picked pick_softly(MapperContext& c, const Thresholds& t, Value* sigma) {
+  const Boxes boxes = corners(c, as_f32(c, c.in(0)));
+  const auto similarity = [boxes](Emitter& e, Value* best) { return overlap_with(e, boxes, best); };
+  const auto decay = [t, sigma](Emitter& e, Value* scores, Value* s) {
+    Value* soft = soft_decay(e, scores, s, sigma);
+    if (sigma->constant()) return soft;
+    Value* is_soft = e.greater(sigma, e.constant(0.0f));
+    return e.where(is_soft, soft, hard_decay(e, scores, s, t.overlap));
+  };
+  return pick(c, t.score, similarity, decay);
+}
+
+Values map_v5(MapperContext& c) {
+  const Thresholds t = thresholds(c);
+  Value* sigma = as_f32(c, c.in(5));
+  Value *index = nullptr, *score = nullptr;
+  if (sigma->constant() && sigma->constant()->elements() == 1 && !(sigma->constant()->float_at(0) > 0)) {
+    Value* chosen = hard(c, t);
+    score = c.gather(c.in(1), chosen, 0);
+    index = as_output(c, chosen);
+  } else {
+    const Picked p = pick_softly(c, t, sigma);
+    index = as_output(c, p.index);
+    score = c.cast(p.score, c.in(1)->dtype());
+  }
+  Value* size = c.size_of(index);
+  Value* count = c.cast(size, DType::i32);
+  if (!c.flag("pad_to_max_output_size")) return {index, score, count};
+  index = padded(c, index, size);
+  return {index, padded(c, score, size), count};
+}
+
+Values map_with_overlaps(MapperContext& c) {
+  const Thresholds t = thresholds(c);
+  Value* overlaps = c.in(0);
+  const auto similarity = [overlaps](Emitter& e, Value* best) { return e.gather(overlaps, best, 1); };
+  const auto decay = [t](Emitter& e, Value* scores, Value* s) { return hard_decay(e, scores, s, t.overlap); };
+  return {as_output(c, pick(c, t.score, similarity, decay).index)};
+}
+
+// ---- several classes of several images
+
+struct Ranking {
+  Value *scores, *boxes;  // [batch, classes * n], -inf where not chosen; [batch, n or classes * n, 4]
+  bool shared;            // the classes share the boxes
+};
+
+Value* chosen_scores(MapperContext& c, Value* boxes, Value* scores) {
+  Value* most = as_i64(c, c.in(2));
+  Value* chosen = c.emit("NonMaxSuppression", {boxes, scores, most, c.in(4), c.in(5)});
+  Value* none = c.expand(c.constant(-kInfinity), c.shape_of(scores));
+  Value* kept = c.emit("GatherND", {scores, chosen});
+  return c.emit("ScatterND", {none, chosen, kept});
+}
+
+Value* product(MapperContext& c, Value* a, Value* b) { return c.unsqueeze(c.mul(a, b), {0}); }
+
+Ranking rank_boxes(MapperContext& c, Value* classes, Value* count) {
+  Value* boxes = c.in(0);
+  Value* scores = c.transpose(c.in(1), {0, 2, 1});  // [batch, classes, n]
+  Value* batch = c.dims(scores, 0, 1);
+  Value* flat = c.concat({batch, product(c, classes, count)}, 0);
+  const Shape& s = boxes->shape();
+  if (s.ranked() && s[2] == 1) {
+    boxes = c.squeeze(boxes, {2});
+    return {c.reshape_to(chosen_scores(c, boxes, scores), flat), boxes, true};
+  }
+  // a batch of batch * classes images with one class each
+  Value* by_class = c.transpose(boxes, {0, 2, 1, 3});
+  Value* four = c.ints({4});
+  Value* all = c.concat({c.dims(scores, 0, 3), four}, 0);
+  const Dim sets = by_class->shape().ranked() ? by_class->shape()[1] : kUnknownDim;
+  const auto known_classes = constant_ints(classes);
+  if (!known_classes || sets != known_classes->front()) by_class = c.expand(by_class, all);
+  Value* images = c.unsqueeze(c.mul(c.squeeze(batch, {0}), classes), {0});
+  Value* n = c.unsqueeze(count, {0});
+  Value* image_boxes = c.reshape_to(by_class, c.concat({images, n, four}, 0));
+  Value* image_scores = c.reshape_to(scores, c.concat({images, c.ints({1}), n}, 0));
+  Value* ranking = c.reshape_to(chosen_scores(c, image_boxes, image_scores), flat);
+  return {ranking, c.reshape_to(by_class, c.concat({flat, four}, 0)), false};
+}
+
+Value* fill_up(MapperContext& c, Value* v, Value* missing, int rank) {
+  Value* none = c.ints(Ints(static_cast<std::size_t>(rank + 1), 0));
+  Values pads{none, missing};
+  if (rank == 3) pads.push_back(c.ints({0}));
+  return c.pad(v, c.concat(pads, 0), c.scalar_like(v, 0));
+}
+
+Values map_combined(MapperContext& c) {
+  Value* classes = c.dim(c.in(1), 2);
+  Value* count = c.dim(c.in(1), 1);
+  Value* size = as_i64(c, c.in(3));
+  if (c.flag("pad_per_class")) size = c.minimum(size, c.mul(as_i64(c, c.in(2)), classes));
+  const bool clip = c.attr_or<std::int64_t>("clip_boxes", 1) != 0;
+  const Ranking r = rank_boxes(c, classes, count);
+  Value* k = c.minimum(size, c.mul(classes, count));
+  const Values top = c.topk(r.scores, k, 1, true);
+  Value* valid = c.greater(top[0], c.constant(-kInfinity));
+  Value* zero = c.constant(0.0f);
+  Value* scores = c.where(valid, top[0], zero);
+  Value* category = c.div(top[1], count);
+  Value* labels = c.where(valid, as_f32(c, category), zero);
+  Value* where = r.shared ? c.sub(top[1], c.mul(category, count)) : top[1];
+  Value* index = c.expand(c.unsqueeze(where, {2}), c.concat({c.dims(where, 0, 2), c.ints({4})}, 0));
+  Value* boxes = c.emit("GatherElements", {r.boxes, index}, {{"axis", std::int64_t{1}}});
+  if (clip) boxes = c.clip(boxes, 0, 1);
+  boxes = c.where(c.unsqueeze(valid, {2}), boxes, zero);
+  Value* detections = c.reduce("ReduceSum", c.cast(valid, DType::i32), {1}, false);
+  Value* missing = c.unsqueeze(c.sub(size, k), {0});
+  boxes = fill_up(c, boxes, missing, 3);
+  scores = fill_up(c, scores, missing, 2);
+  return {boxes, scores, fill_up(c, labels, missing, 2), detections};
+}
+
+}  // namespace
+
+void register_nms(OpRegistry& r) {
+  const std::string note = "float16 is computed in float32";
+  r.op("NonMaxSuppression").by(map_v1);
+  r.op("NonMaxSuppressionV2").note(note).by(map_v2);
+  r.op("NonMaxSuppressionV3").note(note).by(map_v3);
+  r.op("NonMaxSuppressionV4").note(note).by(map_v4);
+  r.op("NonMaxSuppressionV5").note(note + "; soft suppression as a Loop").by(map_v5);
+  r.op("NonMaxSuppressionWithOverlaps").note("as a Loop").by(map_with_overlaps);
+  r.op("CombinedNonMaxSuppression").by(map_combined);
+}
+
+}  // namespace t2o::op_mappers

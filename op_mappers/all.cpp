@@ -34,6 +34,7 @@ const OpRegistry& tf_registry() {
     family("patches", op_mappers::register_patches);
     family("resize", op_mappers::register_resize);
     family("resample", op_mappers::register_resample);
+    family("scale_translate", op_mappers::register_scale_translate);
     family("select", op_mappers::register_select);
     family("generate", op_mappers::register_generate);
     family("random", op_mappers::register_random);

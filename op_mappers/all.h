@@ -29,6 +29,7 @@ void register_space(OpRegistry&);        // space/depth, batch/space, data forma
 void register_patches(OpRegistry&);      // ExtractImagePatches ...
 void register_resize(OpRegistry&);
 void register_resample(OpRegistry&);     // ResizeArea, ResizeBicubic, CropAndResize
+void register_scale_translate(OpRegistry&);
 void register_select(OpRegistry&);        // Select, SelectV2, TopK, ArgMax ...
 void register_generate(OpRegistry&);      // Range, Fill, ZerosLike, LinSpace
 void register_random(OpRegistry&);

@@ -194,11 +194,9 @@ Values map_dilation(MapperContext& c) {
 
 // ---- ExtractGlimpse: a window of each image around its own place, zeros outside
 
-// As the kernel: uniform_noise counts where it is set, else noise does.
 bool wants_noise(MapperContext& c) {
   const bool uniform = c.attr_or<std::int64_t>("uniform_noise", 1) != 0;
-  const auto noise = c.attr_or<std::string>("noise", "uniform");
-  return uniform ? noise == "uniform" || noise == "gaussian" : noise != "zero";
+  return c.attr_or<std::string>("noise", "uniform") != "zero" || uniform;
 }
 
 struct Glimpse {

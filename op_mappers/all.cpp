@@ -60,6 +60,7 @@ const OpRegistry& tf_registry() {
     family("nms", op_mappers::register_nms);
     family("color", op_mappers::register_color);
     family("image", op_mappers::register_image);
+    family("sample_box", op_mappers::register_sample_box);
     family("ctc", op_mappers::register_ctc);
     return r;
   }();

@@ -54,6 +54,7 @@ void register_quantize(OpRegistry&);      // QuantizeV2, Dequantize
 void register_nms(OpRegistry&);           // NonMaxSuppression*
 void register_color(OpRegistry&);         // RGBToHSV, Adjust*
 void register_image(OpRegistry&);         // ImageProjectiveTransform*, ExtractGlimpse, Dilation2D
+void register_sample_box(OpRegistry&);
 void register_ctc(OpRegistry&);
 
 }  // namespace t2o::op_mappers

@@ -1,5 +1,6 @@
 #include "op_mappers/all.h"
 #include "op_mappers/fused.h"
+#include "op_mappers/mirror.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -103,6 +104,16 @@ Values map_fused_depthwise(MapperContext& c) {
   return {apply_fused_ops(c, depthwise(c), 2, layout)};
 }
 
+// TensorFlow's kernel gives each image of a batch the result of the first one, which no model means.
+Values map_fused_pad_conv2d(MapperContext& c) {
+  if (dim_or_unknown(c.in(0), 0) != 1)
+    c.fail(Code::unsupported_op, "TensorFlow computes it for the first image of a batch only",
+           "give the input a batch of 1, or use MirrorPad and Conv2D");
+  const Window w = read_window(c, Layout::channels_last, 2);
+  Value* x = mirror_pad(c, c.in(0), c.in(1), c.attr<std::string>("mode"));
+  return {convolve(c, x, c.in(2), w)};
+}
+
 // value + bias along the channels
 Values map_bias_add(MapperContext& c) {
   if (c.layout() == Layout::channels_last) return {c.add(c.in(0), c.in(1))};
@@ -119,6 +130,7 @@ void register_conv(OpRegistry& r) {
   r.op("DepthwiseConv2dNative").note("channels must be known").by(map_depthwise);
   r.op("_FusedConv2D").ignores({"use_cudnn_on_gpu", "num_args", "num_host_args"}).by(map_fused_conv2d);
   r.op("_FusedDepthwiseConv2dNative").ignores({"num_args"}).by(map_fused_depthwise);
+  r.op("FusedPadConv2D").note("a batch of 1").by(map_fused_pad_conv2d);
   r.op("BiasAdd").by(map_bias_add);
   r.op("BiasAddV1").by(map_bias_add_v1);
 }

@@ -52,6 +52,8 @@ constexpr OpRow kOps[] = {
     {"SymbolicGradient", OpKind::refused},
 };
 
+constexpr std::size_t kControlSteps = 64;
+
 bool starts_with_any(std::string_view s, std::initializer_list<std::string_view> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return s.starts_with(p); });
 }
@@ -165,6 +167,7 @@ void Bodies::prepare(Body& body) {
     body.ops.push_back(op_info(nodes[i].op));
   }
   resolve_inputs(body);
+  add_guards(body);
   if (body.signature) mark_needed(body);
 }
 
@@ -193,6 +196,71 @@ void Bodies::resolve_inputs(Body& body) {
         std::find_if(ret.begin(), ret.end(), [&](const auto& r) { return r.first == output.name; });
     body.results.push_back(it == ret.end() ? InputRef{} : add(it->second));
   }
+}
+
+// What reads nothing of a conditional's side, but stands there by a control edge, gets that side as one more input: else
+// nothing would tell where it belongs.
+void Bodies::add_guards(Body& body) {
+  const auto has_switch = [&](const NodeDef& n) {
+    return n.op == "Switch" || n.op == "RefSwitch" || n.op == "_SwitchN";
+  };
+  if (std::none_of(body.list->nodes.begin(), body.list->nodes.end(), has_switch)) return;
+  body.guarded.assign(body.size(), false);
+  std::vector<InputRef> inputs;
+  std::vector<std::uint32_t> first;
+  inputs.reserve(body.inputs.size());
+  first.reserve(body.first_input.size());
+  for (std::uint32_t n = 0; n < body.size(); ++n) {
+    first.push_back(static_cast<std::uint32_t>(inputs.size()));
+    const auto own = body.inputs_of(n);
+    inputs.insert(inputs.end(), own.begin(), own.end());
+    const OpKind kind = body.ops[n]->kind;
+    const bool is_call = kind == OpKind::call || kind == OpKind::function;
+    if (!is_call && kind != OpKind::constant && (kind != OpKind::ordinary || !own.empty())) continue;
+    const InputRef side = find_side(body, n);
+    if (side.node < 0) continue;
+    inputs.push_back(side);
+    body.guarded[n] = true;
+  }
+  first.push_back(static_cast<std::uint32_t>(inputs.size()));
+  body.inputs = std::move(inputs);
+  body.first_input = std::move(first);
+}
+
+// Behind the node's control edges, and those of what only stands between: the output of a Switch that no loop owns.
+InputRef Bodies::find_side(const Body& body, std::uint32_t node) const {
+  std::vector<std::uint32_t> work, seen;
+  const auto visit = [&](std::uint32_t n) {
+    for (const std::string_view ref : body.node(n).inputs) {
+      if (!is_control(ref)) continue;
+      const auto it = body.index.find(ref.substr(1));
+      if (it == body.index.end() || std::find(seen.begin(), seen.end(), it->second) != seen.end()) continue;
+      seen.push_back(it->second);
+      work.push_back(it->second);
+    }
+  };
+  visit(node);
+  while (!work.empty() && seen.size() < kControlSteps) {
+    const std::uint32_t n = work.back();
+    work.pop_back();
+    const OpKind kind = body.ops[n]->kind;
+    if (kind == OpKind::no_data || kind == OpKind::constant) visit(n);
+    if (kind != OpKind::pass_through) continue;
+    InputRef in{.node = as_index(n)};
+    for (std::size_t steps = 0; in.node >= 0 && steps < kControlSteps; ++steps) {
+      const auto at = static_cast<std::size_t>(in.node);
+      const auto sources = body.inputs_of(at);
+      if (sources.empty()) break;
+      const std::string_view op = body.node(at).op;
+      const bool is_switch = op == "Switch" || op == "RefSwitch" || op == "_SwitchN";
+      const std::int32_t by = is_switch && sources.size() > 1 ? sources[1].node : -1;
+      if (is_switch && by >= 0 && body.node(static_cast<std::size_t>(by)).op == "LoopCond") break;
+      if (is_switch) return in;
+      if (body.ops[at]->kind != OpKind::pass_through) break;
+      in = sources[0];
+    }
+  }
+  return {};
 }
 
 InputRef Bodies::resolve_graph_ref(const Body& body, std::string_view ref) {

@@ -61,10 +61,12 @@ struct Body {
   std::vector<std::uint32_t> outputs_seen;  // of ops that nobody knows: highest output that is read, plus 1
   std::vector<InputRef> results;            // of the function, by output argument
   std::vector<bool> needed;                 // for the function's results
+  std::vector<bool> guarded;                // the last input is what a control edge from a conditional's side names; may be empty
   bool prepared = false, active = false;    // active: a call of it is being imported
 
   const NodeDef& node(std::size_t i) const { return list->nodes[i]; }
   std::size_t size() const { return list->nodes.size(); }
+  bool is_guarded(std::size_t i) const { return !guarded.empty() && guarded[i]; }
   std::span<const InputRef> inputs_of(std::size_t i) const {
     return std::span(inputs).subspan(first_input[i], first_input[i + 1] - first_input[i]);
   }
@@ -87,6 +89,8 @@ class Bodies {
   InputRef resolve_function_ref(const Body&, std::string_view ref);
   InputRef resolve_graph_ref(const Body&, std::string_view ref);
   void mark_needed(Body&);
+  void add_guards(Body&);
+  InputRef find_side(const Body&, std::uint32_t node) const;
 
   const GraphDef* graph_;
   Diagnostics* diagnostics_;

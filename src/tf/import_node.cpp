@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tf/conditionals.h"
 #include "tf/importer.h"
 
 namespace t2o::tf {
@@ -28,7 +29,8 @@ bool is_dropped(std::string_view attr) { return attr == "_output_shapes" || attr
 
 void Importer::process(Frame& f, std::uint32_t n) {
   try {
-    const std::vector<Item> inputs = inputs_of(f, n);
+    std::vector<Item> inputs = inputs_of(f, n);
+    if (f.body->is_guarded(n)) inputs.pop_back();
     const auto failed = [&](const Item& i) { return i.value && i.value == poison_; };
     if (std::any_of(inputs.begin(), inputs.end(), failed)) return deliver_failure();
     switch (f.body->ops[n]->kind) {
@@ -137,6 +139,9 @@ std::vector<Item> Importer::add_node(Frame& f, std::uint32_t n, Attrs attrs,
                                      const std::vector<Item>& inputs) {
   const NodeDef& def = f.body->node(n);
   const OpDef* op = f.body->ops[n]->def;
+  if (f.kind == Frame::Kind::call)  // a loop of each call
+    for (ir::NamedAttr& a : attrs)
+      if (auto* frame = std::get_if<std::string>(&a.value); frame && a.name == "frame_name") *frame = f.prefix + *frame;
   if (op && tensor_types(op->inputs, attrs).size() != inputs.size())
     fail(Code::bad_model, std::string(def.op) + " has " + std::to_string(inputs.size()) +
                               " inputs instead of " + std::to_string(tensor_types(op->inputs, attrs).size()));
@@ -255,6 +260,20 @@ Value* Importer::identity(ir::Graph& g, Value* v, std::string name) {
             .origin = std::move(from),
             .name = std::move(name)})
       .output();
+}
+
+// Says where the results belong that do not say it themselves; functionalize() reads it.
+void Importer::guard(Frame& f, std::uint32_t n, std::vector<Item>& results) {
+  const std::optional<Item> side = find_item(f, f.body->inputs_of(n).back());
+  if (!side || !side->value || side->value == poison_) return;
+  for (Item& i : results) {
+    if (!i.value || i.value == poison_) continue;
+    ir::NodeSpec spec{.op = std::string(kGuarded), .inputs = {i.value, side->value}};
+    spec.outputs = {{{}, i.value->dtype(), i.value->shape()}};
+    spec.origin = std::make_shared<const Origin>(origin(f, n));
+    spec.name_later = true;
+    i.value = f.graph->add(std::move(spec)).output();
+  }
 }
 
 void Importer::refine_shape(Value* v, const Shape& shape) {

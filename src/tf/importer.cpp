@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tf/functionalize.h"
 #include "tf/interface.h"
 #include "tf/state_effects.h"
 
@@ -47,6 +48,7 @@ GraphPtr Importer::run() {
   push_frame({.body = &bodies_.main(), .graph = graph_.get(), .needed = &main_needed_});
   while (!frames_.empty() && !gave_up_) step();
   if (failed()) return nullptr;
+  functionalize(*graph_);
   graph_->erase_dead();
   return graph_;
 }

@@ -103,7 +103,7 @@ class Importer {
   void report_cycle(const Frame&, std::uint32_t node);
   void finish_frame();
   void finish_branch(Frame&, const std::vector<Item>& results);
-  void deliver(const std::vector<Item>&);  // the outputs of the node on top of the top frame
+  void deliver(std::vector<Item>);  // the outputs of the node on top of the top frame
   void deliver_failure();
 
   // import_node.cpp: one node
@@ -120,6 +120,7 @@ class Importer {
   std::optional<Item> find_item(const Frame&, const InputRef&);
   Value* value(const Item&);
   Value* poison();
+  void guard(Frame&, std::uint32_t node, std::vector<Item>& results);
   Item item_or_poison(const std::optional<Item>& i) { return i ? *i : Item{poison()}; }
   Value* identity(ir::Graph&, Value*, std::string name);
   void refine_shape(Value*, const Shape&);

@@ -78,9 +78,10 @@ void Importer::report_cycle(const Frame& f, std::uint32_t node) {
                      std::string(f.body->node(f.stack.back()).name) + "'"});
 }
 
-void Importer::deliver(const std::vector<Item>& items) {
+void Importer::deliver(std::vector<Item> items) {
   Frame& f = frames_.back();
   const std::uint32_t n = f.stack.back();
+  if (f.body->is_guarded(n)) guard(f, n, items);
   f.outputs[n] = {static_cast<std::uint32_t>(f.items.size()), static_cast<std::uint32_t>(items.size())};
   f.items.insert(f.items.end(), items.begin(), items.end());
   f.state[n] = Frame::done;

@@ -1,0 +1,81 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace t2o::tf {
+
+using Nodes = std::vector<ir::Node*>;
+
+bool is_op(const Value*, std::string_view op);  // made by such a node; "Switch" stands for RefSwitch too
+bool is_op(const ir::Node&, std::string_view op);
+bool is_loop_edge(const ir::Node& reader, const Value*);  // from a NextIteration to a Merge
+[[noreturn]] void refuse(const ir::Node&, Code, std::string why, std::string remedy = "");
+
+Values reads_of(const ir::Node&);  // its inputs, and what its subgraphs read of the graphs around them
+Nodes in_order(ir::Graph&);        // sources before readers, apart from loop edges; else as they stand
+void put_in_order(ir::Graph&);     // of a graph whose loops are gone
+
+// Nodes that values are computed by, and the values from outside that they need.
+struct Slice {
+  Nodes nodes;
+  Values captured;
+};
+
+// Of `roots`, back to where `stops` says so. Constants are no captures. `through` may name another value that stands for the
+// one given.
+class Slicer {
+ public:
+  using Stops = std::function<bool(const Value*)>;
+  using Through = std::function<Value*(Value*)>;
+  Slicer(ir::Graph& g, Stops stops, Through through = {});
+  void add(Value* root);
+  Slice take() { return std::move(slice_); }
+
+ private:
+  void reach(Value*);
+  ir::Graph* graph_;
+  Stops stops_;
+  Through through_;
+  Slice slice_;
+  std::unordered_set<const Value*> captured_;
+  std::unordered_set<const ir::Node*> seen_;
+  Nodes stack_;
+};
+
+// Names that become free when the originals of copies are gone.
+using Renames = std::vector<std::pair<Value*, std::string>>;
+void rename_all(const Renames&);
+
+// Makes copies of nodes of one graph in another.
+class Region {
+ public:
+  Region(const ir::Graph& from, ir::Graph& to, Renames& renames) : from_(&from), to_(&to), renames_(&renames) {}
+  void bind(const Value* outer, Value* inner) { map_[outer] = inner; }
+  void copy(const Nodes&);
+  Value* inner(Value*);  // what stands for it in the copy
+  void set_through(Slicer::Through t) { through_ = std::move(t); }
+  Value* own_output(Value* outer, std::unordered_set<const Value*>& taken);  // as an output of the copy's own nodes
+
+ private:
+  ir::Node& copy_node(const ir::Node&, ir::Graph& to);
+  void connect(const ir::Node& original, ir::Node& copy, bool nested);
+  void copy_subgraphs();
+
+  const ir::Graph* from_;
+  ir::Graph* to_;
+  Renames* renames_;
+  Slicer::Through through_;
+  std::unordered_map<const Value*, Value*> map_;
+  std::vector<std::pair<const ir::Graph*, ir::Graph*>> subgraphs_;
+};
+
+// Puts `to` in the place of `from`, under its name where that is a name of the interface.
+void replace_value(Value* from, Value* to);
+
+}  // namespace t2o::tf

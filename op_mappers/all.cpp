@@ -62,6 +62,7 @@ const OpRegistry& tf_registry() {
     family("image", op_mappers::register_image);
     family("sample_box", op_mappers::register_sample_box);
     family("ctc", op_mappers::register_ctc);
+    family("control_flow", op_mappers::register_control_flow);
     return r;
   }();
   return registry;

@@ -56,5 +56,6 @@ void register_color(OpRegistry&);         // RGBToHSV, Adjust*
 void register_image(OpRegistry&);         // ImageProjectiveTransform*, ExtractGlimpse, Dilation2D
 void register_sample_box(OpRegistry&);
 void register_ctc(OpRegistry&);
+void register_control_flow(OpRegistry&);  // If, While, Case
 
 }  // namespace t2o::op_mappers

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "op_mappers/subgraphs.h"
 
 namespace t2o {
 namespace {
@@ -26,10 +30,41 @@ TensorPtr plain(const TensorPtr& t) {
   return type == t->dtype() ? t : t->with_dtype(type);
 }
 
-class Mapping {
+constexpr int kDeepest = 60;  // subgraphs in each other; no runtime reads many more
+
+// The nodes of a graph that some of its outputs need.
+std::unordered_set<const ir::Node*> needed_nodes(const ir::Graph& g, const std::vector<bool>& wanted) {
+  std::unordered_set<const ir::Node*> needed;
+  std::vector<const ir::Node*> work;
+  std::vector<const ir::Graph*> inner;
+  const auto reach = [&](const Value* v) {
+    if (v && v->producer() && v->graph() == &g && needed.insert(v->producer()).second) work.push_back(v->producer());
+  };
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) reach(g.outputs()[i]);
+  while (!work.empty() || !inner.empty()) {
+    if (!inner.empty()) {
+      const ir::Graph& sub = *inner.back();
+      inner.pop_back();
+      for (const Value* v : sub.outputs()) reach(v);
+      for (const ir::Node& n : sub.nodes()) {
+        for (const Value* v : n.inputs()) reach(v);
+        ir::for_each_subgraph(n, [&](const ir::Graph& deeper) { inner.push_back(&deeper); });
+      }
+      continue;
+    }
+    const ir::Node& n = *work.back();
+    work.pop_back();
+    for (const Value* v : n.inputs()) reach(v);
+    ir::for_each_subgraph(n, [&](const ir::Graph& sub) { inner.push_back(&sub); });
+  }
+  return needed;
+}
+
+class Mapping : public SubgraphMapper {
  public:
   Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics, const CustomOps& custom_ops)
-      : source_(source), registry_(registry), target_(target), diagnostics_(diagnostics), custom_ops_(custom_ops), out_(std::make_shared<ir::Graph>()) {
+      : source_(source), registry_(registry), target_(target), diagnostics_(diagnostics), custom_ops_(custom_ops), root_(std::make_shared<ir::Graph>()), out_(root_.get()) {
     out_->share_symbols(source);
     out_->set_name(source.name());
     out_->set_dialect("onnx");
@@ -43,7 +78,26 @@ class Mapping {
     set_outputs();
     out_->erase_dead();
     out_->name_rest();
-    return out_;
+    return root_;
+  }
+
+  Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted, ir::Graph& into) override {
+    if (depth_ == kDeepest)
+      fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(kDeepest) + " deep", "take them out of each other");
+    ir::Graph* const around = std::exchange(out_, &into);
+    ++depth_;
+    for (std::size_t i = 0; i < inputs.size(); ++i) mapped_[source.inputs()[i]] = inputs[i];
+    const auto needed = needed_nodes(source, wanted);
+    for (const ir::Node& n : source.nodes()) {
+      if (!needed.contains(&n)) continue;
+      for (const Value* v : n.outputs()) mapped_.erase(v);  // a graph may be mapped twice
+      map_node(n);
+    }
+    Values results;
+    for (std::size_t i = 0; i < wanted.size(); ++i) results.push_back(wanted[i] ? mapped(source.outputs()[i]) : nullptr);
+    --depth_;
+    out_ = around;
+    return results;
   }
 
  private:
@@ -68,7 +122,7 @@ class Mapping {
 
   Value* mapped(const Value* v) {
     const auto [it, fresh] = mapped_.try_emplace(v, nullptr);
-    if (fresh && v->constant()) it->second = out_->add_constant(v->name(), plain(complex_as_pairs(v->constant())));
+    if (fresh && v->constant()) it->second = root_->add_constant(v->name(), plain(complex_as_pairs(v->constant())));  // seen by all subgraphs
     return it->second;
   }
 
@@ -80,14 +134,16 @@ class Mapping {
         in.push_back(v ? mapped(v) : nullptr);
         input_failed = input_failed || (v && !in.back());
       }
-      MapperContext c(n, std::move(in), *out_, target_);
+      SubgraphContext c(n, std::move(in), *out_, target_, *this);
       if (const std::string* domain = custom_ops_.domain_of(n.op())) {
         if (!input_failed) finish(n, keep_custom(c, *domain));
         return;
       }
       const OpRegistry::Entry& row = row_for(n, c);
       if (input_failed) return;
-      finish(n, row.map(c));
+      const Values results = row.map(c);
+      if (c.failed()) return;
+      finish(n, results);
       note_unread(n, row, c);
     } catch (const ConversionError& e) {
       diagnostics_.push_back(e.diagnostic());
@@ -121,7 +177,7 @@ class Mapping {
       if (type != DType::undefined && to->dtype() != type)
         throw ConversionError({Severity::error, Code::internal, "output " + std::to_string(i) + " came out as " + std::string(name(to->dtype())) + " instead of " + std::string(name(type)),
                                "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
-      if (!to->constant() && !to->is_graph_input())
+      if (!to->constant() && !to->is_graph_input() && to->graph() == out_)
         if (const auto shape = merge(to->shape(), mapped_shape(*from))) out_->set_type(to, to->dtype(), *shape);
       if (to->name().empty() && !from->is_graph_output()) out_->rename(to, from->name());  // fresh, and the first to ask
       mapped_[from] = to;
@@ -163,7 +219,9 @@ class Mapping {
   const Target& target_;
   Diagnostics& diagnostics_;
   const CustomOps& custom_ops_;
-  GraphPtr out_;
+  GraphPtr root_;
+  ir::Graph* out_;  // the root, or its subgraph that is being filled
+  int depth_ = 0;
   std::unordered_map<const Value*, Value*> mapped_;
 };
 

@@ -1,0 +1,305 @@
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "op_mappers/all.h"
+#include "op_mappers/subgraphs.h"
+
+namespace t2o::op_mappers {
+namespace {
+
+using Wanted = std::vector<bool>;
+
+Wanted used_outputs(const ir::Node& n) {
+  Wanted used;
+  for (const Value* v : n.outputs()) used.push_back(v->is_used());
+  return used;
+}
+
+void refuse_lists(const SubgraphContext& c, const ir::Node& n, std::string_view what) {
+  const auto is_list = [](const Value* v) { return v && v->dtype() == DType::variant; };
+  if (std::none_of(n.inputs().begin(), n.inputs().end(), is_list) && std::none_of(n.outputs().begin(), n.outputs().end(), is_list)) return;
+  c.fail(Code::not_yet, "TensorLists (TensorArrays) among the values of this " + std::string(what) + " are not supported yet", "cut the graph around it with --inputs and --outputs");
+}
+
+// A graph's output is a node's of its own, and each another.
+Value* own(SubgraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const Value*>& taken) {
+  if (v->graph() == &g && v->producer() && taken.insert(v).second) return v;
+  return g.add({.op = "Identity", .inputs = {v}, .outputs = {{{}, v->dtype(), v->shape()}}, .origin = c.shared_origin(), .name_later = true}).output();
+}
+
+// What is true of both.
+Shape common(const Shape& a, const Shape& b) {
+  if (!a.ranked() || !b.ranked() || a.rank() != b.rank()) return {};
+  Ints dims;
+  for (int i = 0; i < a.rank(); ++i) dims.push_back(a[i] == b[i] ? a[i] : kUnknownDim);
+  return Shape(std::move(dims));
+}
+
+// A number is true when it is not zero, a text when it is not empty; a tensor that is no scalar when it has elements.
+Value* as_condition(Emitter& e, Value* v) {
+  if (v->shape().ranked() && v->shape().rank() > 0) {
+    Value* size = e.size_of(v);
+    Value* none = e.constant<std::int64_t>(0);
+    return e.greater(size, none);
+  }
+  if (v->dtype() != DType::string) return e.cast(v, DType::boolean);
+  Value* empty = e.constant(std::make_shared<const Tensor>(Ints{}, std::vector<std::string>{""}));
+  Value* is_empty = e.equal(v, empty);
+  return e.logical_not(is_empty);
+}
+
+// ---- If and Case
+
+using MakeBranch = std::function<Values(ir::Graph&)>;  // the values of the wanted outputs; empty when it failed
+
+// One ONNX If in `g`; its wanted outputs.
+Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch, const MakeBranch& else_branch) {
+  GraphPtr branches[2];
+  Values results[2];
+  for (const int side : {0, 1}) {
+    GraphPtr& branch = branches[side];
+    branch = g.make_subgraph();
+    branch->set_name(c.origin().node + (side == 0 ? "/then" : "/else"));
+    const Values values = side == 0 ? then_branch(*branch) : else_branch(*branch);
+    if (c.failed()) break;
+    std::unordered_set<const Value*> taken;
+    for (Value* v : values) results[side].push_back(own(c, *branch, v, taken));
+    branch->set_outputs(results[side]);
+  }
+  ir::NodeSpec spec{.op = "If", .inputs = {condition}, .origin = c.shared_origin(), .name_later = true};
+  spec.attrs = {{"then_branch", branches[0]}};
+  if (branches[1]) spec.attrs.push_back({"else_branch", branches[1]});
+  for (std::size_t i = 0; i < results[0].size() && !c.failed(); ++i)
+    spec.outputs.push_back({{}, results[0][i]->dtype(), common(results[0][i]->shape(), results[1][i]->shape())});
+  ir::Node& made = g.add(std::move(spec));
+  if (!c.failed()) return made.outputs();
+  g.erase(made);  // and what its branches read
+  return {};
+}
+
+MakeBranch branch_of(SubgraphContext& c, const ir::Graph& source) {
+  return [&c, &source](ir::Graph& g) {
+    const Values inputs(c.inputs().begin() + 1, c.inputs().end());
+    const Wanted wanted = used_outputs(c.node());
+    Values values;
+    for (Value* v : c.map(source, inputs, wanted, g))
+      if (v) values.push_back(v);
+    return values;
+  };
+}
+
+Values spread(const ir::Node& n, const Values& of_wanted) {
+  Values all;
+  std::size_t next = 0;
+  for (const bool used : used_outputs(n)) all.push_back(used && next < of_wanted.size() ? of_wanted[next++] : nullptr);
+  return all;
+}
+
+void check_branch(const SubgraphContext& c, const ir::Graph& branch) {
+  if (branch.inputs().size() + 1 != c.input_count() || branch.outputs().size() != c.node().outputs().size())
+    c.fail(Code::bad_model, "branch '" + branch.name() + "' has other inputs or outputs than the conditional");
+}
+
+Values map_if(MapperContext& context) {
+  SubgraphContext& c = SubgraphContext::of(context);
+  const auto then_graph = c.attr<GraphPtr>("then_branch"), else_graph = c.attr<GraphPtr>("else_branch");
+  check_branch(c, *then_graph);
+  check_branch(c, *else_graph);
+  refuse_lists(c, c.node(), "conditional");
+  Value* condition = as_condition(c, c.in(0));
+  return spread(c.node(), make_if(c, c.graph(), condition, branch_of(c, *then_graph), branch_of(c, *else_graph)));
+}
+
+// Halves the branches again and again; an index out of bounds means the last.
+Values choose(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches, std::size_t first, std::size_t last) {
+  if (last - first == 1) return branch_of(c, *branches[first])(g);
+  const std::size_t middle = first + (last - first) / 2;
+  Emitter e(g, c.target(), c.shared_origin());
+  Value* bound = e.constant(static_cast<std::int32_t>(middle));
+  Value* below = e.less(index, bound);
+  return make_if(
+      c, g, below, [&, middle](ir::Graph& b) { return choose(c, b, index, branches, first, middle); },
+      [&, middle](ir::Graph& b) { return choose(c, b, index, branches, middle, last); });
+}
+
+Values map_case(MapperContext& context) {
+  SubgraphContext& c = SubgraphContext::of(context);
+  const auto branches = c.attr<Graphs>("branches");
+  if (branches.empty()) c.fail(Code::bad_model, "has no branches");
+  for (const GraphPtr& b : branches) check_branch(c, *b);
+  refuse_lists(c, c.node(), "conditional");
+  Value* zero = c.constant(std::int32_t{0});
+  Value* past = c.constant(static_cast<std::int32_t>(branches.size()));
+  Value* negative = c.less(c.in(0), zero);
+  Value* index = c.where(negative, past, c.in(0));
+  return spread(c.node(), choose(c, c.graph(), index, branches, 0, branches.size()));
+}
+
+// ---- While
+
+const Value* behind_identities(const Value* v) {
+  while (v->producer() && v->producer()->op() == "Identity") v = v->producer()->input(0);
+  return v;
+}
+
+// Which inputs of a graph some of its outputs read.
+Wanted inputs_read(const ir::Graph& g, const Wanted& outputs) {
+  std::unordered_set<const Value*> seen;
+  std::vector<const Value*> work;
+  const auto reach = [&](const Value* v) {
+    if (v && seen.insert(v).second) work.push_back(v);
+  };
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) reach(g.outputs()[i]);
+  std::vector<const ir::Graph*> inner;
+  while (!work.empty()) {
+    const Value* v = work.back();
+    work.pop_back();
+    if (!v->producer()) continue;
+    for (const Value* in : v->producer()->inputs()) reach(in);
+    ir::for_each_subgraph(*v->producer(), [&](const ir::Graph& sub) { inner.push_back(&sub); });
+    while (!inner.empty()) {
+      const ir::Graph& sub = *inner.back();
+      inner.pop_back();
+      for (const Value* o : sub.outputs()) reach(o);
+      for (const ir::Node& n : sub.nodes()) {
+        for (const Value* in : n.inputs()) reach(in);
+        ir::for_each_subgraph(n, [&](const ir::Graph& deeper) { inner.push_back(&deeper); });
+      }
+    }
+  }
+  Wanted read;
+  for (const Value* v : g.inputs()) read.push_back(seen.contains(v));
+  return read;
+}
+
+class LoopMaker {
+ public:
+  LoopMaker(SubgraphContext& c, const ir::Graph& condition, const ir::Graph& body) : c_(c), condition_(condition), body_(body) {}
+  Values run();
+
+ private:
+  std::size_t size() const { return c_.input_count(); }
+  void find_carried();
+  Value* condition(ir::Graph& g, const Values& variables);
+  GraphPtr make_body(const Shapes& shapes);
+  void discard(const GraphPtr&);
+
+  SubgraphContext& c_;
+  const ir::Graph& condition_;
+  const ir::Graph& body_;
+  Wanted carried_;  // the others are the same in each round, or nobody asks for them
+};
+
+void LoopMaker::find_carried() {
+  Wanted changes, needed = used_outputs(c_.node());
+  for (std::size_t i = 0; i < size(); ++i) changes.push_back(behind_identities(body_.outputs()[i]) != body_.inputs()[i]);
+  const Wanted tested = inputs_read(condition_, {true});
+  for (std::size_t i = 0; i < size(); ++i) needed[i] = needed[i] || tested[i];
+  for (bool grown = true; grown;) {
+    Wanted outputs(size());
+    for (std::size_t i = 0; i < size(); ++i) outputs[i] = needed[i] && changes[i];
+    const Wanted read = inputs_read(body_, outputs);
+    grown = false;
+    for (std::size_t i = 0; i < size(); ++i) {
+      grown = grown || (read[i] && !needed[i]);
+      needed[i] = needed[i] || read[i];
+    }
+    carried_ = outputs;
+  }
+}
+
+Value* LoopMaker::condition(ir::Graph& g, const Values& variables) {
+  Value* v = c_.map(condition_, variables, {true}, g)[0];
+  if (!v) return nullptr;
+  Emitter e(g, c_.target(), c_.shared_origin());
+  return as_condition(e, v);
+}
+
+// (round, condition, variables) -> (condition, variables); null when it failed.
+GraphPtr LoopMaker::make_body(const Shapes& shapes) {
+  GraphPtr g = c_.graph().make_subgraph();
+  const std::string name = c_.origin().node + "/body";
+  g->set_name(name);
+  g->add_input(name + "/round", DType::i64, Shape::scalar());
+  g->add_input(name + "/condition", DType::boolean, Shape::scalar());
+  Values before = c_.inputs(), outputs = {nullptr};
+  for (std::size_t i = 0; i < size(); ++i)
+    if (carried_[i]) before[i] = g->add_input(body_.inputs()[i]->name(), before[i]->dtype(), shapes[i]);
+  Values after = c_.map(body_, before, carried_, *g);
+  for (std::size_t i = 0; i < size(); ++i)
+    if (!carried_[i]) after[i] = before[i];
+  Value* go_on = c_.failed() ? nullptr : condition(*g, after);
+  if (go_on) {
+    std::unordered_set<const Value*> taken;
+    outputs[0] = own(c_, *g, go_on, taken);
+    for (std::size_t i = 0; i < size(); ++i)
+      if (carried_[i]) outputs.push_back(own(c_, *g, after[i], taken));
+    g->set_outputs(std::move(outputs));
+    return g;
+  }
+  discard(g);
+  return nullptr;
+}
+
+void LoopMaker::discard(const GraphPtr& g) {  // with what it reads outside
+  c_.graph().erase(c_.graph().add({.op = "Loop", .attrs = {{"body", g}}, .name_later = true}));
+}
+
+// The variables keep the shape they have at first where the body, given that, gives it back.
+Values LoopMaker::run() {
+  find_carried();
+  Value* at_first = condition(c_.graph(), c_.inputs());
+  if (!at_first) return {};
+  Shapes shapes;
+  for (const Value* v : c_.inputs()) shapes.push_back(v->shape());
+  GraphPtr body;
+  bool stable = false;
+  for (int round = 0; !stable; ++round) {
+    body = make_body(shapes);
+    if (!body) return {};
+    stable = true;
+    std::size_t at = 1;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (!carried_[i]) continue;
+      Shape both = common(shapes[i], body->outputs()[at++]->shape());
+      if (both != shapes[i] && round > 0) both = {};  // loops in loops make this cost
+      stable = stable && both == shapes[i];
+      shapes[i] = std::move(both);
+    }
+    if (!stable) discard(body);
+  }
+  if (std::find(carried_.begin(), carried_.end(), true) == carried_.end()) return c_.inputs();
+  ir::NodeSpec spec{.op = "Loop", .inputs = {nullptr, at_first}, .attrs = {{"body", body}}, .origin = c_.shared_origin(), .name_later = true};
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!carried_[i]) continue;
+    spec.inputs.push_back(c_.in(i));
+    spec.outputs.push_back({{}, c_.in(i)->dtype(), shapes[i]});
+  }
+  const Values made = c_.graph().add(std::move(spec)).outputs();
+  Values results;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < size(); ++i) results.push_back(carried_[i] ? made[at++] : c_.in(i));
+  return results;
+}
+
+Values map_while(MapperContext& context) {
+  SubgraphContext& c = SubgraphContext::of(context);
+  const auto condition = c.attr<GraphPtr>("cond"), body = c.attr<GraphPtr>("body");
+  const std::size_t n = c.input_count();
+  if (condition->inputs().size() != n || body->inputs().size() != n || body->outputs().size() != n || condition->outputs().size() != 1 || c.node().outputs().size() != n)
+    c.fail(Code::bad_model, "its condition and body have other inputs or outputs than the loop");
+  refuse_lists(c, c.node(), "loop");
+  return LoopMaker(c, *condition, *body).run();
+}
+
+}  // namespace
+
+void register_control_flow(OpRegistry& r) {
+  r.op("If", "StatelessIf").ignores({"output_shapes"}).by(map_if);
+  r.op("Case", "StatelessCase").ignores({"output_shapes"}).by(map_case);
+  r.op("While", "StatelessWhile").ignores({"output_shapes", "parallel_iterations"}).note("not with TensorLists among its variables").by(map_while);
+}
+
+}  // namespace t2o::op_mappers

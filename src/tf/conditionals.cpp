@@ -236,7 +236,8 @@ GraphPtr Conditionals::branch(const Conditional& c, std::size_t side, const Slic
 }
 
 std::string Conditionals::name_of(const Conditional& c) const {
-  const std::string& join = c.joins[0].node->name();
+  const ir::Node& first = *c.joins[0].node;
+  const std::string& join = first.origin().node.empty() ? first.name() : first.origin().node;
   return join.find('/') == std::string::npos ? join : join.substr(0, join.rfind('/'));
 }
 

@@ -114,7 +114,8 @@ class WhileMaker {
  public:
   WhileMaker(ir::Graph& g, Loop& l, Renames& renames) : graph_(g), loop_(l), renames_(renames) {
     for (std::size_t i = 0; i < l.variables.size(); ++i) variables_[l.variables[i].merge->output()] = i;
-    name_ = l.condition->name();
+    const Origin& from = l.condition->origin();
+    name_ = from.node.empty() ? l.condition->name() : from.node;
     name_ = name_.find('/') == std::string::npos ? l.frame : name_.substr(0, name_.rfind('/'));
   }
   void run();

@@ -18,14 +18,25 @@ Wanted used_outputs(const ir::Node& n) {
 
 void refuse_lists(const SubgraphContext& c, const ir::Node& n, std::string_view what) {
   const auto is_list = [](const Value* v) { return v && v->dtype() == DType::variant; };
-  if (std::none_of(n.inputs().begin(), n.inputs().end(), is_list) && std::none_of(n.outputs().begin(), n.outputs().end(), is_list)) return;
-  c.fail(Code::not_yet, "TensorLists (TensorArrays) among the values of this " + std::string(what) + " are not supported yet", "cut the graph around it with --inputs and --outputs");
+  if (std::none_of(n.inputs().begin(), n.inputs().end(), is_list) &&
+      std::none_of(n.outputs().begin(), n.outputs().end(), is_list))
+    return;
+  c.fail(
+      Code::not_yet,
+      "TensorLists (TensorArrays) among the values of this " + std::string(what) + " are not supported yet",
+      "cut the graph around it with --inputs and --outputs");
 }
 
 // A graph's output is a node's of its own, and each another.
 Value* own(SubgraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const Value*>& taken) {
   if (v->graph() == &g && v->producer() && taken.insert(v).second) return v;
-  return g.add({.op = "Identity", .inputs = {v}, .outputs = {{{}, v->dtype(), v->shape()}}, .origin = c.shared_origin(), .name_later = true}).output();
+  return g
+      .add({.op = "Identity",
+            .inputs = {v},
+            .outputs = {{{}, v->dtype(), v->shape()}},
+            .origin = c.shared_origin(),
+            .name_later = true})
+      .output();
 }
 
 // What is true of both.
@@ -36,7 +47,8 @@ Shape common(const Shape& a, const Shape& b) {
   return Shape(std::move(dims));
 }
 
-// A number is true when it is not zero, a text when it is not empty; a tensor that is no scalar when it has elements.
+// A number is true when it is not zero, a text when it is not empty; a tensor that is no scalar when it has
+// elements.
 Value* as_condition(Emitter& e, Value* v) {
   if (v->shape().ranked() && v->shape().rank() > 0) {
     Value* size = e.size_of(v);
@@ -51,10 +63,12 @@ Value* as_condition(Emitter& e, Value* v) {
 
 // ---- If and Case
 
-using MakeBranch = std::function<Values(ir::Graph&)>;  // the values of the wanted outputs; empty when it failed
+using MakeBranch =
+    std::function<Values(ir::Graph&)>;  // the values of the wanted outputs; empty when it failed
 
 // One ONNX If in `g`; its wanted outputs.
-Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch, const MakeBranch& else_branch) {
+Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch,
+               const MakeBranch& else_branch) {
   GraphPtr branches[2];
   Values results[2];
   for (const int side : {0, 1}) {
@@ -71,7 +85,8 @@ Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBra
   spec.attrs = {{"then_branch", branches[0]}};
   if (branches[1]) spec.attrs.push_back({"else_branch", branches[1]});
   for (std::size_t i = 0; i < results[0].size() && !c.failed(); ++i)
-    spec.outputs.push_back({{}, results[0][i]->dtype(), common(results[0][i]->shape(), results[1][i]->shape())});
+    spec.outputs.push_back(
+        {{}, results[0][i]->dtype(), common(results[0][i]->shape(), results[1][i]->shape())});
   ir::Node& made = g.add(std::move(spec));
   if (!c.failed()) return made.outputs();
   g.erase(made);  // and what its branches read
@@ -92,13 +107,15 @@ MakeBranch branch_of(SubgraphContext& c, const ir::Graph& source) {
 Values spread(const ir::Node& n, const Values& of_wanted) {
   Values all;
   std::size_t next = 0;
-  for (const bool used : used_outputs(n)) all.push_back(used && next < of_wanted.size() ? of_wanted[next++] : nullptr);
+  for (const bool used : used_outputs(n))
+    all.push_back(used && next < of_wanted.size() ? of_wanted[next++] : nullptr);
   return all;
 }
 
 void check_branch(const SubgraphContext& c, const ir::Graph& branch) {
   if (branch.inputs().size() + 1 != c.input_count() || branch.outputs().size() != c.node().outputs().size())
-    c.fail(Code::bad_model, "branch '" + branch.name() + "' has other inputs or outputs than the conditional");
+    c.fail(Code::bad_model,
+           "branch '" + branch.name() + "' has other inputs or outputs than the conditional");
 }
 
 Values map_if(MapperContext& context) {
@@ -108,11 +125,13 @@ Values map_if(MapperContext& context) {
   check_branch(c, *else_graph);
   refuse_lists(c, c.node(), "conditional");
   Value* condition = as_condition(c, c.in(0));
-  return spread(c.node(), make_if(c, c.graph(), condition, branch_of(c, *then_graph), branch_of(c, *else_graph)));
+  return spread(c.node(),
+                make_if(c, c.graph(), condition, branch_of(c, *then_graph), branch_of(c, *else_graph)));
 }
 
 // Halves the branches again and again; an index out of bounds means the last.
-Values choose(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches, std::size_t first, std::size_t last) {
+Values choose(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches, std::size_t first,
+              std::size_t last) {
   if (last - first == 1) return branch_of(c, *branches[first])(g);
   const std::size_t middle = first + (last - first) / 2;
   Emitter e(g, c.target(), c.shared_origin());
@@ -176,7 +195,8 @@ Wanted inputs_read(const ir::Graph& g, const Wanted& outputs) {
 
 class LoopMaker {
  public:
-  LoopMaker(SubgraphContext& c, const ir::Graph& condition, const ir::Graph& body) : c_(c), condition_(condition), body_(body) {}
+  LoopMaker(SubgraphContext& c, const ir::Graph& condition, const ir::Graph& body)
+      : c_(c), condition_(condition), body_(body) {}
   Values run();
 
  private:
@@ -194,7 +214,8 @@ class LoopMaker {
 
 void LoopMaker::find_carried() {
   Wanted changes, needed = used_outputs(c_.node());
-  for (std::size_t i = 0; i < size(); ++i) changes.push_back(behind_identities(body_.outputs()[i]) != body_.inputs()[i]);
+  for (std::size_t i = 0; i < size(); ++i)
+    changes.push_back(behind_identities(body_.outputs()[i]) != body_.inputs()[i]);
   const Wanted tested = inputs_read(condition_, {true});
   for (std::size_t i = 0; i < size(); ++i) needed[i] = needed[i] || tested[i];
   for (bool grown = true; grown;) {
@@ -271,7 +292,11 @@ Values LoopMaker::run() {
     if (!stable) discard(body);
   }
   if (std::find(carried_.begin(), carried_.end(), true) == carried_.end()) return c_.inputs();
-  ir::NodeSpec spec{.op = "Loop", .inputs = {nullptr, at_first}, .attrs = {{"body", body}}, .origin = c_.shared_origin(), .name_later = true};
+  ir::NodeSpec spec{.op = "Loop",
+                    .inputs = {nullptr, at_first},
+                    .attrs = {{"body", body}},
+                    .origin = c_.shared_origin(),
+                    .name_later = true};
   for (std::size_t i = 0; i < size(); ++i) {
     if (!carried_[i]) continue;
     spec.inputs.push_back(c_.in(i));
@@ -288,7 +313,8 @@ Values map_while(MapperContext& context) {
   SubgraphContext& c = SubgraphContext::of(context);
   const auto condition = c.attr<GraphPtr>("cond"), body = c.attr<GraphPtr>("body");
   const std::size_t n = c.input_count();
-  if (condition->inputs().size() != n || body->inputs().size() != n || body->outputs().size() != n || condition->outputs().size() != 1 || c.node().outputs().size() != n)
+  if (condition->inputs().size() != n || body->inputs().size() != n || body->outputs().size() != n ||
+      condition->outputs().size() != 1 || c.node().outputs().size() != n)
     c.fail(Code::bad_model, "its condition and body have other inputs or outputs than the loop");
   refuse_lists(c, c.node(), "loop");
   return LoopMaker(c, *condition, *body).run();
@@ -299,7 +325,10 @@ Values map_while(MapperContext& context) {
 void register_control_flow(OpRegistry& r) {
   r.op("If", "StatelessIf").ignores({"output_shapes"}).by(map_if);
   r.op("Case", "StatelessCase").ignores({"output_shapes"}).by(map_case);
-  r.op("While", "StatelessWhile").ignores({"output_shapes", "parallel_iterations"}).note("not with TensorLists among its variables").by(map_while);
+  r.op("While", "StatelessWhile")
+      .ignores({"output_shapes", "parallel_iterations"})
+      .note("not with TensorLists among its variables")
+      .by(map_while);
 }
 
 }  // namespace t2o::op_mappers

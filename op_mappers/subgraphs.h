@@ -7,19 +7,23 @@ namespace t2o {
 class SubgraphMapper {
  public:
   virtual ~SubgraphMapper() = default;
-  // Makes what the wanted outputs of `source` need as nodes of `into`, its inputs standing for values that `into` sees. The
-  // outputs: null where they are not wanted, and where a node failed, which is reported then.
-  virtual Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted, ir::Graph& into) = 0;
+  // Makes what the wanted outputs of `source` need as nodes of `into`, its inputs standing for values that
+  // `into` sees. The outputs: null where they are not wanted, and where a node failed, which is reported
+  // then.
+  virtual Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted,
+                     ir::Graph& into) = 0;
 };
 
 // What a mapper sees of a node that holds subgraphs. Every context of map_ops is one.
 class SubgraphContext : public MapperContext {
  public:
-  SubgraphContext(const ir::Node& source, Values in, ir::Graph& out, const Target& target, SubgraphMapper& mapper)
+  SubgraphContext(const ir::Node& source, Values in, ir::Graph& out, const Target& target,
+                  SubgraphMapper& mapper)
       : MapperContext(source, std::move(in), out, target), mapper_(&mapper) {}
   static SubgraphContext& of(MapperContext& c) { return static_cast<SubgraphContext&>(c); }
 
-  Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted, ir::Graph& into) {
+  Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted,
+             ir::Graph& into) {
     Values out = mapper_->map(source, inputs, wanted, into);
     for (std::size_t i = 0; i < out.size(); ++i) failed_ = failed_ || (wanted[i] && !out[i]);
     return out;

@@ -92,7 +92,8 @@ void Conditionals::flow(const ir::Node& n) {
     for (const Taken& t : state(v)) {
       const Taken* known = find(all, t.by);
       if (known && known->side != t.side)
-        refuse(n, Code::bad_model, "reads values of both sides of a conditional, of which only one is ever there");
+        refuse(n, Code::bad_model,
+               "reads values of both sides of a conditional, of which only one is ever there");
       if (!known) all.push_back(t);
     }
   if (n.op() == "Switch" || n.op() == "RefSwitch" || n.op() == "_SwitchN") {
@@ -119,7 +120,9 @@ Value* Conditionals::decider(const ir::Node& n, const std::vector<State>& states
       if (differ && silent == 1) found = t.by;  // the innermost is the last
     }
   if (!found)
-    refuse(n, Code::bad_model, "joins values without anything telling which of them is there: no Switch decides between its inputs");
+    refuse(
+        n, Code::bad_model,
+        "joins values without anything telling which of them is there: no Switch decides between its inputs");
   return found;
 }
 
@@ -147,8 +150,7 @@ void Conditionals::join(ir::Node& n) {
       else if (known->side != other.side)
         refuse(n, Code::bad_model, "joins values that other conditions keep apart");
   }
-  if (silent != kNoInput)
-    *std::find(j.input_of_side.begin(), j.input_of_side.end(), kNoInput) = silent;
+  if (silent != kNoInput) *std::find(j.input_of_side.begin(), j.input_of_side.end(), kNoInput) = silent;
   if (!rest.empty())
     states_[&n] = std::move(rest);  // inside of another conditional: its branch takes it along
   else
@@ -177,7 +179,8 @@ bool Conditionals::depends(const ir::Node& n, const Conditional& c) const {
       const ir::Node* source = v->producer();
       const auto it = source ? position_.find(source) : position_.end();
       if (it == position_.end() || it->second < c.joins[0].position || !seen.insert(source).second) continue;
-      if (std::any_of(c.joins.begin(), c.joins.end(), [&](const Join& j) { return j.node == source; })) return true;
+      if (std::any_of(c.joins.begin(), c.joins.end(), [&](const Join& j) { return j.node == source; }))
+        return true;
       work.push_back(source);
     }
   }
@@ -188,9 +191,11 @@ bool Conditionals::depends(const ir::Node& n, const Conditional& c) const {
 Value* Conditionals::through(Value* v, const Value* by, std::size_t side) const {
   for (;;) {
     if (is_switch(v) && pred_of(v) == by) {
-      if (v->index() != side) refuse(*v->producer(), Code::bad_model, "the wrong side of the conditional is read");
+      if (v->index() != side)
+        refuse(*v->producer(), Code::bad_model, "the wrong side of the conditional is read");
       v = v->producer()->input(0);
-    } else if (v->producer() && v->producer()->op() == kGuarded && is_switch(v->producer()->input(1)) && pred_of(v->producer()->input(1)) == by) {
+    } else if (v->producer() && v->producer()->op() == kGuarded && is_switch(v->producer()->input(1)) &&
+               pred_of(v->producer()->input(1)) == by) {
       v = v->producer()->input(0);
     } else {
       return v;
@@ -226,8 +231,8 @@ GraphPtr Conditionals::branch(const Conditional& c, std::size_t side, const Slic
   for (const Join& j : c.joins) outputs.push_back(r.own_output(j.node->input(j.input_of_side[side]), taken));
   for (const Join& j : c.joins)
     if (j.node->outputs().size() > 1 && j.node->output(1)->is_used()) {
-      Value* index = g->add_constant({}, Tensor::scalar<std::int32_t>(static_cast<std::int32_t>(j.input_of_side[side])));
-      renames_.emplace_back(index, g->name() + "/index");
+      const auto number = static_cast<std::int32_t>(j.input_of_side[side]);
+      Value* index = g->add_constant(g->name() + "/index", Tensor::scalar<std::int32_t>(number));
       outputs.push_back(r.own_output(index, taken));
     }
   g->set_outputs(std::move(outputs));
@@ -244,7 +249,8 @@ std::string Conditionals::name_of(const Conditional& c) const {
 void Conditionals::make(const Conditional& c) {
   const std::size_t sides = c.joins[0].sides;
   const bool is_case = c.by->dtype() != DType::boolean;
-  if (!is_case && sides != 2) refuse(*c.joins[0].node, Code::bad_model, "joins more values than its condition has sides");
+  if (!is_case && sides != 2)
+    refuse(*c.joins[0].node, Code::bad_model, "joins more values than its condition has sides");
   std::vector<Slice> slices;
   Values captured;
   std::unordered_set<const Value*> known;
@@ -254,8 +260,10 @@ void Conditionals::make(const Conditional& c) {
       if (known.insert(v).second) captured.push_back(v);
   }
   Graphs branches;
-  for (std::size_t side = 0; side < sides; ++side) branches.push_back(branch(c, side, slices[side], captured));
-  ir::NodeSpec spec{.op = is_case ? "StatelessCase" : "StatelessIf", .inputs = {now(c.by)}, .name = name_of(c)};
+  for (std::size_t side = 0; side < sides; ++side)
+    branches.push_back(branch(c, side, slices[side], captured));
+  ir::NodeSpec spec{
+      .op = is_case ? "StatelessCase" : "StatelessIf", .inputs = {now(c.by)}, .name = name_of(c)};
   DTypes in, out;
   Shapes shapes;
   const auto add_output = [&](const Value* v) {
@@ -280,7 +288,8 @@ void Conditionals::make(const Conditional& c) {
     spec.attrs.push_back({"then_branch", branches[1]});
     spec.attrs.push_back({"else_branch", branches[0]});
   }
-  spec.origin = std::make_shared<const Origin>(Origin{spec.name, spec.op, c.joins[0].node->origin().function});
+  spec.origin =
+      std::make_shared<const Origin>(Origin{spec.name, spec.op, c.joins[0].node->origin().function});
   const ir::Node& made = graph_.add(std::move(spec));
   for (std::size_t i = 0; i < replaced.size(); ++i) {
     replace_value(replaced[i], made.output(i));
@@ -289,12 +298,14 @@ void Conditionals::make(const Conditional& c) {
 }
 
 std::optional<std::int64_t> constant_index(const Value* v) {
-  if (!v || !v->constant() || v->constant()->elements() != 1 || v->dtype() == DType::string) return std::nullopt;
+  if (!v || !v->constant() || v->constant()->elements() != 1 || v->dtype() == DType::string)
+    return std::nullopt;
   return static_cast<std::int64_t>(v->constant()->to_floats()[0]);
 }
 
 GraphPtr taken_branch(const ir::Node& n) {
-  const bool is_if = n.op() == "If" || n.op() == "StatelessIf", is_case = n.op() == "Case" || n.op() == "StatelessCase";
+  const bool is_if = n.op() == "If" || n.op() == "StatelessIf",
+             is_case = n.op() == "Case" || n.op() == "StatelessCase";
   const auto index = is_if || is_case ? constant_index(n.input(0)) : std::nullopt;
   if (!index) return nullptr;
   if (is_if) {
@@ -313,7 +324,8 @@ void inline_branch(ir::Graph& g, ir::Node& n, const ir::Graph& branch, Renames& 
   Nodes nodes;
   for (ir::Node& inner : branch.nodes()) nodes.push_back(&inner);
   r.copy(nodes);
-  for (std::size_t i = 0; i < branch.outputs().size(); ++i) replace_value(n.output(i), r.inner(branch.outputs()[i]));
+  for (std::size_t i = 0; i < branch.outputs().size(); ++i)
+    replace_value(n.output(i), r.inner(branch.outputs()[i]));
 }
 
 }  // namespace
@@ -341,7 +353,9 @@ bool inline_branches(ir::Graph& g, Renames& renames) {
 void refuse_leftovers(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes()) {
     if (is_op(n, "Switch") || n.op() == "_SwitchN")
-      refuse(n, Code::unsupported_op, "its value, which is only there when the condition takes that side, is read without a Merge that joins it with the other side's",
+      refuse(n, Code::unsupported_op,
+             "its value, which is only there when the condition takes that side, is read without a Merge "
+             "that joins it with the other side's",
              "Name outputs behind the conditional's Merge.");
     for (const std::string_view op : {"Enter", "Exit", "Merge", "NextIteration", "LoopCond"})
       if (is_op(n, op)) refuse(n, Code::bad_model, "stands outside of any loop or conditional");

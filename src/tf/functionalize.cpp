@@ -1,6 +1,7 @@
 #include "tf/functionalize.h"
 
 #include "tf/conditionals.h"
+#include "tf/handles.h"
 #include "tf/loops.h"
 #include "tf/tensor_arrays.h"
 
@@ -38,15 +39,18 @@ void functionalize_one(ir::Graph& g) {
 void functionalize(ir::Graph& main) {
   std::vector<ir::Graph*> work = {&main};
   for (std::size_t i = 0; i < work.size(); ++i) {
+    resolve_handles(*work[i]);
     replace_tensor_arrays(*work[i]);
-    for (const ir::Node& n : work[i]->nodes()) ir::for_each_subgraph(n, [&](ir::Graph& sub) { work.push_back(&sub); });
+    for (const ir::Node& n : work[i]->nodes())
+      ir::for_each_subgraph(n, [&](ir::Graph& sub) { work.push_back(&sub); });
   }
   work = {&main};
   while (!work.empty()) {
     ir::Graph& g = *work.back();
     work.pop_back();
     functionalize_one(g);
-    for (const ir::Node& n : g.nodes()) ir::for_each_subgraph(n, [&](ir::Graph& sub) { work.push_back(&sub); });
+    for (const ir::Node& n : g.nodes())
+      ir::for_each_subgraph(n, [&](ir::Graph& sub) { work.push_back(&sub); });
   }
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "tf/conditionals.h"
 #include "tf/importer.h"
+#include "tf/region.h"
 
 namespace t2o::tf {
 namespace {

@@ -56,7 +56,8 @@ class Frames {
     const auto next = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, "NextIteration"); });
     if (next == in.end()) return;
     const auto enter = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, "Enter"); });
-    if (in.size() != 2 || enter == in.end()) refuse(merge, Code::bad_model, "ends a loop's back edge without an Enter before the loop");
+    if (in.size() != 2 || enter == in.end())
+      refuse(merge, Code::bad_model, "ends a loop's back edge without an Enter before the loop");
     loop_of(*(*enter)->producer()).variables.push_back({&merge, (*enter)->producer(), (*next)->producer()});
   }
 
@@ -65,10 +66,13 @@ class Frames {
       for (const ir::Use& u : v.merge->output()->uses()) {
         const Value* by = u.input == 0 && is_op(*u.node, "Switch") ? u.node->input(1) : nullptr;
         if (!is_op(by, "LoopCond")) continue;
-        if (l.condition && l.condition != by->producer()) refuse(*v.merge, Code::bad_model, spoken(l) + " has two conditions");
+        if (l.condition && l.condition != by->producer())
+          refuse(*v.merge, Code::bad_model, spoken(l) + " has two conditions");
         l.condition = by->producer();
       }
-    if (!l.variables.empty() && !l.condition) refuse(*l.variables[0].merge, Code::bad_model, spoken(l) + " has no condition: no Switch by a LoopCond reads its variables");
+    if (!l.variables.empty() && !l.condition)
+      refuse(*l.variables[0].merge, Code::bad_model,
+             spoken(l) + " has no condition: no Switch by a LoopCond reads its variables");
     if (l.condition) by_condition_[l.condition] = static_cast<std::size_t>(&l - loops_.data());
   }
 
@@ -76,7 +80,8 @@ class Frames {
     const Value* from = exit.input(0);
     const Value* by = is_op(from, "Switch") && from->index() == 0 ? from->producer()->input(1) : nullptr;
     const auto it = by_condition_.find(by ? by->producer() : nullptr);
-    if (it == by_condition_.end()) refuse(exit, Code::bad_model, "does not read the false side of a Switch by a loop's condition");
+    if (it == by_condition_.end())
+      refuse(exit, Code::bad_model, "does not read the false side of a Switch by a loop's condition");
     loops_[it->second].exits.push_back(&exit);
     loop_of_exit_[&exit] = it->second;
   }
@@ -89,7 +94,9 @@ class Frames {
       std::unordered_set<const ir::Node*> inside;
       for (ir::Node* n : order) {
         const Values reads = reads_of(*n);
-        bool is_inside = std::any_of(reads.begin(), reads.end(), [&](const Value* v) { return v->producer() && inside.contains(v->producer()); });
+        bool is_inside = std::any_of(reads.begin(), reads.end(), [&](const Value* v) {
+          return v->producer() && inside.contains(v->producer());
+        });
         if (is_op(*n, "Enter")) {
           Loop& l = loop_of(*n);
           changed = changed || (is_inside && !l.nested);
@@ -121,7 +128,9 @@ class WhileMaker {
   void run();
 
  private:
-  bool is_of_this(const Value* v) const { return is_op(v, "Enter") && frame_of(*v->producer()) == loop_.frame; }
+  bool is_of_this(const Value* v) const {
+    return is_op(v, "Enter") && frame_of(*v->producer()) == loop_.frame;
+  }
   Value* through(Value*) const;
   Slice slice(const Values& roots);
   void add_invariants(const Slice&);
@@ -141,8 +150,11 @@ class WhileMaker {
 
 // Inside of the loop, the true side of its Switch is what the Switch reads.
 Value* WhileMaker::through(Value* v) const {
-  while (is_op(v, "Switch") && v->producer()->input(1) && v->producer()->input(1)->producer() == loop_.condition) {
-    if (v->index() == 0) refuse(*v->producer(), Code::bad_model, "its false side, which is the way out of " + spoken(loop_) + ", is read inside of the loop");
+  while (is_op(v, "Switch") && v->producer()->input(1) &&
+         v->producer()->input(1)->producer() == loop_.condition) {
+    if (v->index() == 0)
+      refuse(*v->producer(), Code::bad_model,
+             "its false side, which is the way out of " + spoken(loop_) + ", is read inside of the loop");
     v = v->producer()->input(0);
   }
   return v;
@@ -150,7 +162,8 @@ Value* WhileMaker::through(Value* v) const {
 
 Slice WhileMaker::slice(const Values& roots) {
   const auto stops = [&](const Value* v) {
-    if (v->producer() == loop_.condition) refuse(*loop_.condition, Code::bad_model, "the condition of " + spoken(loop_) + " is read as a value");
+    if (v->producer() == loop_.condition)
+      refuse(*loop_.condition, Code::bad_model, "the condition of " + spoken(loop_) + " is read as a value");
     if (variables_.contains(v) || is_of_this(v)) return true;
     const bool other = v->index() == 1 && v->producer() && variables_.contains(v->producer()->output());
     if (other) refuse(*v->producer(), Code::not_yet, "the value_index of a loop's Merge is read");
@@ -218,14 +231,20 @@ void WhileMaker::run() {
   const auto* parallel = loop_.variables[0].enter->attr_if<std::int64_t>("parallel_iterations");
   GraphPtr condition_graph = subgraph("cond", condition, {loop_.condition->input(0)});
   GraphPtr body_graph = subgraph("body", body, next);
-  spec.attrs = {{"cond", std::move(condition_graph)}, {"body", std::move(body_graph)}, {"T", std::move(types)},
-                {"output_shapes", std::move(shapes)}, {"parallel_iterations", parallel ? *parallel : std::int64_t{10}}};
-  spec.origin = std::make_shared<const Origin>(Origin{name_, "StatelessWhile", loop_.condition->origin().function});
+  spec.attrs = {{"cond", std::move(condition_graph)},
+                {"body", std::move(body_graph)},
+                {"T", std::move(types)},
+                {"output_shapes", std::move(shapes)},
+                {"parallel_iterations", parallel ? *parallel : std::int64_t{10}}};
+  spec.origin =
+      std::make_shared<const Origin>(Origin{name_, "StatelessWhile", loop_.condition->origin().function});
   replace_exits(graph_.add(std::move(spec)));
 }
 
 void WhileMaker::replace_exits(ir::Node& made) {
-  Region after(graph_, graph_, renames_);  // what the condition computes may leave the loop: computed again from the last values
+  Region after(
+      graph_, graph_,
+      renames_);  // what the condition computes may leave the loop: computed again from the last values
   for (const auto& [v, i] : variables_) after.bind(v, made.output(i));
   for (ir::Node* exit : loop_.exits) {
     Value* data = exit->input(0)->producer()->input(0);

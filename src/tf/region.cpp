@@ -8,8 +8,9 @@ namespace {
 std::string_view plain(std::string_view op) { return op.starts_with("Ref") ? op.substr(3) : op; }
 
 ir::Node& add_identity(ir::Graph& g, Value* v, Renames& renames, std::string name) {
-  const std::shared_ptr<const Origin> from =
-      v->producer() ? v->producer()->shared_origin() : std::make_shared<const Origin>(Origin{v->name(), "", ""});
+  const std::shared_ptr<const Origin> from = v->producer()
+                                                 ? v->producer()->shared_origin()
+                                                 : std::make_shared<const Origin>(Origin{v->name(), "", ""});
   ir::Node& n = g.add({.op = "Identity",
                        .inputs = {v},
                        .attrs = {{"T", v->dtype()}},
@@ -27,6 +28,13 @@ bool is_op(const Value* v, std::string_view op) { return v && v->producer() && i
 
 bool is_loop_edge(const ir::Node& reader, const Value* v) {
   return is_op(v, "NextIteration") && is_op(reader, "Merge");
+}
+
+bool hands_on(const ir::Node& n) {
+  if (n.op() == kGuarded || n.op() == "_SwitchN") return true;
+  for (const std::string_view op : {"Enter", "Exit", "Merge", "Switch", "NextIteration"})
+    if (is_op(n, op)) return true;
+  return false;
 }
 
 void refuse(const ir::Node& n, Code code, std::string why, std::string remedy) {
@@ -120,7 +128,7 @@ void Slicer::add(Value* root) {
 
 void rename_all(const Renames& renames) {
   for (const auto& [v, name] : renames)
-    if (v->name().empty()) v->graph()->rename(v, name);
+    if (v->name().empty()) v->graph()->rename(v, name.empty() ? "value" : name);
 }
 
 ir::Node& Region::copy_node(const ir::Node& n, ir::Graph& to) {

@@ -12,9 +12,14 @@ namespace t2o::tf {
 
 using Nodes = std::vector<ir::Node*>;
 
+// An identity that is only there when its second input is: what a control edge from a conditional's side says
+// of a value that reads nothing of it. The importer makes it, drop_guards() takes it away.
+inline constexpr std::string_view kGuarded = "t2o.Guarded";
+
 bool is_op(const Value*, std::string_view op);  // made by such a node; "Switch" stands for RefSwitch too
 bool is_op(const ir::Node&, std::string_view op);
 bool is_loop_edge(const ir::Node& reader, const Value*);  // from a NextIteration to a Merge
+bool hands_on(const ir::Node&);  // a node of loops or conditionals whose results are its input
 [[noreturn]] void refuse(const ir::Node&, Code, std::string why, std::string remedy = "");
 
 Values reads_of(const ir::Node&);  // its inputs, and what its subgraphs read of the graphs around them
@@ -27,8 +32,8 @@ struct Slice {
   Values captured;
 };
 
-// Of `roots`, back to where `stops` says so. Constants are no captures. `through` may name another value that stands for the
-// one given.
+// Of `roots`, back to where `stops` says so. Constants are no captures. `through` may name another value that
+// stands for the one given.
 class Slicer {
  public:
   using Stops = std::function<bool(const Value*)>;
@@ -55,12 +60,14 @@ void rename_all(const Renames&);
 // Makes copies of nodes of one graph in another.
 class Region {
  public:
-  Region(const ir::Graph& from, ir::Graph& to, Renames& renames) : from_(&from), to_(&to), renames_(&renames) {}
+  Region(const ir::Graph& from, ir::Graph& to, Renames& renames)
+      : from_(&from), to_(&to), renames_(&renames) {}
   void bind(const Value* outer, Value* inner) { map_[outer] = inner; }
   void copy(const Nodes&);
   Value* inner(Value*);  // what stands for it in the copy
   void set_through(Slicer::Through t) { through_ = std::move(t); }
-  Value* own_output(Value* outer, std::unordered_set<const Value*>& taken);  // as an output of the copy's own nodes
+  Value* own_output(Value* outer,
+                    std::unordered_set<const Value*>& taken);  // as an output of the copy's own nodes
 
  private:
   ir::Node& copy_node(const ir::Node&, ir::Graph& to);

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "tf/conditionals.h"
 #include "tf/region.h"
 
 namespace t2o::tf {
 namespace {
 
 constexpr int kDeepest = 4;  // of the arithmetic on shapes that makes sizes
-
-bool carries(const ir::Node& n) {
-  return n.op() == kGuarded || is_op(n, "Enter") || is_op(n, "Exit") || is_op(n, "Merge") || is_op(n, "Switch") || is_op(n, "NextIteration");
-}
 
 bool same_tensor(const Value* a, const Value* b) {
   if (a->dtype() != b->dtype() || a->shape() != b->shape() || !is_int(a->dtype())) return false;
@@ -26,8 +21,10 @@ bool same(const Value* a, const Value* b, int depth = kDeepest) {
   if (!a || !b || depth == 0) return false;
   if (a->constant() && b->constant()) return same_tensor(a, b);
   const ir::Node *x = a->producer(), *y = b->producer();
-  if (!x || !y || x->op() != y->op() || a->index() != b->index() || x->input_count() != y->input_count()) return false;
-  const bool known = x->op() == "StridedSlice" || x->op() == "Shape" || x->op() == "Cast" || x->op() == "GatherV2" || x->op() == "Sub" || x->op() == "AddV2";
+  if (!x || !y || x->op() != y->op() || a->index() != b->index() || x->input_count() != y->input_count())
+    return false;
+  const bool known = x->op() == "StridedSlice" || x->op() == "Shape" || x->op() == "Cast" ||
+                     x->op() == "GatherV2" || x->op() == "Sub" || x->op() == "AddV2";
   if (!known || x->attrs().size() != y->attrs().size()) return false;
   for (const ir::NamedAttr& attr : x->attrs()) {
     const Attr* other = y->attr(attr.name);
@@ -39,7 +36,8 @@ bool same(const Value* a, const Value* b, int depth = kDeepest) {
 }
 
 bool is_number(const Value* v, std::int64_t n) {
-  return v && v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 && v->constant()->to_ints()[0] == n;
+  return v && v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 &&
+         v->constant()->to_ints()[0] == n;
 }
 
 class TensorArrays {
@@ -82,7 +80,8 @@ void TensorArrays::run() {
   for (ir::Node* n : makers) reserve(*n);
   for (ir::Node* n : users) {
     Array& a = array_of(*n);
-    a.writers += n->op() == "TensorArrayWriteV3" || n->op() == "TensorArrayScatterV3" || n->op() == "TensorArraySplitV3";
+    a.writers += n->op() == "TensorArrayWriteV3" || n->op() == "TensorArrayScatterV3" ||
+                 n->op() == "TensorArraySplitV3";
     a.sizes += n->op() == "TensorArraySizeV3";
   }
   for (ir::Node* n : users) replace(*n);
@@ -95,10 +94,11 @@ TensorArrays::Array& TensorArrays::array_of(const ir::Node& n) {
   for (std::size_t steps = 0; handle && handle->producer() && steps <= graph_.node_count(); ++steps) {
     const auto it = arrays_.find(handle->producer());
     if (it != arrays_.end()) return it->second;
-    if (!carries(*handle->producer())) break;
+    if (!hands_on(*handle->producer())) break;
     handle = handle->producer()->input(0);
   }
-  refuse(n, Code::unsupported_op, "its TensorArray is not made in this graph", "Name inputs before the TensorArray is made.");
+  refuse(n, Code::unsupported_op, "its TensorArray is not made in this graph",
+         "Name inputs before the TensorArray is made.");
 }
 
 Shape TensorArrays::element_shape(const ir::Node& n, const Array& a) const {
@@ -113,10 +113,12 @@ Value* TensorArrays::shape_tensor(const ir::Node& n, const Shape& s) {
   if (s.ranked())
     for (const Dim d : s.dims()) dims.push_back(is_known(d) ? static_cast<std::int32_t>(d) : -1);
   const auto count = static_cast<std::int64_t>(dims.size());
-  return graph_.add_constant(n.name() + "/element_shape", s.ranked() ? Tensor::of<std::int32_t>({count}, dims) : Tensor::scalar<std::int32_t>(-1));
+  return graph_.add_constant(n.name() + "/element_shape", s.ranked() ? Tensor::of<std::int32_t>({count}, dims)
+                                                                     : Tensor::scalar<std::int32_t>(-1));
 }
 
-Value* TensorArrays::make(const ir::Node& old, std::string op, Values inputs, Attrs attrs, DType dtype, Shape shape) {
+Value* TensorArrays::make(const ir::Node& old, std::string op, Values inputs, Attrs attrs, DType dtype,
+                          Shape shape) {
   ir::NodeSpec spec{.op = std::move(op), .inputs = std::move(inputs), .attrs = std::move(attrs)};
   spec.outputs = {{{}, dtype, std::move(shape)}};
   spec.origin = old.shared_origin();
@@ -130,7 +132,8 @@ void TensorArrays::reserve(ir::Node& n) {
   Array a{&n, nullptr};
   Value* shape = shape_tensor(n, element_shape(n, a));
   const std::string name = n.name();
-  a.list = make(n, "TensorListReserve", {shape, n.input(0)}, {{"element_dtype", *dtype}, {"shape_type", DType::i32}}, DType::variant, Shape::scalar());
+  a.list = make(n, "TensorListReserve", {shape, n.input(0)},
+                {{"element_dtype", *dtype}, {"shape_type", DType::i32}}, DType::variant, Shape::scalar());
   graph_.rename(n.output(0), name + "/handle");
   graph_.rename(a.list, name);
   replace_value(n.output(1), a.list);
@@ -156,11 +159,13 @@ Value* TensorArrays::replacement(ir::Node& n, Array& a) {
   const Attrs element = {{"element_dtype", dtype}};
   const auto is_dynamic = a.node->attr_if<std::int64_t>("dynamic_size");
   const auto list = [&](std::string made, Values inputs, Attrs attrs) {
-    flows_.push_back(make(n, std::move(made), std::move(inputs), std::move(attrs), DType::variant, Shape::scalar()));
+    flows_.push_back(
+        make(n, std::move(made), std::move(inputs), std::move(attrs), DType::variant, Shape::scalar()));
     return flows_.back();
   };
   if (op == "TensorArrayCloseV3") return nullptr;
-  if (op == "TensorArraySizeV3") return make(n, "TensorListLength", {n.input(1)}, {}, DType::i32, Shape::scalar());
+  if (op == "TensorArraySizeV3")
+    return make(n, "TensorListLength", {n.input(1)}, {}, DType::i32, Shape::scalar());
   if (op == "TensorArrayScatterV3") return scatter(n, a, element);
   if (op == "TensorArrayGatherV3") return gather(n, a, element);
   if (op == "TensorArrayConcatV3") return concat(n, a, element), nullptr;
@@ -171,11 +176,13 @@ Value* TensorArrays::replacement(ir::Node& n, Array& a) {
     const Shape shape = element_shape(n, a);
     Value* dims = shape_tensor(n, shape);
     const std::optional<Shape> both = merge(n.output()->shape(), shape);
-    return make(n, "TensorListGetItem", {n.input(2), n.input(1), dims}, element, dtype, both ? *both : Shape());
+    return make(n, "TensorListGetItem", {n.input(2), n.input(1), dims}, element, dtype,
+                both ? *both : Shape());
   }
   if (op == "TensorArraySplitV3") {
     Value* dims = shape_tensor(n, element_shape(n, a));
-    return list("TensorListSplit", {n.input(1), dims, n.input(2)}, {{"element_dtype", dtype}, {"shape_type", DType::i32}});
+    return list("TensorListSplit", {n.input(1), dims, n.input(2)},
+                {{"element_dtype", dtype}, {"shape_type", DType::i32}});
   }
   refuse(n, Code::unsupported_op, "this operation on a TensorArray is not supported");
 }
@@ -184,7 +191,8 @@ Value* TensorArrays::replacement(ir::Node& n, Array& a) {
 Value* TensorArrays::scatter(ir::Node& n, Array& a, const Attrs& element) {
   Value *indices = n.input(1), *tensor = n.input(2), *flow = n.input(3);
   const bool only_read = a.writers == 1 && a.sizes == 0;
-  const bool all = flow == a.list && counts_up_to(indices, only_read ? nullptr : a.node->input(0), nullptr, false);
+  const bool all =
+      flow == a.list && counts_up_to(indices, only_read ? nullptr : a.node->input(0), nullptr, false);
   Value* made;
   if (all) {
     Value* dims = shape_tensor(n, element_shape(n, a));
@@ -192,7 +200,8 @@ Value* TensorArrays::scatter(ir::Node& n, Array& a, const Attrs& element) {
     attrs.push_back({"shape_type", DType::i32});
     made = make(n, "TensorListFromTensor", {tensor, dims}, std::move(attrs), DType::variant, Shape::scalar());
   } else {
-    made = make(n, "TensorListScatterIntoExistingList", {flow, tensor, indices}, element, DType::variant, Shape::scalar());
+    made = make(n, "TensorListScatterIntoExistingList", {flow, tensor, indices}, element, DType::variant,
+                Shape::scalar());
   }
   flows_.push_back(made);
   return made;
@@ -219,7 +228,8 @@ void TensorArrays::concat(ir::Node& n, Array& a, const Attrs& element) {
   }
   const std::optional<Shape> both = merge(shape, element_shape(n, a));
   Value* dims = shape_tensor(n, both ? *both : Shape());
-  Value* leading = graph_.add_constant(n.name() + "/leading_dims", Tensor::of<std::int64_t>({0}, std::vector<std::int64_t>()));
+  Value* leading = graph_.add_constant(n.name() + "/leading_dims",
+                                       Tensor::of<std::int64_t>({0}, std::vector<std::int64_t>()));
   const DType dtype = std::get<DType>(element[0].value);
   ir::NodeSpec spec{.op = "TensorListConcatV2", .inputs = {n.input(1), dims, leading}, .attrs = element};
   spec.attrs.push_back({"shape_type", DType::i32});
@@ -232,7 +242,8 @@ void TensorArrays::concat(ir::Node& n, Array& a, const Attrs& element) {
 }
 
 // indices are 0, 1 ... to the end of what is given or, with `size` or as many as `array` has, to that.
-bool TensorArrays::counts_up_to(const Value* indices, const Value* size, const ir::Node* array, bool dynamic) const {
+bool TensorArrays::counts_up_to(const Value* indices, const Value* size, const ir::Node* array,
+                                bool dynamic) const {
   if (indices->constant()) {
     const Ints given = indices->constant()->to_ints();
     for (std::size_t i = 0; i < given.size(); ++i)
@@ -240,10 +251,13 @@ bool TensorArrays::counts_up_to(const Value* indices, const Value* size, const i
     return !size || (!dynamic && is_number(size, static_cast<std::int64_t>(given.size())));
   }
   const ir::Node* range = indices->producer();
-  if (!range || range->op() != "Range" || !is_number(range->input(0), 0) || !is_number(range->input(2), 1)) return false;
+  if (!range || range->op() != "Range" || !is_number(range->input(0), 0) || !is_number(range->input(2), 1))
+    return false;
   if (!size) return true;
   const Value* limit = range->input(1);
-  const bool asks = array && limit->producer() && (limit->producer()->op() == "TensorListLength" || limit->producer()->op() == "TensorArraySizeV3");
+  const bool asks =
+      array && limit->producer() &&
+      (limit->producer()->op() == "TensorListLength" || limit->producer()->op() == "TensorArraySizeV3");
   return asks || (!dynamic && same(limit, size));
 }
 
@@ -255,7 +269,7 @@ void TensorArrays::carry_lists() {
     work.pop_back();
     for (const ir::Use& u : v->uses()) {
       ir::Node& n = *u.node;
-      if (!carries(n) || u.input > 1 || (u.input == 1 && !is_op(n, "Merge"))) continue;
+      if (!hands_on(n) || u.input > 1 || (u.input == 1 && !is_op(n, "Merge"))) continue;
       if (n.output()->dtype() == DType::variant) continue;
       graph_.set_attr(n, "T", DType::variant);
       for (std::size_t i = 0; i < (is_op(n, "Merge") ? 1 : n.outputs().size()); ++i) {

@@ -56,6 +56,10 @@ const std::string kT = attr("T", "type: DT_FLOAT");
 const std::string kX =
     node("x", "Placeholder", {},
          attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { dim { size: -1 } dim { size: 2 } }"));
+const std::string kAxes = node(
+    "axes", "Const", {},
+    attr("dtype", "type: DT_INT32") +
+        attr("value", "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: 0 int_val: 1 }"));
 const std::string kC =
     node("c", "Const", {},
          attr("dtype", "type: DT_FLOAT") + attr("value", "tensor { dtype: DT_FLOAT float_val: 3 }"));
@@ -155,18 +159,37 @@ TEST(Import, RefusesACycleButAllowsALoop) {
   const auto [g, d] = import(node("a", "Neg", {"b"}, kT) + node("b", "Neg", {"a"}, kT), fetch({{"a"}}));
   EXPECT_FALSE(g);
   EXPECT_TRUE(mentions(d, "cycle"));
-  const std::string n = attr("N", "i: 2");
-  const auto loop =
-      import(kX + node("enter", "Enter", {"x"}, kT + attr("frame_name", "s: 'f'")) +
-                 node("merge", "Merge", {"enter", "next"}, kT + n) + node("neg", "Neg", {"merge"}, kT) +
-                 node("next", "NextIteration", {"neg"}, kT) + node("exit", "Exit", {"merge"}, kT),
-             fetch({{"exit"}}));
+  const std::string n = attr("N", "i: 2"), flag = attr("T", "type: DT_BOOL");
+  const auto loop = import(
+      kX + node("enter", "Enter", {"x"}, kT + attr("frame_name", "s: 'f'")) +
+          node("merge", "Merge", {"enter", "next"}, kT + n) + node("sign", "IsNan", {"merge"}, kT) +
+          node("any", "Any", {"sign", "axes"}, flag) + kAxes + node("go", "LoopCond", {"any"}) +
+          node("switch", "Switch", {"merge", "go"}, kT) + node("neg", "Neg", {"switch:1"}, kT) +
+          node("next", "NextIteration", {"neg"}, kT) + node("exit", "Exit", {"switch"}, kT),
+      fetch({{"exit"}}));
   ASSERT_TRUE(loop.graph) << to_string(loop.diagnostics.at(0));
-  for (const ir::Node& m : loop.graph->nodes()) {
-    if (m.op() == "Merge") {
-      EXPECT_EQ(m.input(1)->producer()->op(), "NextIteration");
-    }
-  }
+  EXPECT_EQ(ops(*loop.graph), "StatelessWhile");
+}
+
+// A branch of constants reads nothing of the Switch: only its control edge tells which side it belongs to.
+TEST(Import, ControlEdgesTellTheSideOfAConstant) {
+  const std::string constant = attr("dtype", "type: DT_FLOAT") +
+                               attr("value", "tensor { dtype: DT_FLOAT tensor_shape { } float_val: 3 }");
+  const std::string p = node("p", "Placeholder", {}, attr("dtype", "type: DT_BOOL")) +
+                        node("switch", "Switch", {"p", "p"}, attr("T", "type: DT_BOOL")) +
+                        node("on", "Identity", {"switch:1"}, attr("T", "type: DT_BOOL")) +
+                        node("off", "Identity", {"switch:0"}, attr("T", "type: DT_BOOL")) +
+                        node("group", "NoOp", {"^off"}) + node("a", "Const", {"^on"}, constant);
+  const std::string merge = attr("N", "i: 2") + kT;
+  const auto [g, d] = import(p + node("b", "Const", {"^group"}, constant) + node("y", "Merge", {"b", "a"}, merge),
+                             fetch({{"y"}}));
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  EXPECT_EQ(ops(*g), "StatelessIf");
+  const auto lost = import(p + node("b", "Const", {}, constant) + node("c", "Const", {}, constant) +
+                               node("y", "Merge", {"b", "c"}, merge),
+                           fetch({{"y"}}));
+  EXPECT_FALSE(lost.graph);
+  EXPECT_TRUE(mentions(lost.diagnostics, "which of them is there"));
 }
 
 TEST(Import, VariablesAreConstants) {

@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+#include "tf/text_proto.h"
+
+namespace t2o::numeric {
+namespace {
+
+std::string attr(const std::string& key, const std::string& value) {
+  return " attr { key: '" + key + "' value { " + value + " } }";
+}
+
+std::string node(const std::string& name, const std::string& op, const Strings& inputs,
+                 const std::string& attrs = "") {
+  std::string s = "node { name: '" + name + "' op: '" + op + "'";
+  for (const std::string& i : inputs) s += " input: '" + i + "'";
+  return s + attrs + " }\n";
+}
+
+const std::string kF = attr("T", "type: DT_FLOAT"), kI = attr("T", "type: DT_INT32"),
+                  kB = attr("T", "type: DT_BOOL");
+const std::string kTwo = attr("N", "i: 2");
+
+std::string number(const std::string& name, float value, const Strings& control = {}) {
+  return node(name, "Const", control,
+              attr("dtype", "type: DT_FLOAT") +
+                  attr("value", "tensor { dtype: DT_FLOAT tensor_shape { } float_val: " +
+                                    std::to_string(value) + " }"));
+}
+std::string integer(const std::string& name, int value, const Strings& control = {}) {
+  return node(name, "Const", control,
+              attr("dtype", "type: DT_INT32") +
+                  attr("value",
+                       "tensor { dtype: DT_INT32 tensor_shape { } int_val: " + std::to_string(value) + " }"));
+}
+
+// The nodes read "x" (f32), "p" (a truth) and "n" (i32), and make "y".
+void text_graph(Builder& b, const std::string& nodes, bool truth, std::int32_t n, const Ints& dims = {2, 3}) {
+  engines::TfGraph::InputMap map = {{"x", b.input(f32, dims)}};
+  if (nodes.find("'p'") != std::string::npos) map.emplace_back("p", b.input(Tensor::scalar<bool>(truth)));
+  if (nodes.find("'n'") != std::string::npos) map.emplace_back("n", b.input(Tensor::scalar<std::int32_t>(n)));
+  std::string text;
+  if (nodes.find("'x'") != std::string::npos)
+    text += node("x", "Placeholder", {}, attr("dtype", "type: DT_FLOAT"));
+  if (map.size() > 1 && map[1].first == "p")
+    text += node("p", "Placeholder", {}, attr("dtype", "type: DT_BOOL"));
+  if (map.back().first == "n") text += node("n", "Placeholder", {}, attr("dtype", "type: DT_INT32"));
+  const std::string binary = tf::graph_def_from_text(text + nodes, "test");
+  b.graph().import(std::as_bytes(std::span(binary)), "g", map);
+  b.output("g/y");
+}
+
+void check_text(const std::string& title, const std::string& nodes, bool truth = true, std::int32_t n = 3) {
+  graph_case(title, [=](Builder& b) { text_graph(b, nodes, truth, n); })
+      .only_opsets({11, 13, 18, 26})
+      .note(truth ? "true" : "false")
+      .check();
+}
+
+const std::string kSides = node("switch", "Switch", {"p", "p"}, kB) +
+                           node("on", "Identity", {"switch:1"}, kB) +
+                           node("off", "Identity", {"switch"}, kB) + node("sx", "Switch", {"x", "p"}, kF);
+
+TEST(ControlFlow, Conditionals) {
+  for (const bool truth : {true, false}) {
+    check_text("if",
+               kSides + node("t", "Exp", {"sx:1"}, kF) + node("f", "Neg", {"sx"}, kF) +
+                   node("y", "Merge", {"f", "t"}, kF + kTwo),
+               truth);
+    check_text("constants",
+               kSides + number("t", 4, {"^on"}) + number("f", 5, {"^off"}) +
+                   node("m", "Merge", {"f", "t"}, kF + kTwo) + node("y", "AddV2", {"x", "m"}, kF),
+               truth);
+    check_text("ranks",
+               kSides + integer("axis", 0, {"^on"}) +
+                   node("t", "ExpandDims", {"sx:1", "axis"}, kF + attr("Tdim", "type: DT_INT32")) +
+                   node("y", "Merge", {"sx", "t"}, kF + kTwo),
+               truth);
+    check_text("in each other",
+               kSides + node("st", "Switch", {"sx:1", "sp:1"}, kF) + node("sp", "Switch", {"p", "p"}, kB) +
+                   node("e", "Exp", {"st:1"}, kF) + node("a", "Abs", {"st"}, kF) +
+                   node("inner", "Merge", {"e", "a"}, kF + kTwo) + node("f", "Neg", {"sx"}, kF) +
+                   node("y", "Merge", {"inner", "f"}, kF + kTwo),
+               truth);
+    check_text(
+        "value_index",
+        kSides + node("m", "Merge", {"sx", "sx:1"}, kF + kTwo) +
+            node("y", "Cast", {"m:1"}, attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+            node("unused", "Neg", {"x"}, kF),
+        truth);
+  }
+}
+
+std::string variable(const std::string& name, const std::string& init, const std::string& type,
+                     const std::string& frame = "frame") {
+  return node("enter_" + name, "Enter", {init}, type + attr("frame_name", "s: '" + frame + "'")) +
+         node(name, "Merge", {"enter_" + name, "next_" + name}, type + kTwo) +
+         node("switch_" + name, "Switch", {name, "go_" + frame}, type) +
+         node("exit_" + name, "Exit", {"switch_" + name}, type);
+}
+std::string invariant(const std::string& name, const std::string& of, const std::string& type,
+                      const std::string& frame = "frame") {
+  return node(name, "Enter", {of},
+              type + attr("frame_name", "s: '" + frame + "'") + attr("is_constant", "b: true"));
+}
+std::string next(const std::string& name, const std::string& value, const std::string& type) {
+  return node("next_" + name, "NextIteration", {value}, type);
+}
+
+// i counts to n.
+const std::string kCount = integer("zero", 0) + variable("i", "zero", kI) + invariant("limit", "n", kI) +
+                           node("less", "Less", {"i", "limit"}, kI) + node("go_frame", "LoopCond", {"less"}) +
+                           integer("one", 1, {"^stay"}) + node("stay", "Identity", {"switch_i:1"}, kI) +
+                           node("more", "AddV2", {"switch_i:1", "one"}, kI) + next("i", "more", kI);
+
+TEST(ControlFlow, Loops) {
+  const std::string half =
+      number("half", 0.5F, {"^stay"}) + node("scaled", "Mul", {"switch_v:1", "half"}, kF);
+  const std::string add =
+      invariant("x_in", "x", kF) + node("sum", "AddV2", {"scaled", "x_in"}, kF) + next("v", "sum", kF);
+  for (const std::int32_t n : {0, 1, 4}) {
+    check_text("count", kCount + variable("v", "x", kF) + half + add + node("y", "Identity", {"exit_v"}, kF),
+               true, n);
+    check_text(
+        "only the count is read",
+        kCount + variable("v", "x", kF) + half + add +
+            node("c", "Cast", {"exit_i"}, attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+            node("y", "AddV2", {"c", "x"}, kF),
+        true, n);
+    check_text("growing",
+               kCount + variable("v", "x", kF) + invariant("x_in", "x", kF) + integer("axis", 0, {"^stay"}) +
+                   node("rows", "ConcatV2", {"switch_v:1", "x_in", "axis"},
+                        kF + kTwo + attr("Tidx", "type: DT_INT32")) +
+                   next("v", "rows", kF) + node("y", "Identity", {"exit_v"}, kF),
+               true, n);
+    check_text("deeper",
+               kCount + variable("v", "x", kF) + integer("axis", 0, {"^stay"}) +
+                   node("rows", "ExpandDims", {"switch_v:1", "axis"}, kF + attr("Tdim", "type: DT_INT32")) +
+                   next("v", "rows", kF) + node("y", "Identity", {"exit_v"}, kF),
+               true, n);
+    check_text("in each other",
+               kCount + variable("v", "x", kF) + integer("inner_zero", 0, {"^stay"}) +
+                   variable("j", "inner_zero", kI, "inner") + variable("w", "switch_v:1", kF, "inner") +
+                   invariant("inner_limit", "switch_i:1", kI, "inner") +
+                   node("inner_less", "Less", {"j", "inner_limit"}, kI) +
+                   node("go_inner", "LoopCond", {"inner_less"}) + integer("inner_one", 1, {"^inner_stay"}) +
+                   node("inner_stay", "Identity", {"switch_j:1"}, kI) +
+                   node("inner_more", "AddV2", {"switch_j:1", "inner_one"}, kI) +
+                   next("j", "inner_more", kI) + node("tanh", "Tanh", {"switch_w:1"}, kF) +
+                   next("w", "tanh", kF) + invariant("x_in", "x", kF) +
+                   node("sum", "AddV2", {"exit_w", "x_in"}, kF) + next("v", "sum", kF) +
+                   node("y", "Identity", {"exit_v"}, kF),
+               true, n);
+  }
+}
+
+// ---- functional forms
+
+std::string function(const std::string& name, const Strings& args, const std::string& out_type,
+                     const std::string& nodes, const std::string& result) {
+  std::string s = "library { function { signature { name: '" + name + "'";
+  for (const std::string& a : args)
+    s += " input_arg { name: '" + a.substr(0, a.find(' ')) + "' type: " + a.substr(a.find(' ') + 1) + " }";
+  std::string body = nodes;
+  for (std::size_t at = 0; (at = body.find("node {", at)) != std::string::npos; at += 10)
+    body.replace(at, 4, "node_def");
+  return s + " output_arg { name: 'r' type: " + out_type + " } } " + body + " ret { key: 'r' value: '" +
+         result + "' } } }\n";
+}
+std::string call(const std::string& key, const std::string& f) {
+  return attr(key, "func { name: '" + f + "' }");
+}
+std::string types(const std::string& key, const std::string& list) {
+  return attr(key, "list { " + list + " }");
+}
+
+const std::string kBranches =
+    function("neg", {"a DT_FLOAT"}, "DT_FLOAT", node("b", "Neg", {"a"}, kF), "b:y:0") +
+    function("exp", {"a DT_FLOAT"}, "DT_FLOAT", node("b", "Exp", {"a"}, kF), "b:y:0") +
+    function("same", {"a DT_FLOAT"}, "DT_FLOAT", "", "a");
+const std::string kOneFloat = types("Tin", "type: DT_FLOAT") + types("Tout", "type: DT_FLOAT");
+
+TEST(ControlFlow, FunctionalIf) {
+  for (const bool truth : {true, false})
+    for (const char* op : {"If", "StatelessIf"})
+      check_text(op,
+                 kBranches + node("y", op, {"p", "x"},
+                                  kOneFloat + attr("Tcond", "type: DT_BOOL") + call("then_branch", "neg") +
+                                      call("else_branch", "same")),
+                 truth);
+  for (const std::int32_t n : {0, 1, -2})
+    check_text("a number as condition",
+               kBranches + node("y", "If", {"n", "x"},
+                                kOneFloat + attr("Tcond", "type: DT_INT32") + call("then_branch", "neg") +
+                                    call("else_branch", "exp")),
+               true, n);
+}
+
+TEST(ControlFlow, FunctionalCase) {
+  for (const std::int32_t n : {-1, 0, 1, 2, 3, 7})
+    for (const char* op : {"Case", "StatelessCase"})
+      check_text(
+          op,
+          kBranches +
+              node("y", op, {"n", "x"},
+                   kOneFloat +
+                       types("branches", "func { name: 'neg' } func { name: 'exp' } func { name: 'same' }")),
+          true, n);
+}
+
+TEST(ControlFlow, FunctionalWhile) {
+  const std::string loop = function("below", {"i DT_INT32", "n DT_INT32", "v DT_FLOAT"}, "DT_BOOL",
+                                    node("l", "Less", {"i", "n"}, kI), "l:z:0") +
+                           "library { function { signature { name: 'round' input_arg { name: 'i' type: "
+                           "DT_INT32 } input_arg { name: 'n' type: DT_INT32 } input_arg { name: 'v' type: "
+                           "DT_FLOAT } output_arg { name: 'r' type: DT_INT32 } "
+                           "output_arg { name: 's' type: DT_INT32 } output_arg { name: 't' type: DT_FLOAT } "
+                           "} node_def { name: 'one' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 "
+                           "} } attr { key: 'value' value { tensor { dtype: "
+                           "DT_INT32 tensor_shape { } int_val: 1 } } } } node_def { name: 'a' op: 'AddV2' "
+                           "input: 'i' input: 'one:output:0' attr { key: 'T' value { type: DT_INT32 } } } "
+                           "node_def { name: 'b' op: 'Sin' input: 'v' attr { "
+                           "key: 'T' value { type: DT_FLOAT } } } ret { key: 'r' value: 'a:z:0' } ret { key: "
+                           "'s' value: 'n' } ret { key: 't' value: 'b:y:0' } } }\n";
+  for (const std::int32_t n : {0, 2})
+    for (const char* op : {"While", "StatelessWhile"})
+      check_text(op,
+                 loop + integer("zero", 0) +
+                     node("w", op, {"zero", "n", "x"},
+                          types("T", "type: DT_INT32 type: DT_INT32 type: DT_FLOAT") + call("cond", "below") +
+                              call("body", "round")) +
+                     node("y", "Identity", {"w:2"}, kF),
+                 true, n);
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -63,6 +63,7 @@ const OpRegistry& tf_registry() {
     family("sample_box", op_mappers::register_sample_box);
     family("ctc", op_mappers::register_ctc);
     family("control_flow", op_mappers::register_control_flow);
+    family("recurrent", op_mappers::register_recurrent);
     return r;
   }();
   return registry;

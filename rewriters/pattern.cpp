@@ -29,12 +29,13 @@ std::vector<std::string>& traced() {
   return names;
 }
 
-void trace(const std::string& rewriter, const Value* at, const char* what) {
+
+}  // namespace
+
+void trace_match(const std::string& rewriter, const Value* at, const char* what) {
   if (std::find(traced().begin(), traced().end(), rewriter) != traced().end())
     std::fprintf(stderr, "%s: %s '%s': %s\n", rewriter.c_str(), at->producer()->op().c_str(), at->name().c_str(), what);
 }
-
-}  // namespace
 
 Pat any() { return make({}); }
 Pat constant() { return make({Pat::Term::k_constant}); }
@@ -174,12 +175,12 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
       Value* out = n.output();
       if (!matcher.match_root(root, out)) continue;
       if (matcher.escapes()) {
-        trace(name, out, "refused: a value inside is read elsewhere");
+        trace_match(name, out, "refused: a value inside is read elsewhere");
         continue;
       }
       Rewrite rewrite(g, n);
       Value* replacement = replace(matcher.result(), rewrite);
-      trace(name, out, replacement ? "replaced" : "declined");
+      trace_match(name, out, replacement ? "replaced" : "declined");
       if (replacement && take_over(g, out, replacement)) ++changes;
     }
     if (changes != 0) g.erase_dead();

@@ -79,5 +79,6 @@ bool take_over(ir::Graph&, Value* from, Value* to);
 
 // Names of rewriters whose attempts are told on stderr (--trace-match).
 void trace_matches(std::vector<std::string> names);
+void trace_match(const std::string& rewriter, const Value* at, const char* what);  // for rewriters without patterns
 
 }  // namespace t2o

@@ -1,0 +1,75 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "rewriters/tf/step_math.h"
+
+// The recurrent cells that ONNX has an operator for, found in the step of a loop.
+namespace t2o::rewriters {
+
+struct StepMask {          // which rows of the batch take part in a step; value null: all do
+  Value* value = nullptr;  // lengths [batch], or bool [time, batch] or [time, batch, 1] around the loop
+  bool is_list = false;    // the latter
+  bool operator==(const StepMask&) const = default;
+};
+
+struct State {  // some columns of a loop variable
+  std::size_t variable;
+  Columns previous, next;  // next: as a row that takes part gets it
+  StepMask mask;
+};
+
+struct Gate {  // act(inputs + recurrent + biases + peephole)
+  Activation act;
+  std::vector<Product> inputs, recurrent;
+  std::vector<Bias> biases, recurrent_biases;  // the latter where they are apart: inside a GRU's reset
+  std::optional<Columns> peephole;
+};
+
+enum class CellKind : std::uint8_t { lstm, gru, rnn };
+
+struct Cell {
+  CellKind kind = CellKind::rnn;
+  std::vector<Gate> gates;              // in ONNX's order: i o f c, z r h
+  std::vector<Activation> activations;  // ONNX's f, g, h
+  bool linear_before_reset = false;
+  std::size_t h = 0, c = 0;     // of the states
+  std::vector<Columns> inputs;  // the operands of the input products
+};
+
+class CellFinder {
+ public:
+  CellFinder(const Loop& loop, StepMath& math, const std::vector<State>& states)
+      : loop_(&loop), math_(&math), states_(&states) {}
+  // A cell for each state; which states are of none is not told.
+  std::vector<Cell> find();
+
+ private:
+  std::optional<Cell> lstm(std::size_t c);
+  std::optional<Cell> lstm_of(std::size_t c, std::size_t h, const Columns& forget, const Columns& a,
+                              const Columns& b);
+  std::optional<Cell> gru(std::size_t h);
+  std::optional<Cell> gru_of(std::size_t h, const Columns& update, bool inverted, const Columns& candidate);
+  std::optional<Gate> candidate_gate(const Columns& c, const State& h, Gate& reset,
+                                     bool& linear_before_reset);
+  std::optional<Cell> rnn(std::size_t h);
+  std::optional<Gate> gate(const Columns& c, const State& h, const Columns* cell = nullptr);
+  bool sort_out(const Linear& l, const State& h, const Columns* cell, Gate& g);
+  bool collect_inputs(Cell& cell);
+  std::optional<std::pair<Columns, Columns>> factors(const Columns& c);
+  std::optional<std::pair<Columns, Columns>> addends(const Columns& c);
+  bool is_complement(const Columns& c, const Columns& of);
+
+  const Loop* loop_;
+  StepMath* math_;
+  const std::vector<State>* states_;
+};
+
+// The mask of a Select, and the branch of the rows that take part.
+struct Masked {
+  StepMask mask;
+  Columns active, inactive;
+};
+std::optional<Masked> unmask(const Loop& loop, StepMath& math, const Columns& c);
+
+}  // namespace t2o::rewriters

@@ -1,0 +1,30 @@
+#include "rewriters/all.h"
+#include "rewriters/tf/recurrent_build.h"
+
+namespace t2o::rewriters {
+namespace {
+
+int run(ir::Graph& g) {
+  int changes = 0;
+  std::vector<ir::Node*> loops;
+  for (ir::Node& n : g.nodes()) {
+    ir::for_each_subgraph(n, [&](ir::Graph& inner) { changes += run(inner); });
+    if (n.op() == "While" || n.op() == "StatelessWhile") loops.push_back(&n);
+  }
+  for (ir::Node* n : loops) {
+    std::string why;
+    const auto found = find_recurrent_loop(*n, why);
+    trace_match("recurrent", n->output(), found ? "replaced" : why.c_str());
+    if (!found) continue;
+    build_layers(*found);
+    ++changes;
+  }
+  if (changes != 0) g.erase_dead();
+  return changes;
+}
+
+}  // namespace
+
+Rewriter recurrent() { return {"recurrent", run}; }
+
+}  // namespace t2o::rewriters

@@ -1,0 +1,300 @@
+#include "rewriters/tf/recurrent_build.h"
+
+#include <algorithm>
+
+#include "rewriters/pattern.h"
+#include "rewriters/tf/time_reversal.h"
+
+namespace t2o::rewriters {
+namespace {
+
+const char* op_of(CellKind k) {
+  return k == CellKind::lstm ? "t2o.LSTM" : k == CellKind::gru ? "t2o.GRU" : "t2o.RNN";
+}
+const char* text_of(Past p) { return p == Past::zero ? "zero" : p == Past::hold ? "hold" : "hold_zero"; }
+
+class LayerBuilder {
+ public:
+  explicit LayerBuilder(const RecurrentLoop& r)
+      : r_(r), node_(r.loop.node()), g_(*node_.graph()), rewrite_(g_, node_) {}
+
+  void run() {
+    plan_direction();
+    for (const Cell& c : r_.cells) layers_.push_back(build(c));
+    for (const Written& w : r_.written) replace_list(w);
+    replace_finals();
+  }
+
+ private:
+  // ---- direction
+
+  void plan_direction() {
+    for (const Cell& c : r_.cells)
+      for (const Columns& in : c.inputs)
+        if (Value* rows = r_.source(in)->rows; rows && !unreversed(rows)) return;
+    if (r_.mask.is_list && !unreversed(r_.mask.value)) return;
+    for (const Written& w : r_.written)
+      for (const ir::Use& u : final_of(w)->uses())
+        if (!w.last_only && !(is_stack(*u.node) && is_only_reversed(u.node->output(), lengths()))) return;
+    reverse_ = true;
+  }
+
+  Value* lengths() const { return r_.mask.is_list ? nullptr : r_.mask.value; }
+  std::optional<Unreversed> unreversed(Value* rows) const { return find_reversal(rows, 0, lengths()); }
+  Value* final_of(const Written& w) const { return node_.output(w.variable); }
+  static bool is_stack(const ir::Node& n) { return n.op() == "TensorListStack"; }
+
+  Value* in_order(Value* rows) {
+    if (!reverse_) return rows;
+    Value*& made = in_order_[rows];
+    if (!made) made = undo_reversal(*unreversed(rows), rewrite_);
+    return made;
+  }
+
+  // ---- parameters
+
+  static Value* slice(Rewrite& w, Value* v, const std::vector<Range>& ranges) {
+    const Shape& s = v->shape();
+    std::vector<std::int32_t> begin, size;
+    Ints dims;
+    bool whole = s.ranked();
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      begin.push_back(static_cast<std::int32_t>(ranges[i].begin));
+      size.push_back(static_cast<std::int32_t>(ranges[i].count));
+      const Dim all = s.ranked() ? s[static_cast<int>(i)] : kUnknownDim;
+      dims.push_back(ranges[i].count < 0 ? all : ranges[i].count);
+      whole = whole && ranges[i].begin == 0 && (ranges[i].count < 0 || all == ranges[i].count);
+    }
+    if (whole) return v;
+    const Ints n{static_cast<std::int64_t>(ranges.size())};
+    Value* b = w.constant(Tensor::of<std::int32_t>(n, begin));
+    Value* c = w.constant(Tensor::of<std::int32_t>(n, size));
+    return w.make("Slice", {v, b, c}, {{"T", v->dtype()}, {"Index", DType::i32}}, v->dtype(), Shape(dims));
+  }
+
+  Value* binary(const char* op, Value* a, Value* b, const Shape& shape) {
+    return rewrite_.make(op, {a, b}, {{"T", a->dtype()}}, a->dtype(), shape);
+  }
+  Value* negated(Value* v) { return rewrite_.make("Neg", {v}, {{"T", v->dtype()}}, v->dtype(), v->shape()); }
+
+  Value* weight(const Product& p) {
+    Value* w = r_.loop.hoist(p.weight);
+    w = p.transposed ? slice(rewrite_, w, {p.columns, p.rows}) : slice(rewrite_, w, {p.rows, p.columns});
+    if (p.transposed) {
+      Value* perm = rewrite_.constant(Tensor::of<std::int32_t>({2}, {1, 0}));
+      w = rewrite_.make("Transpose", {w, perm}, {{"T", w->dtype()}, {"Tperm", DType::i32}}, w->dtype(),
+                        Shape(Ints{p.rows.count, p.columns.count}));
+    }
+    return p.sign < 0 ? negated(w) : w;
+  }
+
+  Value* sum_of(const std::vector<Product>& products, const Columns* operand) {
+    Value* sum = nullptr;
+    for (const Product& p : products) {
+      if (operand && p.operand != *operand) continue;
+      Value* w = weight(p);
+      sum = sum ? binary("AddV2", sum, w, w->shape()) : w;
+    }
+    return sum;
+  }
+
+  Value* concat(const Values& parts, std::int32_t axis, Shape shape) {
+    if (parts.size() == 1) return parts[0];
+    Values in = parts;
+    in.push_back(rewrite_.constant(Tensor::scalar<std::int32_t>(axis)));
+    return rewrite_.make(
+        "ConcatV2", in,
+        {{"N", static_cast<std::int64_t>(parts.size())}, {"T", parts[0]->dtype()}, {"Tidx", DType::i32}},
+        parts[0]->dtype(), std::move(shape));
+  }
+
+  Value* kernel(const Gate& g, const Cell& c) {
+    Values parts;
+    std::int64_t rows = 0;
+    for (const Columns& in : c.inputs) {
+      parts.push_back(sum_of(g.inputs, &in));
+      rows += in.count;
+    }
+    return concat(parts, 0, Shape(Ints{rows, units(c)}));
+  }
+
+  Value* vector(const Columns& v) {
+    Value* w = r_.loop.hoist(v.value);
+    if (w->shape().ranked() && w->shape().rank() == 2) {
+      Value* flat = rewrite_.constant(Tensor::of<std::int32_t>({1}, {-1}));
+      w = rewrite_.make("Reshape", {w, flat}, {{"T", w->dtype()}, {"Tshape", DType::i32}}, w->dtype(),
+                        Shape(Ints{w->shape()[1]}));
+    }
+    if (w->shape().is_scalar()) return w;
+    return slice(rewrite_, w, {{v.begin, v.count}});
+  }
+
+  // Null when there is none, or nothing but zeros.
+  Value* bias(const std::vector<Bias>& biases, std::int64_t units) {
+    const Shape shape(Ints{units});
+    Value* sum = nullptr;
+    bool is_wide = units == 1;
+    for (const Bias& b : biases) {
+      if (Value* o = r_.loop.outside(b.vector.value); o && is_zero(o)) continue;
+      Value* v = vector(b.vector);
+      is_wide = (is_wide && !v->shape().is_scalar()) || b.vector.count == units;
+      if (sum) {
+        sum = binary(b.sign < 0 ? "Sub" : "AddV2", sum, v, shape);
+      } else {
+        sum = b.sign < 0 ? negated(v) : v;
+      }
+    }
+    if (!sum || is_wide) return sum;
+    Value* zeros = rewrite_.constant(zeros_of(sum->dtype(), units));
+    return binary("AddV2", sum, zeros, shape);
+  }
+
+  static TensorPtr zeros_of(DType type, std::int64_t n) {
+    const std::vector<std::byte> zero(byte_size(type, 1));
+    return Tensor::filled(type, {n}, zero);
+  }
+
+  // ---- layers
+
+  std::int64_t units(const Cell& c) const { return r_.states[c.h].previous.count; }
+
+  Value* initial(std::size_t state) {
+    const Columns& c = r_.states[state].previous;
+    Value* v = r_.loop.initial(r_.states[state].variable);
+    if (is_zero(v)) return nullptr;
+    return slice(rewrite_, v, {{0, -1}, {c.begin, c.count}});
+  }
+
+  Value* sequence(const Columns& operand) {
+    const auto s = *r_.source(operand);
+    Value* rows = s.rows ? in_order(s.rows) : layers_.at(s.cell)->output();
+    return slice(rewrite_, rows, {{0, -1}, {0, -1}, {operand.begin, operand.count}});
+  }
+
+  Value* input(const Cell& c) {
+    Values parts;
+    std::int64_t features = 0;
+    for (const Columns& in : c.inputs) {
+      parts.push_back(sequence(in));
+      features += in.count;
+    }
+    return concat(parts, 2, shape3(parts[0], features));
+  }
+
+  static Shape shape3(const Value* x, std::int64_t last) {
+    if (!x->shape().ranked()) return Shape(Ints{kUnknownDim, kUnknownDim, last});
+    return Shape(Ints{x->shape()[0], x->shape()[1], last});
+  }
+
+  void add_parameters(const Cell& c, Values& in) {
+    for (const Gate& g : c.gates) in.push_back(kernel(g, c));
+    for (const Gate& g : c.gates) in.push_back(sum_of(g.recurrent, nullptr));
+    for (const Gate& g : c.gates) in.push_back(bias(g.biases, units(c)));
+    if (c.kind == CellKind::lstm)
+      for (std::size_t i = 0; i < 3; ++i)
+        in.push_back(c.gates[i].peephole ? vector(*c.gates[i].peephole) : nullptr);
+    if (c.kind == CellKind::gru) in.push_back(bias(c.gates[2].recurrent_biases, units(c)));
+  }
+
+  Past past_of(std::size_t cell) const {
+    for (const Written& w : r_.written)
+      if (w.cell == cell) return w.past;
+    return Past::zero;
+  }
+
+  ir::Node* build(const Cell& c) {
+    Value* x = input(c);
+    Values in{x, r_.mask.is_list ? in_order(r_.mask.value) : r_.mask.value, initial(c.h)};
+    if (c.kind == CellKind::lstm) in.push_back(initial(c.c));
+    add_parameters(c, in);
+    Strings names;
+    Floats alphas, betas;
+    for (const Activation& a : c.activations) {
+      names.push_back(a.name);
+      alphas.push_back(a.alpha);
+      betas.push_back(a.beta);
+    }
+    Attrs attrs{{"hidden_size", units(c)},
+                {"direction", std::string(reverse_ ? "reverse" : "forward")},
+                {"activations", names},
+                {"activation_alpha", alphas},
+                {"activation_beta", betas}};
+    if (r_.mask.value) attrs.push_back({"past", std::string(text_of(past_of(layers_.size())))});
+    if (c.kind == CellKind::gru)
+      attrs.push_back({"linear_before_reset", std::int64_t{c.linear_before_reset}});
+    const Shape sequence = shape3(x, units(c)), state(Ints{sequence[1], sequence[2]});
+    std::vector<ir::OutputSpec> outputs{{"", x->dtype(), sequence}};
+    while (outputs.size() < LayerBlock::outputs(op_of(c.kind))) outputs.push_back({"", x->dtype(), state});
+    const std::string name = node_.origin().node + "/" + std::string(op_of(c.kind)).substr(4);
+    return &g_.add({op_of(c.kind), in, attrs, outputs, node_.shared_origin(), name}, &node_);
+  }
+
+  // ---- what the loop's readers read instead
+
+  Value* last_output(const Written& w) {
+    const Cell& c = r_.cells[w.cell];
+    const ir::Node& layer = *layers_[w.cell];
+    const bool is_state = !r_.mask.value || w.past == Past::hold;
+    return layer.output(is_state ? 1 : LayerBlock::outputs(op_of(c.kind)) - 1);
+  }
+
+  void replace_list(const Written& w) {
+    const ir::Node& layer = *layers_[w.cell];
+    for (const ir::Use& u : Uses(final_of(w)->uses())) {
+      Value* read = u.node->output();
+      if (w.last_only) {
+        Value* last = last_output(w);
+        if (is_stack(*u.node)) {
+          Value* axis = rewrite_.constant(Tensor::scalar<std::int32_t>(0));
+          last = rewrite_.make("ExpandDims", {last, axis}, {{"T", last->dtype()}, {"Tdim", DType::i32}},
+                               last->dtype(), Shape(Ints{1, last->shape()[0], last->shape()[1]}));
+        }
+        g_.replace_all_uses(read, last);
+      } else if (reverse_) {
+        replace_reversals(read, layer.output(), lengths());
+      } else {
+        g_.replace_all_uses(read, layer.output());
+      }
+    }
+  }
+
+  using Uses = std::vector<ir::Use>;
+
+  Value* final_state(std::size_t state) {
+    for (std::size_t i = 0; i < r_.cells.size(); ++i) {
+      if (r_.cells[i].h == state) return layers_[i]->output(1);
+      if (r_.cells[i].kind == CellKind::lstm && r_.cells[i].c == state) return layers_[i]->output(2);
+    }
+    return nullptr;
+  }
+
+  void replace_finals() {
+    for (std::size_t i = 0; i < r_.loop.size(); ++i) {
+      Value* out = node_.output(i);
+      if (!out->is_used()) continue;
+      if (r_.loop.is_constant_argument(i)) {
+        g_.replace_all_uses(out, r_.loop.initial(i));
+        continue;
+      }
+      Values parts;
+      for (std::size_t s = 0; s < r_.states.size(); ++s)
+        if (r_.states[s].variable == i)
+          if (Value* v = final_state(s)) parts.push_back(v);
+      if (!parts.empty()) g_.replace_all_uses(out, concat(parts, 1, out->shape()));
+    }
+  }
+
+  const RecurrentLoop& r_;
+  ir::Node& node_;
+  ir::Graph& g_;
+  Rewrite rewrite_;
+  bool reverse_ = false;
+  std::vector<ir::Node*> layers_;
+  std::unordered_map<const Value*, Value*> in_order_;
+};
+
+}  // namespace
+
+void build_layers(const RecurrentLoop& r) { LayerBuilder(r).run(); }
+
+}  // namespace t2o::rewriters

@@ -1,0 +1,104 @@
+#include "rewriters/tf/cells.h"
+
+namespace t2o::rewriters {
+namespace {
+
+struct Condition {
+  StepMask mask;
+  bool active = true;   // what the condition is where a row takes part
+  bool column = false;  // [batch, 1] or wider, instead of [batch]
+};
+
+// Lengths: [batch], or [batch, 1].
+bool set_lengths(const Loop& loop, Value* v, Condition& c) {
+  v = through_identities(v);
+  if (is_op(v, "ExpandDims") && v->graph() == &loop.body()) {
+    c.column = true;
+    v = v->producer()->input(0);
+  }
+  Value* lengths = loop.outside(v);
+  if (!lengths || !lengths->shape().ranked() || !is_int(lengths->dtype())) return false;
+  if (lengths->shape().rank() == 2 && lengths->shape()[1] == 1) {
+    c.column = true;
+  } else if (lengths->shape().rank() != 1) {
+    return false;
+  }
+  c.mask = {lengths, false};
+  return true;
+}
+
+// t < length, in any of its forms
+bool set_comparison(const Loop& loop, const ir::Node& n, Condition& c) {
+  const bool less = n.op() == "Less", greater = n.op() == "Greater", less_equal = n.op() == "LessEqual";
+  if (!less && !greater && !less_equal && n.op() != "GreaterEqual") return false;
+  const bool step_first = loop.is_step(n.input(0));
+  if (!step_first && !loop.is_step(n.input(1))) return false;
+  if (step_first ? greater || less_equal : less || n.op() == "GreaterEqual") return false;
+  const bool is_active = step_first ? less : greater;
+  c.active = c.active == is_active;
+  return set_lengths(loop, n.input(step_first ? 1 : 0), c);
+}
+
+bool set_item(Value* rows, Condition& c) {
+  if (rows->dtype() != DType::boolean || !rows->shape().ranked()) return false;
+  const int rank = rows->shape().rank();
+  if (rank == 3 && rows->shape()[2] == 1) {
+    c.column = true;
+  } else if (rank != 2) {
+    return false;
+  }
+  c.mask = {rows, true};
+  return true;
+}
+
+bool repeats_columns_only(Value* multiples) {
+  const auto m = known_ints(multiples);
+  if (m) return m->size() == 2 && (*m)[0] == 1;
+  if (!is_op(multiples, "Pack") && !is_op(multiples, "ConcatV2")) return false;
+  return known_ints(multiples->producer()->input(0)) == Ints{1};
+}
+
+std::optional<Condition> read_condition(const Loop& loop, Value* v) {
+  Condition c;
+  bool tiled = false;
+  for (;;) {
+    v = through_identities(v);
+    if (Value* rows = loop.item_of(v)) {
+      if (!set_item(rows, c)) return {};
+      break;
+    }
+    const ir::Node* n = v->graph() == &loop.body() ? v->producer() : nullptr;
+    if (!n) return {};
+    if (n->op() == "LogicalNot") {
+      c.active = !c.active;
+    } else if (n->op() == "ExpandDims") {
+      if (const auto axis = known_ints(n->input(1)); axis != Ints{1} && axis != Ints{-1}) return {};
+      c.column = true;
+    } else if (n->op() == "Tile") {
+      if (!repeats_columns_only(n->input(1))) return {};
+      tiled = true;
+    } else if (n->op() == "BroadcastTo") {
+      tiled = true;
+    } else {
+      if (!set_comparison(loop, *n, c)) return {};
+      break;
+    }
+    v = n->input(0);
+  }
+  if (tiled && !c.column) return {};
+  return c;
+}
+
+}  // namespace
+
+std::optional<Masked> unmask(const Loop& loop, StepMath& math, const Columns& c) {
+  const ir::Node* n = math.made_by(c, {"Select", "SelectV2"});
+  if (!n) return {};
+  const auto condition = read_condition(loop, n->input(0));
+  if (!condition || (n->op() == "SelectV2" && !condition->column)) return {};
+  Columns yes = math.operand(c, 1), no = math.operand(c, 2);
+  if (!condition->active) std::swap(yes, no);
+  return Masked{condition->mask, math.resolve(yes), math.resolve(no)};
+}
+
+}  // namespace t2o::rewriters

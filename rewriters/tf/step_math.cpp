@@ -1,0 +1,419 @@
+#include "rewriters/tf/step_math.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace t2o::rewriters {
+namespace {
+
+using Ops = std::vector<std::string_view>;
+
+bool one_of(const std::string& op, const Ops& ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+const Ops kUnary = {"Sigmoid",  "Tanh",      "Relu", "Relu6", "Elu",  "Selu",       "Softsign",
+                    "Softplus", "LeakyRelu", "Neg",  "Exp",   "Cast", "ClipByValue"};
+const Ops kBinary = {"Add",       "AddV2",   "Sub",     "Mul",     "BiasAdd",
+                     "BiasAddV1", "RealDiv", "Minimum", "Maximum", "AddN"};
+const Ops kMatMul = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"};
+
+bool flag(const ir::Node& n, std::string_view name) {
+  const auto* a = n.attr_if<std::int64_t>(name);
+  return a && *a != 0;
+}
+bool transposes_a(const ir::Node& n) { return flag(n, "transpose_a") || flag(n, "adj_x"); }
+bool transposes_b(const ir::Node& n) { return flag(n, "transpose_b") || flag(n, "adj_y"); }
+
+std::int64_t last_dim(const Value* v) {
+  if (!v->shape().ranked()) return -1;
+  if (v->shape().rank() == 0) return 1;
+  const Dim d = v->shape()[-1];
+  return is_known(d) ? d : -1;
+}
+
+bool is_last_axis(Value* axis, int rank) {
+  const auto a = known_ints(axis);
+  return a && a->size() == 1 && ((*a)[0] == -1 || (*a)[0] == rank - 1);
+}
+
+}  // namespace
+
+// ---- widths and ranks; shapes inside a loop are mostly unknown
+
+int StepMath::rank(Value* v, int depth) {
+  v = through_identities(v);
+  if (v->shape().ranked()) return v->shape().rank();
+  const Value* o = loop_->outside(v);
+  if (o) return o->shape().ranked() ? o->shape().rank() : -1;
+  const ir::Node* n = v->producer();
+  if (!n || depth > 32) return -1;
+  if (one_of(n->op(), kMatMul)) return 2;
+  if (n->op() == "Split") return rank(n->input(1), depth + 1);
+  if (one_of(n->op(), kUnary) || n->op() == "SplitV") return rank(n->input(0), depth + 1);
+  if (n->op() == "Unpack") return std::max(rank(n->input(0), depth + 1) - 1, -1);
+  if (n->op() == "Slice") return rank(n->input(0), depth + 1);
+  if (n->op() == "StridedSlice" && !flag(*n, "shrink_axis_mask") && !flag(*n, "new_axis_mask"))
+    return rank(n->input(0), depth + 1);
+  if (n->op() == "ConcatV2") return rank(n->input(0), depth + 1);
+  if (one_of(n->op(), kBinary)) {
+    int most = -1;
+    for (Value* in : n->inputs()) {
+      const int r = rank(in, depth + 1);
+      if (r < 0) return -1;
+      most = std::max(most, r);
+    }
+    return most;
+  }
+  return -1;
+}
+
+std::int64_t StepMath::width(Value* v) {
+  v = through_identities(v);
+  if (const auto it = widths_.find(v); it != widths_.end()) return it->second;
+  widths_[v] = -1;  // ends a cycle
+  return widths_[v] = find_width(v);
+}
+
+std::int64_t StepMath::find_width(Value* v) {
+  if (const std::int64_t w = last_dim(v); w >= 0) return w;
+  if (const Value* o = loop_->outside(v); o && o != v) return last_dim(o);
+  if (const int i = loop_->argument(v); i >= 0) return last_dim(loop_->initial(static_cast<std::size_t>(i)));
+  const ir::Node* n = v->producer();
+  if (!n) return -1;
+  if (Value* rows = loop_->item_of(v)) {
+    if (const std::int64_t w = rows->shape().ranked() && rows->shape().rank() > 1 ? last_dim(rows) : -1;
+        w >= 0)
+      return w;
+    const auto shape = known_ints(n->input(2));
+    return shape && !shape->empty() ? shape->back() : -1;
+  }
+  if (one_of(n->op(), kMatMul)) {
+    Value* weight = n->input(1);
+    if (!transposes_b(*n)) return width(weight);
+    const Value* o = loop_->outside(weight);
+    return o && o->shape().ranked() && o->shape().rank() == 2 && is_known(o->shape()[0]) ? o->shape()[0] : -1;
+  }
+  if (n->op() == "Split") {
+    const std::int64_t of = width(n->input(1));
+    const int r = rank(n->input(1));
+    if (!is_last_axis(n->input(0), r < 0 ? 2 : r)) return of;
+    return of < 0 ? -1 : of / static_cast<std::int64_t>(n->outputs().size());
+  }
+  if (n->op() == "SplitV") {
+    const auto sizes = known_ints(n->input(1));
+    const int r = rank(n->input(0));
+    if (!is_last_axis(n->input(2), r < 0 ? 2 : r)) return width(n->input(0));
+    return sizes && v->index() < sizes->size() ? (*sizes)[v->index()] : -1;
+  }
+  if (n->op() == "ConcatV2") {
+    const int r = rank(n->input(0));
+    if (!is_last_axis(n->inputs().back(), r < 0 ? 2 : r)) return width(n->input(0));
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i + 1 < n->input_count(); ++i) {
+      const std::int64_t w = width(n->input(i));
+      if (w < 0) return -1;
+      sum += w;
+    }
+    return sum;
+  }
+  if (n->op() == "Slice" || n->op() == "StridedSlice") {
+    const int r = rank(n->input(0));
+    const auto range = last_axis_slice(*n, r < 0 ? 2 : r, width(n->input(0)));
+    return range ? range->count : -1;
+  }
+  if (n->op() == "Select" || n->op() == "SelectV2") return std::max(width(n->input(1)), width(n->input(2)));
+  if (n->op() == "Unpack") return width(n->input(0));
+  if (one_of(n->op(), kUnary)) return width(n->input(0));
+  if (one_of(n->op(), kBinary)) {
+    std::int64_t most = -1;
+    bool unknown = false;
+    for (Value* in : n->inputs()) {
+      const std::int64_t w = width(in);
+      unknown = unknown || w < 0;
+      most = std::max(most, w);
+    }
+    return unknown && most <= 1 ? -1 : most;
+  }
+  return -1;
+}
+
+// ---- columns
+
+Columns StepMath::operand(const Columns& c, std::size_t i) {
+  Value* in = c.value->producer()->input(i);
+  const std::int64_t w = width(in);
+  if (w == 1 && width(c.value) != 1) return {in, 0, 1};  // broadcast
+  return {in, c.begin, c.count};
+}
+
+bool StepMath::resolve_once(Columns& c) {
+  c.value = through_identities(c.value);
+  const ir::Node* n = c.value->producer();
+  if (!n || c.value->graph() != &loop_->body()) return false;
+  if (n->op() == "Split" || n->op() == "SplitV") {
+    const bool even = n->op() == "Split";
+    Value* of = n->input(even ? 1 : 0);
+    const int r = rank(of);
+    if (!is_last_axis(n->input(even ? 0 : 2), r < 0 ? 2 : r)) return false;
+    std::int64_t before = 0;
+    for (std::size_t k = 0; k < c.value->index(); ++k) {
+      const std::int64_t w = width(n->output(k));
+      if (w < 0) return false;
+      before += w;
+    }
+    c = {of, c.begin + before, c.count};
+    return true;
+  }
+  if (n->op() == "Slice" || n->op() == "StridedSlice") {
+    Value* of = n->input(0);
+    const int r = rank(of);
+    const auto range = last_axis_slice(*n, r < 0 ? 2 : r, width(of));
+    if (!range) return false;
+    c = {of, c.begin + range->begin, c.count};
+    return true;
+  }
+  if (n->op() == "ConcatV2") {
+    const int r = rank(n->input(0));
+    if (!is_last_axis(n->inputs().back(), r < 0 ? 2 : r)) return false;
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i + 1 < n->input_count(); ++i) {
+      const std::int64_t w = width(n->input(i));
+      if (w < 0) return false;
+      if (c.begin >= at && c.begin + c.count <= at + w) {
+        c = {n->input(i), c.begin - at, c.count};
+        return true;
+      }
+      at += w;
+    }
+  }
+  return false;
+}
+
+Columns StepMath::resolve(Columns c) {
+  while (resolve_once(c)) {
+  }
+  return c;
+}
+
+const ir::Node* StepMath::made_by(const Columns& c, const std::vector<std::string_view>& ops) const {
+  const ir::Node* n = c.value->graph() == &loop_->body() ? c.value->producer() : nullptr;
+  return n && one_of(n->op(), ops) ? n : nullptr;
+}
+
+std::vector<Columns> StepMath::parts(Value* v) {
+  v = through_identities(v);
+  if (is_op(v, "Select") || is_op(v, "SelectV2")) {  // a masked state: by the parts of either branch
+    for (const std::size_t branch : {std::size_t{1}, std::size_t{2}}) {
+      std::vector<Columns> inner = parts(v->producer()->input(branch));
+      if (inner.size() < 2) continue;
+      std::int64_t at = 0;
+      for (Columns& c : inner) {
+        c = {v, at, c.count};
+        at += c.count;
+      }
+      return inner;
+    }
+  }
+  if (is_op(v, "ConcatV2") && is_last_axis(v->producer()->inputs().back(), 2)) {
+    std::vector<Columns> all_parts;
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i + 1 < v->producer()->input_count(); ++i) {
+      const std::int64_t w = width(v->producer()->input(i));
+      if (w < 0) return {all(v)};
+      all_parts.push_back({v, at, w});
+      at += w;
+    }
+    return all_parts;
+  }
+  return {all(v)};
+}
+
+bool StepMath::is_vector(Value* v) {
+  if (!loop_->is_invariant(v)) return false;
+  const int r = rank(v);
+  if (r == 0 || r == 1) return true;
+  const Value* o = loop_->outside(v);
+  return r == 2 && o && o->shape().ranked() && o->shape()[0] == 1;
+}
+
+// ---- linear forms
+
+Linear StepMath::linear(const Columns& c) {
+  Linear out;
+  add_linear(c, 1, out);
+  return out;
+}
+
+void StepMath::add_linear(Columns c, double sign, Linear& out) {
+  c = resolve(c);
+  if (is_vector(c.value)) {
+    out.biases.push_back({c, sign});
+    return;
+  }
+  if (const ir::Node* n = made_by(c, {"Add", "AddV2", "AddN", "BiasAdd", "BiasAddV1"})) {
+    for (std::size_t i = 0; i < n->input_count(); ++i) add_linear(operand(c, i), sign, out);
+    return;
+  }
+  if (made_by(c, {"Sub"})) {
+    add_linear(operand(c, 0), sign, out);
+    add_linear(operand(c, 1), -sign, out);
+    return;
+  }
+  if (made_by(c, {"Neg"})) return add_linear(operand(c, 0), -sign, out);
+  if (const ir::Node* n = made_by(c, kMatMul); n && add_product(c, *n, sign, out)) return;
+  if (const ir::Node* n = made_by(c, {"Mul"}); n && add_scaled(c, *n, sign, out)) return;
+  if (sign < 0) c.count = -1;  // nobody takes it then
+  out.others.push_back(c);
+}
+
+bool StepMath::add_product(const Columns& c, const ir::Node& n, double sign, Linear& out) {
+  Value* weight = n.input(1);
+  if (transposes_a(n) || !loop_->is_invariant(weight) || c.count < 0) return false;
+  const bool transposed = transposes_b(n);
+  Range columns{c.begin, c.count};
+  if (!transposed) {
+    const Columns w = resolve({weight, c.begin, c.count});
+    weight = w.value;
+    columns.begin = w.begin;
+  }
+  if (rank(weight) != 2) return false;
+  const std::size_t before = out.products.size();
+  if (add_operands(all(n.input(0)), weight, 0, {{}, weight, {0, 0}, columns, transposed, sign}, out))
+    return true;
+  out.products.resize(before);
+  return false;
+}
+
+// The parts of a concatenated operand meet the rows of the weight one after another.
+bool StepMath::add_operands(Columns a, Value* weight, std::int64_t row, Product p, Linear& out) {
+  a = resolve(a);
+  if (a.count <= 0) return false;
+  if (const ir::Node* n = made_by(a, {"ConcatV2"}); n && a.begin == 0 && a.count == width(a.value)) {
+    if (!is_last_axis(n->inputs().back(), 2)) return false;
+    for (std::size_t i = 0; i + 1 < n->input_count(); ++i) {
+      const Columns part = all(n->input(i));
+      if (!add_operands(part, weight, row, p, out)) return false;
+      row += part.count;
+    }
+    return true;
+  }
+  p.operand = a;
+  p.rows = {row, a.count};
+  out.products.push_back(p);
+  return true;
+}
+
+bool StepMath::add_scaled(const Columns& c, const ir::Node& n, double sign, Linear& out) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!is_vector(n.input(i)) || loop_->is_invariant(n.input(1 - i))) continue;
+    out.diagonals.push_back({resolve(operand(c, 1 - i)), resolve(operand(c, i)), sign});
+    return true;
+  }
+  return false;
+}
+
+// ---- activations
+
+struct StepMath::Affine {  // scale * argument + offset
+  double scale = 1, offset = 0;
+  Columns argument;
+};
+
+bool StepMath::scalar_operand(const Columns& c, double& scalar, std::size_t& other) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    Value* o = loop_->outside(c.value->producer()->input(i));
+    const auto s = o ? known_scalar(o) : std::nullopt;
+    if (!s) continue;
+    scalar = *s;
+    other = 1 - i;
+    return true;
+  }
+  return false;
+}
+
+StepMath::Affine StepMath::affine(Columns c) {
+  Affine a{.argument = resolve(c)};
+  for (;;) {
+    const ir::Node* n = made_by(a.argument, {"Mul", "RealDiv", "Add", "AddV2", "Sub", "Neg"});
+    double s = -1;
+    std::size_t other = 0;
+    if (!n || (n->op() != "Neg" && !scalar_operand(a.argument, s, other))) return a;
+    if (n->op() == "RealDiv" && (other != 0 || s == 0)) return a;
+    if (n->op() == "Mul" || n->op() == "Neg") a.scale *= s;
+    if (n->op() == "RealDiv") a.scale /= s;
+    if (n->op() == "Add" || n->op() == "AddV2") a.offset += a.scale * s;
+    if (n->op() == "Sub") {
+      a.offset += a.scale * (other == 0 ? -s : s);
+      if (other == 1) a.scale = -a.scale;
+    }
+    a.argument = resolve(operand(a.argument, other));
+  }
+}
+
+bool StepMath::clipped(const Columns& c, Columns& argument, double& low, double& high) {
+  const auto bound = [&](const ir::Node& n, std::size_t i) {
+    Value* o = loop_->outside(n.input(i));
+    return o ? known_scalar(o) : std::nullopt;
+  };
+  if (const ir::Node* n = made_by(c, {"ClipByValue"})) {
+    const auto a = bound(*n, 1), b = bound(*n, 2);
+    if (!a || !b) return false;
+    low = *a, high = *b;
+    argument = operand(c, 0);
+    return true;
+  }
+  if (made_by(c, {"Relu6"})) {
+    low = 0, high = 6;
+    argument = operand(c, 0);
+    return true;
+  }
+  for (const bool max_first : {true, false}) {
+    std::size_t other = 0;
+    double s = 0;
+    if (!made_by(c, {max_first ? "Maximum" : "Minimum"}) || !scalar_operand(c, s, other)) continue;
+    (max_first ? low : high) = s;
+    const Columns inner = resolve(operand(c, other));
+    if (!made_by(inner, {max_first ? "Minimum" : "Maximum"}) || !scalar_operand(inner, s, other))
+      return false;
+    (max_first ? high : low) = s;
+    argument = operand(inner, other);
+    return true;
+  }
+  return false;
+}
+
+Activation StepMath::activation(const Columns& c, Columns& argument) {
+  argument = resolve(c);
+  if (const ir::Node* n =
+          made_by(argument, {"Sigmoid", "Tanh", "Relu", "Softsign", "Softplus", "Elu", "LeakyRelu"})) {
+    Activation a{n->op()};
+    if (a.name == "Elu") a.alpha = 1;
+    if (const auto* alpha = n->attr_if<float>("alpha"); alpha && a.name == "LeakyRelu") a.alpha = *alpha;
+    argument = operand(argument, 0);
+    return a;
+  }
+  // s2 * clip(s1 * x + o1, low, high) + o2 with the bounds 0 and 1: max(0, min(1, alpha * x + beta))
+  const Affine outer = affine(argument);
+  double low = 0, high = 0;
+  Columns inner;
+  if (clipped(outer.argument, inner, low, high)) {
+    const auto near = [](double a, double b) { return std::abs(a - b) < 1e-6; };
+    if (near(outer.scale * low + outer.offset, 0) && near(outer.scale * high + outer.offset, 1)) {
+      const Affine a = affine(inner);
+      argument = a.argument;
+      return {"HardSigmoid", static_cast<float>(outer.scale * a.scale),
+              static_cast<float>(outer.scale * a.offset + outer.offset)};
+    }
+  }
+  if (made_by(outer.argument, {"Tanh"}) && outer.offset == 0 && outer.scale != 1) {  // a * tanh(b * x)
+    const Affine a = affine(operand(outer.argument, 0));
+    if (a.offset == 0) {
+      argument = a.argument;
+      return {"ScaledTanh", static_cast<float>(outer.scale), static_cast<float>(a.scale)};
+    }
+  }
+  return {"Affine", 1, 0};
+}
+
+}  // namespace t2o::rewriters

@@ -1,0 +1,80 @@
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rewriters/tf/loop.h"
+
+// The mathematics of one step of a loop over [batch, width] tensors. Cells compute their gates side by side
+// in one matrix, or apart, or partly so; seen by columns, all of them look the same.
+namespace t2o::rewriters {
+
+struct Columns {  // of the last axis
+  Value* value = nullptr;
+  std::int64_t begin = 0, count = 0;
+  bool operator==(const Columns&) const = default;
+};
+
+struct Product {  // sign * operand @ weight[rows, columns]
+  Columns operand;
+  Value* weight;
+  Range rows, columns;
+  bool transposed;  // weight[columns, rows] is stored
+  double sign;
+};
+struct Bias {  // sign * an invariant vector, or scalar
+  Columns vector;
+  double sign;
+};
+struct Diagonal {  // operand * an invariant vector
+  Columns operand, vector;
+  double sign;
+};
+struct Linear {
+  std::vector<Product> products;
+  std::vector<Bias> biases;
+  std::vector<Diagonal> diagonals;
+  std::vector<Columns> others;  // what is none of these, added
+};
+
+struct Activation {  // by ONNX's names
+  std::string name;
+  float alpha = 0, beta = 0;
+  bool operator==(const Activation&) const = default;
+};
+
+class StepMath {
+ public:
+  explicit StepMath(const Loop& loop) : loop_(&loop) {}
+
+  std::int64_t width(Value* v);  // -1: unknown
+  Columns all(Value* v) { return {v, 0, width(v)}; }
+  Columns resolve(Columns c);                        // to where these columns are computed
+  Columns operand(const Columns& c, std::size_t i);  // of the elementwise node that computes c
+
+  // The node that computes the columns, when it is one of these ops: "Add|AddV2".
+  const ir::Node* made_by(const Columns& c, const std::vector<std::string_view>& ops) const;
+
+  Linear linear(const Columns& c);
+  Activation activation(const Columns& c, Columns& argument);  // Affine(1, 0) when it is none
+  std::vector<Columns> parts(Value* v);  // [batch, width], by the operands of its concatenation
+  bool is_vector(Value* v);              // an invariant that is the same for each row of the batch
+
+ private:
+  std::int64_t find_width(Value* v);
+  int rank(Value* v, int depth = 0);
+  bool resolve_once(Columns& c);
+  void add_linear(Columns c, double sign, Linear& out);
+  bool add_product(const Columns& c, const ir::Node& n, double sign, Linear& out);
+  bool add_operands(Columns a, Value* weight, std::int64_t row, Product p, Linear& out);
+  bool add_scaled(const Columns& c, const ir::Node& n, double sign, Linear& out);
+  bool scalar_operand(const Columns& c, double& scalar, std::size_t& other);
+  struct Affine;
+  Affine affine(Columns c);
+  bool clipped(const Columns& c, Columns& argument, double& low, double& high);
+
+  const Loop* loop_;
+  std::unordered_map<const Value*, std::int64_t> widths_;
+};
+
+}  // namespace t2o::rewriters

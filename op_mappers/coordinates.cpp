@@ -1,11 +1,14 @@
+
 #include "op_mappers/coordinates.h"
+
+#include <limits>
 
 #include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
 namespace {
 
-constexpr int kToEnd = 1 << 20;
+constexpr int kToEnd = std::numeric_limits<int>::max();
 
 Value* constant_strides(Emitter& c, const Ints& dims) {
   Ints strides(dims.size(), 1);

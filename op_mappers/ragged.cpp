@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -9,7 +10,7 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr int kToEnd = 1 << 20;
+constexpr int kToEnd = std::numeric_limits<int>::max();
 
 Value* one(MapperContext& c) { return c.constant<std::int64_t>(1); }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -105,7 +106,7 @@ Values map_scatter_nd(MapperContext& c) {
 
 // data of shape labels' + rest as [elements of labels] + rest
 Value* as_rows(MapperContext& c, Value* data, Value* labels, int rank) {
-  constexpr int kToEnd = 1 << 20;
+  constexpr int kToEnd = std::numeric_limits<int>::max();
   if (rank == 0) return c.unsqueeze(data, {0});
   if (rank == 1) return data;
   Value* count = c.unsqueeze(c.size_of(labels), {0});
@@ -128,7 +129,7 @@ Stitch stitch_inputs(MapperContext& c) {
 
 // Where no index points, TensorFlow leaves zeros; -1 is the last row.
 Value* with_zero_row(MapperContext& c, Value* rows) {
-  constexpr int kToEnd = 1 << 20;
+  constexpr int kToEnd = std::numeric_limits<int>::max();
   Value* dims = c.concat({c.ints({1}), c.dims(rows, 1, kToEnd)}, 0);
   return c.concat({rows, c.expand(zero_of(c, rows->dtype()), dims)}, 0);
 }

@@ -8,7 +8,7 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr int kToEnd = 1 << 20;
+constexpr int kToEnd = std::numeric_limits<int>::max();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Reduction reduction_of(const std::string& op) {

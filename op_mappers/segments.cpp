@@ -73,7 +73,7 @@ Value* head(Emitter& c, Value* x, Value* count, std::int64_t axis) {
 }
 
 Value* after(Emitter& c, Value* x, Value* first, std::int64_t axis) {
-  Value* end = c.ints({1 << 20});
+  Value* end = c.ints({std::numeric_limits<std::int64_t>::max()});
   Value* along = c.ints({axis});
   return c.slice(x, first, end, along);
 }
@@ -137,7 +137,7 @@ Value* lowest(Emitter& c, DType t) {
 }
 
 Value* segment_blank(Emitter& c, Value* rows, Value* count, Value* init) {
-  constexpr int kToEnd = 1 << 20;
+  constexpr int kToEnd = std::numeric_limits<int>::max();
   const bool is_vector = rows->shape().ranked() && rows->shape().rank() == 1;
   return c.expand(init, is_vector ? count : c.concat({count, c.dims(rows, 1, kToEnd)}, 0));
 }
@@ -178,7 +178,7 @@ Value* segment_sizes(Emitter& c, By by, Value* ids, Value* count) {
 // How far the row is from that before is put where each row begins that is not empty; their running sum is
 // the row.
 Value* row_ids(Emitter& c, Value* splits, Value* count) {
-  constexpr int kToEnd = 1 << 20;
+  constexpr int kToEnd = std::numeric_limits<int>::max();
   splits = c.cast(splits, DType::i64);
   Value* starts = c.slice(splits, {0}, {-1}, {0});
   Value* ends = c.slice(splits, {1}, {kToEnd}, {0});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -8,7 +9,7 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr int kToEnd = 1 << 20;
+constexpr int kToEnd = std::numeric_limits<int>::max();
 
 Value* count_of(MapperContext& c, Value* v) { return c.dims(v, 0, 1); }  // [1]
 

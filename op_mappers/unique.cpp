@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -7,7 +8,7 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr int kToEnd = 1 << 20;
+constexpr int kToEnd = std::numeric_limits<int>::max();
 
 struct Unique {
   Value *values, *first, *inverse, *counts;  // first: where each value comes for the first time

@@ -1,6 +1,7 @@
 #include "pipeline.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "interface.h"
@@ -40,6 +41,21 @@ std::string describe(const tf::Source& s) {
   return text;
 }
 
+std::vector<std::pair<std::string, int>> extra_opsets(const Options& o) {
+  std::vector<std::pair<std::string, int>> opsets;
+  for (const std::string& text : o.extra_opsets) {
+    const std::size_t colon = text.rfind(':');
+    int version = 0;
+    const char* end = text.data() + text.size();
+    const bool is_number = colon != std::string::npos && std::from_chars(text.data() + colon + 1, end, version).ptr == end;
+    const std::string domain = text.substr(0, std::min(colon, text.size()));
+    if (!is_number || version < 1 || domain.empty() || domain == "ai.onnx")
+      fail(Code::bad_option, "--extra-opset: '" + text + "' is no domain with a version", "write domain:version, as com.microsoft:1; --opset says that of ONNX itself");
+    opsets.emplace_back(domain, version);
+  }
+  return opsets;
+}
+
 onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
   onnx::ModelInfo info;
   info.target = c.target;
@@ -47,6 +63,7 @@ onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
   info.doc_string = o.doc_string;
   info.node_metadata = o.node_metadata;
   info.ir_version = o.ir_version;
+  info.extra_opsets = extra_opsets(o);
   info.verify_ir = kDebugBuild;
   info.metadata_props = {{"source", c.source}, {"target_runtime", c.target.runtime}};
   return info;

@@ -27,9 +27,6 @@ constexpr RefusedOption kRefused[] = {
     {"--tfjs", "FILE", "Not there yet: a TensorFlow.js model.", "TensorFlow.js models cannot be read yet",
      "convert the TensorFlow model that it was made of"},
     {"--dequantize", nullptr, "Not there yet.", "--dequantize cannot be done yet", "leave it out"},
-    {"--extra-opset", "LIST", "Not there yet: opsets of other domains.",
-     "opsets of other domains cannot be asked for yet (--extra-opset)",
-     "leave it out: domains that the model needs are imported by themselves"},
     {"--output-frozen-graph", "FILE", "Not there yet.", "--output-frozen-graph cannot be done yet",
      "leave it out; --dump-after read prints the frozen graph as text"},
 };

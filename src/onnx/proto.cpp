@@ -1,6 +1,7 @@
 #include "onnx/proto.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "onnx/elem_type.h"
@@ -64,8 +65,11 @@ class ProtoBuilder {
       o.set_version(version);
     };
     import("", info_.target.opset);
-    for (const std::string& d : domains_)
-      if (!d.empty()) import(d, d == kMlDomain ? info_.target.ml_opset : 1);
+    std::map<std::string, int> versions;
+    for (const std::string& d : domains_) versions[d] = d == kMlDomain ? info_.target.ml_opset : 1;
+    for (const auto& [domain, version] : info_.extra_opsets) versions[domain] = version;
+    for (const auto& [domain, version] : versions)
+      if (!domain.empty()) import(domain, version);
   }
 
   static void set_value_info(pb::ValueInfoProto& p, const Value& v) {

@@ -28,6 +28,7 @@ struct Options {
   int ir_version = 0;                 // 0: from the opset table; may be lower as far as types and features allow
   std::string target_runtime = "ort-1.31";  // "any": the ONNX standard alone
   std::vector<std::string> custom_ops;      // kept as they are: "Op" or "Op:domain"
+  std::vector<std::string> extra_opsets;    // of other domains: "domain:version"
   bool complex_as_pairs = false;            // complex inputs and outputs get a last axis of 2; else they are refused
 
   ExternalData external_data = ExternalData::automatic;

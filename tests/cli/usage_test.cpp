@@ -181,10 +181,19 @@ TEST_F(Usage, WhatIsNotThereYetIsRefused) {
                                        {"--tflite", "a.tflite"},
                                        {"--tfjs", "model.json"},
                                        {"MODEL", "--dequantize"},
-                                       {"MODEL", "--extra_opset", "com.microsoft:1"},
                                        {"MODEL", "--output_frozen_graph", "f.pb"},
                                        {"MODEL", "--target", "rs6"}};
   for (const Names& arguments : refusals) refused(kNotConvertible, arguments, {"error[not-yet]", "help:"});
+}
+
+TEST_F(Usage, CustomOpsAndTheirOpset) {
+  dir_.file("model.pb", graph_def({placeholder("x"), unary("y", "NoSuchOp", "x")}));
+  refused(kNotConvertible, {"MODEL", "-o", "out.onnx"}, {"NoSuchOp", "--custom-ops NoSuchOp"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp", "--extra-opset", "7"}, {"domain:version"});
+  const std::string bytes = converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp:my.domain", "--extra_opset", "my.domain:7"});
+  EXPECT_TRUE(has(bytes, "\x22\x08NoSuchOp"));                  // NodeProto.op_type
+  EXPECT_TRUE(has(bytes, "\x3a\x09my.domain"));                 // NodeProto.domain
+  EXPECT_TRUE(has(bytes, "\x42\x0d\x0a\x09my.domain\x10\x07"));  // ModelProto.opset_import
 }
 
 TEST_F(Usage, Info) {

@@ -159,7 +159,8 @@ void Bodies::prepare(Body& body) {
   body.ops.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].name.empty())
-      fail(Code::bad_file, "node " + std::to_string(i) + " has no name", "Check that the file is a TensorFlow graph.");
+      fail(Code::bad_file, "node " + std::to_string(i) + " has no name",
+           "Check that the file is a TensorFlow graph.");
     if (!body.index.emplace(nodes[i].name, static_cast<std::uint32_t>(i)).second)
       diagnostics_->push_back({.code = Code::bad_model,
                                .message = "two nodes are called '" + std::string(nodes[i].name) + "'",
@@ -198,8 +199,8 @@ void Bodies::resolve_inputs(Body& body) {
   }
 }
 
-// What reads nothing of a conditional's side, but stands there by a control edge, gets that side as one more input: else
-// nothing would tell where it belongs.
+// What reads nothing of a conditional's side, but stands there by a control edge, gets that side as one more
+// input: else nothing would tell where it belongs.
 void Bodies::add_guards(Body& body) {
   const auto has_switch = [&](const NodeDef& n) {
     return n.op == "Switch" || n.op == "RefSwitch" || n.op == "_SwitchN";
@@ -227,7 +228,8 @@ void Bodies::add_guards(Body& body) {
   body.first_input = std::move(first);
 }
 
-// Behind the node's control edges, and those of what only stands between: the output of a Switch that no loop owns.
+// Behind the node's control edges, and those of what only stands between: the output of a Switch that no loop
+// owns.
 InputRef Bodies::find_side(const Body& body, std::uint32_t node) const {
   std::vector<std::uint32_t> work, seen;
   const auto visit = [&](std::uint32_t n) {

@@ -3,7 +3,8 @@
 
 namespace t2o::tf {
 
-// A frozen variable's handle is its value: so is what Enter, Switch and Merge hand on of it, and reading it is no node.
+// A frozen variable's handle is its value: so is what Enter, Switch and Merge hand on of it, and reading it
+// is no node.
 void resolve_handles(ir::Graph&);
 
 }  // namespace t2o::tf

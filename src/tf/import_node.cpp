@@ -102,7 +102,8 @@ std::vector<Item> Importer::import_placeholder(Frame& f, std::uint32_t n, const 
   const NodeDef& def = f.body->node(n);
   const bool has_default = f.body->ops[n]->kind == OpKind::placeholder_with_default;
   // An input that may be left out, and was. Nobody can feed a function's inside.
-  if (has_default && !inputs.empty() && (f.kind != Frame::Kind::main || !contains(request_->ignore_default, def.name)))
+  if (has_default && !inputs.empty() &&
+      (f.kind != Frame::Kind::main || !contains(request_->ignore_default, def.name)))
     return {inputs[0]};
   if (f.kind != Frame::Kind::main) return import_node(f, n, inputs);
   const ir::OutputSpec type = known_type({static_cast<std::int32_t>(n), 0});
@@ -141,7 +142,8 @@ std::vector<Item> Importer::add_node(Frame& f, std::uint32_t n, Attrs attrs,
   const OpDef* op = f.body->ops[n]->def;
   if (f.kind == Frame::Kind::call)  // a loop of each call
     for (ir::NamedAttr& a : attrs)
-      if (auto* frame = std::get_if<std::string>(&a.value); frame && a.name == "frame_name") *frame = f.prefix + *frame;
+      if (auto* frame = std::get_if<std::string>(&a.value); frame && a.name == "frame_name")
+        *frame = f.prefix + *frame;
   if (op && tensor_types(op->inputs, attrs).size() != inputs.size())
     fail(Code::bad_model, std::string(def.op) + " has " + std::to_string(inputs.size()) +
                               " inputs instead of " + std::to_string(tensor_types(op->inputs, attrs).size()));

@@ -23,6 +23,15 @@ struct Summary {  // of a function: what it does to its arguments
 
 bool is_call(OpKind k) { return k == OpKind::call || k == OpKind::function || k == OpKind::control_flow; }
 
+bool is_enter(std::string_view op) { return op == "Enter" || op == "RefEnter"; }
+bool keeps_reference(std::string_view op) { return op.starts_with("Ref"); }
+
+// Its result is its first input, a variable's handle or a reference too.
+bool hands_on(const Body& body, std::size_t n) {
+  const std::string_view op = body.node(n).op;
+  return body.ops[n]->kind == OpKind::pass_through || is_enter(op) || op == "Switch" || op == "RefSwitch";
+}
+
 std::vector<std::string> callees(const Body& body, std::size_t n) {
   std::vector<std::string> names;
   if (body.ops[n]->function) names.push_back(body.ops[n]->function->name);
@@ -56,10 +65,16 @@ class Analysis {
   std::unordered_map<const Body*, Summary> summaries_;
   std::vector<Access> accesses_;  // of the body at hand, in the order of its nodes
   std::set<Key> stale_;
+  std::set<Key> entered_;    // variables that go into a loop's rounds
   std::vector<Key> behind_;  // of the body's pass-through nodes: what variable_behind() found
 };
 
 std::size_t argument_count(const Body& b) { return b.signature ? b.signature->inputs.size() : 0; }
+
+bool is_handle(const Body& body, Key k) {
+  const std::size_t args = argument_count(body);
+  return k < args || (k != kNone && body.node(k - args).op == "VarHandleOp");
+}
 
 template <class F>
 void for_each_source(const Body& body, std::size_t n, F&& f) {  // data and control
@@ -127,6 +142,7 @@ void Analysis::analyse(Body& body) {
   accesses_.clear();
   behind_.assign(body.size(), kUnasked);
   stale_.clear();
+  entered_.clear();
   for (std::uint32_t n = 0; n < body.size(); ++n)
     if (runs[n]) add_accesses(body, n);
   std::set<Key> reads, writes;
@@ -134,6 +150,10 @@ void Analysis::analyse(Body& body) {
   std::vector<Key> shared;
   std::set_intersection(reads.begin(), reads.end(), writes.begin(), writes.end(), std::back_inserter(shared));
   if (!shared.empty()) find_stale_reads(body, runs, shared);
+  const std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
+  for (const Access& a : accesses_)  // the next round reads what this one has changed
+    if (!a.write && needed[a.node] && entered_.contains(a.variable) && writes.contains(a.variable))
+      report_stale(body, a.node, a.variable);
   if (!writes.empty()) warn_of_lost_changes(body);
   Summary& s = summaries_[&body];
   for (const Key k : reads)
@@ -149,9 +169,7 @@ void Analysis::add_accesses(const Body& body, std::uint32_t n) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Key k = variable_behind(body, inputs[i]);
     if (k == kNone) continue;
-    const bool is_handle =
-        k < argument_count(body) || body.node(k - argument_count(body)).op == "VarHandleOp";
-    if (kind == OpKind::pass_through && is_handle) continue;  // only hands it on
+    if (hands_on(body, n) && is_handle(body, k)) continue;
     accesses_.push_back({n, k, kind == OpKind::write_variable && i == 0});
   }
 }
@@ -181,25 +199,40 @@ void Analysis::add_call(const Body& body, std::uint32_t n) {
 
 Key Analysis::variable_behind(const Body& body, InputRef in) {
   std::vector<std::size_t> passed;
-  const auto found = [&](Key k) {  // remembered, or a chain of a million would be walked from each of its nodes
-    for (const std::size_t n : passed) behind_[n] = k;
-    return k;
+  std::size_t values = 0;  // so many of them hand on what a reference variable held there
+  bool entered = false;
+  const auto found =
+      [&](Key k) {  // remembered, or a chain of a million would be walked from each of its nodes
+        for (std::size_t i = 0; i < passed.size(); ++i) behind_[passed[i]] = i < values ? kNone : k;
+        if (entered && k != kNone) entered_.insert(k);
+        return values > 0 ? kNone : k;
+      };
+  const auto not_a_value = [&](Key k) {
+    values = 0;
+    return found(k);
   };
   for (std::size_t steps = 0; steps <= body.size(); ++steps) {
-    if (in.argument >= 0) return found(static_cast<Key>(in.argument));
-    if (in.node < 0) return found(kNone);
+    if (in.argument >= 0) return not_a_value(static_cast<Key>(in.argument));
+    if (in.node < 0) return not_a_value(kNone);
     const auto n = static_cast<std::size_t>(in.node);
-    const bool is_reference =
-        steps > 0 && body.node(n).op != "VarHandleOp";  // read when it was passed through
-    if (body.ops[n]->kind == OpKind::variable) return found(is_reference ? kNone : argument_count(body) + n);
-    if (behind_[n] != kUnasked) return found(behind_[n]);
+    const std::string_view op = body.node(n).op;
+    if (body.ops[n]->kind == OpKind::variable)
+      return op == "VarHandleOp" ? not_a_value(argument_count(body) + n) : found(argument_count(body) + n);
+    if (behind_[n] != kUnasked)
+      return is_handle(body, behind_[n]) ? not_a_value(behind_[n]) : found(behind_[n]);
     const auto inputs = body.inputs_of(n);
-    const auto k = body.node(n).op == "IdentityN" ? static_cast<std::size_t>(in.output) : 0;
-    if (body.ops[n]->kind != OpKind::pass_through || k >= inputs.size()) return found(kNone);
-    if (body.node(n).op != "IdentityN") passed.push_back(n);
+    const auto k = op == "IdentityN" ? static_cast<std::size_t>(in.output) : 0;
+    if (!hands_on(body, n) || k >= inputs.size()) return not_a_value(kNone);
+    entered = entered || is_enter(op);
+    if (op != "IdentityN") {
+      passed.push_back(n);
+      if (!keeps_reference(op)) values = passed.size();
+    } else {
+      values = passed.size();
+    }
     in = inputs[k];
   }
-  return found(kNone);
+  return not_a_value(kNone);
 }
 
 // Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".

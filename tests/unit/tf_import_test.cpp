@@ -192,6 +192,27 @@ TEST(Import, ControlEdgesTellTheSideOfAConstant) {
   EXPECT_TRUE(mentions(lost.diagnostics, "which of them is there"));
 }
 
+TEST(Import, ReadsOfVariablesInConditionals) {
+  const std::string p = node("p", "Placeholder", {}, attr("dtype", "type: DT_BOOL"));
+  const std::string resource = attr("T", "type: DT_RESOURCE"), merge = attr("N", "i: 2") + kT;
+  const std::string sides = kX + kV + p + node("sx", "Switch", {"x", "p"}, kT) +
+                            node("sv", "Switch", {"v", "p"}, resource) +
+                            node("r", "ReadVariableOp", {"sv:1"}, kRead) + node("y", "Merge", {"sx", "r"}, merge);
+  const auto [g, d] = import(sides, fetch({{"y"}}));
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  EXPECT_EQ(ops(*g), "StatelessIf");
+  const ir::Graph& taken = **g->first()->attr_if<GraphPtr>("then_branch");
+  EXPECT_EQ(taken.first()->input(0)->constant()->to_floats(), (std::vector<double>{1, 2}));
+  const auto changed = import(sides + node("add", "AssignAddVariableOp", {"v", "x"}, kRead) +
+                                  node("z", "Neg", {"y", "^add"}, kT) +
+                                  node("late", "Switch", {"v", "p", "^add"}, resource) +
+                                  node("again", "ReadVariableOp", {"late:1"}, kRead) +
+                                  node("w", "Merge", {"sx", "again"}, merge),
+                              fetch({{"w"}}));
+  EXPECT_FALSE(changed.graph);
+  EXPECT_TRUE(mentions(changed.diagnostics, "reads variable 'v' after 'add' has changed it"));
+}
+
 TEST(Import, VariablesAreConstants) {
   const auto [g, d] = import(
       kX + kV + node("r", "ReadVariableOp", {"v"}, kRead) + node("y", "Mul", {"x", "r"}, kT), fetch({{"y"}}));

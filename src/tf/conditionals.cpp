@@ -71,7 +71,7 @@ class Conditionals {
   bool depends(const ir::Node&, const Conditional&) const;
 
   void make(const Conditional&);
-  Value* through(Value*, const Value* by, std::size_t side) const;
+  Value* through(Value*, const Value* by) const;
   Slice slice(const Conditional&, std::size_t side);
   GraphPtr branch(const Conditional&, std::size_t side, const Slice&, const Values& inputs);
   std::string name_of(const Conditional&) const;
@@ -187,12 +187,11 @@ bool Conditionals::depends(const ir::Node& n, const Conditional& c) const {
   return false;
 }
 
-// In a branch, what a Switch hands on is what it reads.
-Value* Conditionals::through(Value* v, const Value* by, std::size_t side) const {
+// In a branch, what a Switch hands on is what it reads. Its other side is never there: then neither is what
+// is made of it, whatever that is.
+Value* Conditionals::through(Value* v, const Value* by) const {
   for (;;) {
     if (is_switch(v) && pred_of(v) == by) {
-      if (v->index() != side)
-        refuse(*v->producer(), Code::bad_model, "the wrong side of the conditional is read");
       v = v->producer()->input(0);
     } else if (v->producer() && v->producer()->op() == kGuarded && is_switch(v->producer()->input(1)) &&
                pred_of(v->producer()->input(1)) == by) {
@@ -210,7 +209,7 @@ Slice Conditionals::slice(const Conditional& c, std::size_t side) {
         const auto it = states_.find(v->producer());
         return it == states_.end() || !find(it->second, c.by);
       },
-      [&](Value* v) { return through(v, now(c.by), side); });
+      [&](Value* v) { return through(v, now(c.by)); });
   for (const Join& j : c.joins) s.add(j.node->input(j.input_of_side[side]));
   return s.take();
 }
@@ -219,7 +218,7 @@ GraphPtr Conditionals::branch(const Conditional& c, std::size_t side, const Slic
   GraphPtr g = graph_.make_subgraph();
   g->set_name(name_of(c) + "/" + std::to_string(side));
   Region r(graph_, *g, renames_);
-  r.set_through([&](Value* v) { return through(v, now(c.by), side); });
+  r.set_through([&](Value* v) { return through(v, now(c.by)); });
   for (Value* v : inputs) {
     Value* inner = g->add_input({}, v->dtype(), v->shape());
     renames_.emplace_back(inner, g->name() + "/" + v->name().substr(v->name().rfind('/') + 1));

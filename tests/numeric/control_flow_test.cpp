@@ -158,15 +158,16 @@ TEST(ControlFlow, Loops) {
 
 std::string function(const std::string& name, const Strings& args, const std::string& out_type,
                      const std::string& nodes, const std::string& result) {
-  std::string s = "library { function { signature { name: '" + name + "'";
+  std::string s = "function { signature { name: '" + name + "'";
   for (const std::string& a : args)
     s += " input_arg { name: '" + a.substr(0, a.find(' ')) + "' type: " + a.substr(a.find(' ') + 1) + " }";
   std::string body = nodes;
   for (std::size_t at = 0; (at = body.find("node {", at)) != std::string::npos; at += 10)
     body.replace(at, 4, "node_def");
   return s + " output_arg { name: 'r' type: " + out_type + " } } " + body + " ret { key: 'r' value: '" +
-         result + "' } } }\n";
+         result + "' } }\n";
 }
+std::string library(const std::string& functions) { return "library { " + functions + "}\n"; }
 std::string call(const std::string& key, const std::string& f) {
   return attr(key, "func { name: '" + f + "' }");
 }
@@ -184,34 +185,22 @@ TEST(ControlFlow, FunctionalIf) {
   for (const bool truth : {true, false})
     for (const char* op : {"If", "StatelessIf"})
       check_text(op,
-                 kBranches + node("y", op, {"p", "x"},
-                                  kOneFloat + attr("Tcond", "type: DT_BOOL") + call("then_branch", "neg") +
-                                      call("else_branch", "same")),
+                 library(kBranches) + node("y", op, {"p", "x"},
+                                           kOneFloat + attr("Tcond", "type: DT_BOOL") +
+                                               call("then_branch", "neg") + call("else_branch", "same")),
                  truth);
   for (const std::int32_t n : {0, 1, -2})
     check_text("a number as condition",
-               kBranches + node("y", "If", {"n", "x"},
-                                kOneFloat + attr("Tcond", "type: DT_INT32") + call("then_branch", "neg") +
-                                    call("else_branch", "exp")),
+               library(kBranches) + node("y", "If", {"n", "x"},
+                                         kOneFloat + attr("Tcond", "type: DT_INT32") +
+                                             call("then_branch", "neg") + call("else_branch", "exp")),
                true, n);
-}
-
-TEST(ControlFlow, FunctionalCase) {
-  for (const std::int32_t n : {-1, 0, 1, 2, 3, 7})
-    for (const char* op : {"Case", "StatelessCase"})
-      check_text(
-          op,
-          kBranches +
-              node("y", op, {"n", "x"},
-                   kOneFloat +
-                       types("branches", "func { name: 'neg' } func { name: 'exp' } func { name: 'same' }")),
-          true, n);
 }
 
 TEST(ControlFlow, FunctionalWhile) {
   const std::string loop = function("below", {"i DT_INT32", "n DT_INT32", "v DT_FLOAT"}, "DT_BOOL",
                                     node("l", "Less", {"i", "n"}, kI), "l:z:0") +
-                           "library { function { signature { name: 'round' input_arg { name: 'i' type: "
+                           "function { signature { name: 'round' input_arg { name: 'i' type: "
                            "DT_INT32 } input_arg { name: 'n' type: DT_INT32 } input_arg { name: 'v' type: "
                            "DT_FLOAT } output_arg { name: 'r' type: DT_INT32 } "
                            "output_arg { name: 's' type: DT_INT32 } output_arg { name: 't' type: DT_FLOAT } "
@@ -221,11 +210,11 @@ TEST(ControlFlow, FunctionalWhile) {
                            "input: 'i' input: 'one:output:0' attr { key: 'T' value { type: DT_INT32 } } } "
                            "node_def { name: 'b' op: 'Sin' input: 'v' attr { "
                            "key: 'T' value { type: DT_FLOAT } } } ret { key: 'r' value: 'a:z:0' } ret { key: "
-                           "'s' value: 'n' } ret { key: 't' value: 'b:y:0' } } }\n";
+                           "'s' value: 'n' } ret { key: 't' value: 'b:y:0' } }\n";
   for (const std::int32_t n : {0, 2})
     for (const char* op : {"While", "StatelessWhile"})
       check_text(op,
-                 loop + integer("zero", 0) +
+                 library(loop) + integer("zero", 0) +
                      node("w", op, {"zero", "n", "x"},
                           types("T", "type: DT_INT32 type: DT_INT32 type: DT_FLOAT") + call("cond", "below") +
                               call("body", "round")) +

@@ -195,6 +195,14 @@ TEST(Functionalize, ConditionalsInAndBehindEachOther) {
             "StatelessIf{Neg|Identity} StatelessIf{Abs|Identity}");
 }
 
+TEST(Functionalize, AConditionalInOneOfTheSameCondition) {
+  const std::string inner =
+      "%ff: i32[], %tt: i32[] = Switch(%t, %p)\n%u: i32[] = Neg(%tt)\n%w: i32[] = Abs(%ff)\n"
+      "%n: i32[], %in: i32[] = Merge(%w, %u)\n";
+  const GraphPtr g = functional(graph(kSwitch + inner + "%m: i32[], %i: i32[] = Merge(%f, %n)\n", "%m"));
+  EXPECT_EQ(ops(*g), "StatelessIf{Neg|Abs} StatelessIf{Identity|Identity}");
+}
+
 TEST(Functionalize, ManySidesAreACase) {
   const GraphPtr g =
       functional(graph("%s0: i32[], %s1: i32[], %s2: i32[] = \"_SwitchN\"(%a, %b) {num_outs=3, T=i32}\n%u: "

@@ -64,7 +64,7 @@ Schedule lengths_of(Layer& l, Value* lengths) {
 Schedule schedule_of_mask(Layer& l, Value* mask) {
   MapperContext& c = l.c;
   Schedule s;
-  s.taken = mask->shape().ranked() && mask->shape().rank() == 3 ? c.squeeze(mask, {2}) : mask;
+  s.taken = mask;
   Value* taken = c.cast(s.taken, DType::i64);
   Value* axis = c.constant<std::int64_t>(0);
   s.before = c.cumsum(taken, axis, false, false);

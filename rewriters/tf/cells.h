@@ -9,7 +9,8 @@ namespace t2o::rewriters {
 
 struct StepMask {          // which rows of the batch take part in a step; value null: all do
   Value* value = nullptr;  // lengths [batch], or bool [time, batch] or [time, batch, 1] around the loop
-  bool is_list = false;    // the latter
+  bool is_list = false;    // the latter ones
+  bool is_column = false;  // the last of them
   bool operator==(const StepMask&) const = default;
 };
 

@@ -197,6 +197,17 @@ std::optional<double> known_scalar(Value* v) {
   return v->constant()->float_at(0);
 }
 
+bool is_ones(Value* v) {
+  v = through_identities(v);
+  if (is_op(v, "OnesLike")) return true;
+  if (is_op(v, "Fill")) return known_scalar(v->producer()->input(1)) == 1.0;
+  if (!v || !v->constant() || !is_float(v->dtype()) || v->constant()->elements() == 0) return false;
+  const Tensor& t = *v->constant();
+  for (std::int64_t i = 0; i < t.elements(); ++i)
+    if (t.float_at(i) != 1.0) return false;
+  return true;
+}
+
 bool is_zero(Value* v) { return zero(v, 0); }
 
 std::optional<Range> last_axis_slice(const ir::Node& n, int rank, std::int64_t width) {

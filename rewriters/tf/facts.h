@@ -12,6 +12,7 @@ Value* through_identities(Value* v);  // what an Identity, or something as harml
 
 std::optional<Ints> known_ints(Value* v);  // of a small integer expression, row-major
 std::optional<double> known_scalar(Value* v);
+bool is_ones(Value* v);  // each element is 1
 bool is_zero(Value* v);  // each element is 0, or it has none
 
 // The column range that a Slice or StridedSlice takes of the last axis and of no other.

@@ -83,6 +83,21 @@ Value* Loop::item_of(Value* v) const {
   return unstacked(v->producer()->input(0));
 }
 
+Shape Loop::item_shape(Value* v) const {
+  v = through_identities(v);
+  const Value* rows = item_of(v);
+  if (rows->shape().ranked() && rows->shape().rank() > 0)
+    return Shape(Ints(rows->shape().dims().begin() + 1, rows->shape().dims().end()));
+  const ir::Node& read = *v->producer();
+  Value* list = outside(read.input(0));
+  for (Value* shape : {read.input(2), list->producer()->input(1)})
+    if (auto dims = known_ints(shape); dims && shape->shape() != Shape::scalar()) {
+      for (std::int64_t& d : *dims) d = std::max(d, kUnknownDim);
+      return Shape(*std::move(dims));
+    }
+  return {};
+}
+
 bool Loop::collect_limits(Value* condition, Values& limits) const {
   condition = through_identities(condition);
   if (!condition) return false;

@@ -31,6 +31,7 @@ class Loop {
   Value* unstacked(Value* list) const;
   // The list item that a step reads: the tensor around the loop whose rows they are; null when v is none.
   Value* item_of(Value* v) const;
+  Shape item_shape(Value* v) const;  // of an item_of
 
   // What the loop's number of steps is the least of.
   std::optional<Values> limits() const;

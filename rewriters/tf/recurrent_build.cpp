@@ -202,9 +202,20 @@ class LayerBuilder {
     return Past::zero;
   }
 
+  // Lengths [batch], or bool [time, batch].
+  Value* mask() {
+    if (!r_.mask.is_list || mask_) return r_.mask.is_list ? mask_ : r_.mask.value;
+    mask_ = in_order(r_.mask.value);
+    if (!r_.mask.is_column) return mask_;
+    const Shape& s = mask_->shape();
+    const Shape flat = s.ranked() ? Shape(Ints{s[0], s[1]}) : Shape::unknown_dims(2);
+    return mask_ = rewrite_.make("Squeeze", {mask_}, {{"T", DType::boolean}, {"squeeze_dims", Ints{2}}},
+                                 DType::boolean, flat);
+  }
+
   ir::Node* build(const Cell& c) {
     Value* x = input(c);
-    Values in{x, r_.mask.is_list ? in_order(r_.mask.value) : r_.mask.value, initial(c.h)};
+    Values in{x, mask(), initial(c.h)};
     if (c.kind == CellKind::lstm) in.push_back(initial(c.c));
     add_parameters(c, in);
     Strings names;
@@ -289,6 +300,7 @@ class LayerBuilder {
   ir::Graph& g_;
   Rewrite rewrite_;
   bool reverse_ = false;
+  Value* mask_ = nullptr;
   std::vector<ir::Node*> layers_;
   std::unordered_map<const Value*, Value*> in_order_;
 };

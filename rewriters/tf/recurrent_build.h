@@ -4,7 +4,7 @@
 namespace t2o::rewriters {
 
 // A recurrent layer in TensorFlow's terms: t2o.LSTM, t2o.GRU or t2o.RNN.
-//   inputs   x [time, batch, features], mask (lengths [batch] or bool [time, batch, 1?]), then for each
+//   inputs   x [time, batch, features], mask (lengths [batch] or bool [time, batch]), then for each
 //   direction a block:
 //            initial states, and for each gate in ONNX's order: kernels [features, units], recurrent kernels
 //            [units, units], biases [units]; then peepholes i o f (LSTM), recurrent bias of the candidate

@@ -23,7 +23,7 @@ bool set_lengths(const Loop& loop, Value* v, Condition& c) {
   } else if (lengths->shape().rank() != 1) {
     return false;
   }
-  c.mask = {lengths, false};
+  c.mask = {.value = lengths};
   return true;
 }
 
@@ -39,16 +39,13 @@ bool set_comparison(const Loop& loop, const ir::Node& n, Condition& c) {
   return set_lengths(loop, n.input(step_first ? 1 : 0), c);
 }
 
-bool set_item(Value* rows, Condition& c) {
-  if (rows->dtype() != DType::boolean || !rows->shape().ranked()) return false;
-  const int rank = rows->shape().rank();
-  if (rank == 3 && rows->shape()[2] == 1) {
-    c.column = true;
-  } else if (rank != 2) {
-    return false;
-  }
-  c.mask = {rows, true};
-  return true;
+bool set_item(const Loop& loop, Value* item, Value* rows, Condition& c) {
+  const Shape shape = loop.item_shape(item);
+  if (rows->dtype() != DType::boolean || !shape.ranked()) return false;
+  c.mask = {rows, true, shape.rank() == 2};
+  if (shape.rank() != 2) return shape.rank() == 1;
+  c.column = true;
+  return shape[1] == 1;
 }
 
 bool repeats_columns_only(Value* multiples) {
@@ -64,7 +61,7 @@ std::optional<Condition> read_condition(const Loop& loop, Value* v) {
   for (;;) {
     v = through_identities(v);
     if (Value* rows = loop.item_of(v)) {
-      if (!set_item(rows, c)) return {};
+      if (!set_item(loop, v, rows, c)) return {};
       break;
     }
     const ir::Node* n = v->graph() == &loop.body() ? v->producer() : nullptr;

@@ -37,6 +37,11 @@ bool is_last_axis(Value* axis, int rank) {
   return a && a->size() == 1 && ((*a)[0] == -1 || (*a)[0] == rank - 1);
 }
 
+bool squeezes_first(const ir::Node& n) {
+  const auto* axes = n.attr_if<Ints>("squeeze_dims");
+  return axes && *axes == Ints{0};
+}
+
 }  // namespace
 
 // ---- widths and ranks; shapes inside a loop are mostly unknown
@@ -52,7 +57,8 @@ int StepMath::rank(Value* v, int depth) {
   if (n->op() == "Split") return rank(n->input(1), depth + 1);
   if (one_of(n->op(), kUnary) || n->op() == "SplitV") return rank(n->input(0), depth + 1);
   if (n->op() == "Unpack") return std::max(rank(n->input(0), depth + 1) - 1, -1);
-  if (n->op() == "Slice") return rank(n->input(0), depth + 1);
+  if (n->op() == "Squeeze" && squeezes_first(*n)) return std::max(rank(n->input(0), depth + 1) - 1, -1);
+  if (n->op() == "Slice" || n->op() == "OnesLike") return rank(n->input(0), depth + 1);
   if (n->op() == "StridedSlice" && !flag(*n, "shrink_axis_mask") && !flag(*n, "new_axis_mask"))
     return rank(n->input(0), depth + 1);
   if (n->op() == "ConcatV2") return rank(n->input(0), depth + 1);
@@ -81,12 +87,9 @@ std::int64_t StepMath::find_width(Value* v) {
   if (const int i = loop_->argument(v); i >= 0) return last_dim(loop_->initial(static_cast<std::size_t>(i)));
   const ir::Node* n = v->producer();
   if (!n) return -1;
-  if (Value* rows = loop_->item_of(v)) {
-    if (const std::int64_t w = rows->shape().ranked() && rows->shape().rank() > 1 ? last_dim(rows) : -1;
-        w >= 0)
-      return w;
-    const auto shape = known_ints(n->input(2));
-    return shape && !shape->empty() ? shape->back() : -1;
+  if (loop_->item_of(v)) {
+    const Shape s = loop_->item_shape(v);
+    return s.ranked() && s.rank() > 0 ? s[-1] : -1;
   }
   if (one_of(n->op(), kMatMul)) {
     Value* weight = n->input(1);
@@ -123,7 +126,8 @@ std::int64_t StepMath::find_width(Value* v) {
     return range ? range->count : -1;
   }
   if (n->op() == "Select" || n->op() == "SelectV2") return std::max(width(n->input(1)), width(n->input(2)));
-  if (n->op() == "Unpack") return width(n->input(0));
+  if (n->op() == "Unpack" || n->op() == "OnesLike") return width(n->input(0));
+  if (n->op() == "Squeeze") return squeezes_first(*n) ? width(n->input(0)) : -1;
   if (one_of(n->op(), kUnary)) return width(n->input(0));
   if (one_of(n->op(), kBinary)) {
     std::int64_t most = -1;
@@ -173,6 +177,14 @@ bool StepMath::resolve_once(Columns& c) {
     c = {of, c.begin + range->begin, c.count};
     return true;
   }
+  if (n->op() == "Mul") {  // by ones: dropout of a finished model
+    for (std::size_t i = 0; i < 2; ++i)
+      if (is_ones_for(n->input(i), n->input(1 - i))) {
+        c = {n->input(1 - i), c.begin, c.count};
+        return true;
+      }
+    return false;
+  }
   if (n->op() == "ConcatV2") {
     const int r = rank(n->input(0));
     if (!is_last_axis(n->inputs().back(), r < 0 ? 2 : r)) return false;
@@ -188,6 +200,22 @@ bool StepMath::resolve_once(Columns& c) {
     }
   }
   return false;
+}
+
+// Ones that a product with x broadcasts over x, not x over them.
+bool StepMath::is_ones_for(Value* ones, Value* x) {
+  ones = through_identities(ones);
+  x = through_identities(x);
+  if (is_op(ones, "OnesLike") && through_identities(ones->producer()->input(0)) == x) return true;
+  const Value* o = loop_->outside(ones);
+  if (!o || !o->shape().is_static() || !is_ones(loop_->outside(ones))) return false;
+  const Ints& dims = o->shape().dims();
+  const std::int64_t columns = dims.empty() ? 1 : dims.back();
+  if (columns != 1 && columns != width(x)) return false;
+  if (dims.size() < 2 || (dims.size() == 2 && dims[0] == 1)) return true;
+  const Value* rows = loop_->item_of(x);
+  return dims.size() == 2 && rows && rows->shape().ranked() && rows->shape().rank() == 3 &&
+         rows->shape()[1] == dims[0];
 }
 
 Columns StepMath::resolve(Columns c) {

@@ -64,6 +64,7 @@ class StepMath {
   std::int64_t find_width(Value* v);
   int rank(Value* v, int depth = 0);
   bool resolve_once(Columns& c);
+  bool is_ones_for(Value* ones, Value* x);
   void add_linear(Columns c, double sign, Linear& out);
   bool add_product(const Columns& c, const ir::Node& n, double sign, Linear& out);
   bool add_operands(Columns a, Value* weight, std::int64_t row, Product p, Linear& out);

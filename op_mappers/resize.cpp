@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "op_mappers/all.h"
+#include "op_mappers/source_patterns.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -38,16 +39,21 @@ std::optional<StaticSizes> static_sizes(const Value* nhwc, const Value* size) {
   return StaticSizes{in, *out};
 }
 
+// By which whole factors the image grows, where that is known.
+std::optional<Ints> whole_factors(const MapperContext& c) {
+  const auto sizes = static_sizes(c.in(0), c.in(1));
+  if (!sizes) return factors_of_size(c.node().input(1), c.node().input(0));
+  const auto divides = [&](std::size_t i) { return sizes->in[i] > 0 && sizes->out[i] % sizes->in[i] == 0; };
+  return divides(0) && divides(1) ? std::optional(Ints{sizes->out[0] / sizes->in[0], sizes->out[1] / sizes->in[1]}) : std::nullopt;
+}
+
 // Whole factors are given as scales: no node then has to compute the sizes of a dynamic batch.
 Value* resize(MapperContext& c, Value* nhwc, Attrs attrs, Form form) {
   Value* x = to_channels_first(c, nhwc, Layout::channels_last, 2);
   Value* none = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
   Values in{x, none};
-  const auto sizes = static_sizes(nhwc, c.in(1));
-  if (sizes && sizes->in[0] > 0 && sizes->in[1] > 0 && sizes->out[0] % sizes->in[0] == 0 &&
-      sizes->out[1] % sizes->in[1] == 0) {
-    const auto factor = [&](std::size_t i) { return static_cast<float>(sizes->out[i] / sizes->in[i]); };
-    in.push_back(c.constant<float>({4}, std::vector<float>{1, 1, factor(0), factor(1)}));
+  if (const auto factors = whole_factors(c)) {
+    in.push_back(c.constant<float>({4}, std::vector<float>{1, 1, static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1])}));
   } else {
     Value* batch_and_channels = c.dims(x, 0, 2);
     Value* height_and_width = c.reshape(c.cast(c.in(1), DType::i64), {2});
@@ -100,12 +106,20 @@ Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   return e.minimum(e.cast(index, DType::i64), e.sub(axis.in, e.scalar(DType::i64, 1)));
 }
 
+// Pixel i of the result is pixel i / factor: so in TensorFlow's arithmetic too, where it computes with halves or powers of two.
+bool repeats_pixels(const MapperContext& c, Sampling sampling) {
+  const auto factors = whole_factors(c);
+  const auto is_power = [](std::int64_t f) { return (f & (f - 1)) == 0; };
+  return factors && (sampling == Sampling::half_pixel || (sampling == Sampling::legacy && is_power((*factors)[0]) && is_power((*factors)[1])));
+}
+
 Values nearest(MapperContext& c, Form form) {
   const Sampling sampling = read_sampling(c);
   const DType t = c.in(0)->dtype();
   const bool resizable = t != DType::i64 && t != DType::u64;  // runtimes have no kernel for them
   const auto sizes = static_sizes(c.in(0), c.in(1));
-  if (const NearestMode* mode = sizes && resizable ? nearest_mode(*sizes, sampling) : nullptr)
+  const NearestMode* mode = sizes ? nearest_mode(*sizes, sampling) : repeats_pixels(c, sampling) ? &kNearestModes[0] : nullptr;
+  if (mode && resizable)
     return {resize(c, c.in(0),
                    {{"mode", std::string("nearest")},
                     {"coordinate_transformation_mode", std::string(mode->coordinates)},

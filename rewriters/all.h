@@ -14,10 +14,10 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target&);
 namespace rewriters {
 
 Rewriter fuse_gelu();           // tf: t2o.Gelu
-
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter merge_constants();     // onnx: small constants of the same content become one
+Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one
 Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the whole graph, with the fewest bytes transposed
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <string_view>
+
+#include "rewriters/all.h"
+#include "rewriters/onnx/per_channel.h"
+
+namespace t2o::rewriters {
+namespace {
+
+bool is_all(const Value* v, double number) {
+  const TensorPtr& t = v->constant();
+  if (!t || t->elements() != 1 || !(is_float(t->dtype()) || is_int(t->dtype()))) return false;
+  return t->float_at(0) == number;
+}
+
+// The operand that the node only hands on; null when it does something. Adding 0 makes -0 a 0, which nobody tells from it.
+Value* handed_on(const ir::Node& n) {
+  const std::string_view op = n.op();
+  const bool commutes = op == "Mul" || op == "Add";
+  const bool neutral_is_one = op == "Mul" || op == "Div" || op == "Pow";
+  if (!commutes && !neutral_is_one && op != "Sub") return nullptr;
+  const double neutral = neutral_is_one ? 1 : 0;
+  Value* x = is_all(n.input(1), neutral) ? n.input(0) : commutes && is_all(n.input(0), neutral) ? n.input(1) : nullptr;
+  const bool same = x && !x->constant() && x->dtype() == n.output()->dtype() && x->shape().ranked() && x->shape() == n.output()->shape();
+  return same ? x : nullptr;
+}
+
+// Concat(Concat(a, b), c) along one axis is one Concat.
+bool flatten(ir::Graph& g, ir::Node& n) {
+  const auto is_part = [&](const Value* v) {
+    const ir::Node* p = v->producer();
+    return p && p->op() == "Concat" && p->attrs() == n.attrs() && only_reader(v) == &n;
+  };
+  if (n.op() != "Concat" || std::none_of(n.inputs().begin(), n.inputs().end(), is_part)) return false;
+  Values inputs;
+  for (Value* v : n.inputs()) {
+    if (is_part(v)) inputs.insert(inputs.end(), v->producer()->inputs().begin(), v->producer()->inputs().end());
+    else inputs.push_back(v);
+  }
+  Value* all = g.add({"Concat", std::move(inputs), n.attrs(), {{"", n.output()->dtype(), n.output()->shape()}}, n.shared_origin(), {}, true}, &n).output();
+  return take_over(g, n.output(), all);
+}
+
+int drop(ir::Graph& g) {
+  int changes = 0;
+  for (ir::Node& n : g.nodes()) {
+    Value* x = n.outputs().size() == 1 && n.input_count() == 2 ? handed_on(n) : nullptr;
+    if (x ? take_over(g, n.output(), x) : flatten(g, n)) ++changes;
+  }
+  if (changes != 0) g.erase_dead();
+  return changes;
+}
+
+}  // namespace
+
+Rewriter drop_neutral() { return {"drop_neutral", drop}; }
+
+}  // namespace t2o::rewriters

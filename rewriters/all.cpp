@@ -13,6 +13,7 @@ const std::vector<Rewriter>& tf_rewriters() {
 std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
   return {
       rewriters::drop_neutral(),
+      rewriters::fuse_repeat(target),
       rewriters::cancel_transposes(),
       rewriters::fold_layout(target),
       rewriters::fuse_layer_norm(target),  // what is left channels last

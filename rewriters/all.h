@@ -20,6 +20,7 @@ Rewriter merge_constants();     // onnx: small constants of the same content bec
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one
 Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the whole graph, with the fewest bytes transposed
+Rewriter fuse_repeat(const onnx::Target&);  // onnx: pixels repeated by Unsqueeze, Tile and Reshape become a Resize
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,6 +27,7 @@ class LayoutFolding {
   LayoutFolding(ir::Graph& g, Form form, const onnx::Target& target) : g_(g), form_(std::move(form)), target_(target) {}
 
   int run() {
+    classify_transposes();
     find_region();
     if (members_.empty()) return 0;
     state_costs();
@@ -48,11 +49,24 @@ class LayoutFolding {
     MinCut::Variable variable;
   };
 
+  // A Transpose that is its own inverse is taken for one out of the form where what it reads has no choice, else for one into it.
+  void classify_transposes() {
+    const bool involution = form_.perm() == form_.inverse();
+    for (const ir::Node& n : g_.nodes()) {
+      if (!is_transpose(n, form_.perm()) && !is_transpose(n, form_.inverse())) continue;
+      const ir::Node* producer = n.input(0)->producer();
+      const bool is_exit = involution ? !producer || role_of(*producer, form_, target_).kind == Role::Kind::fixed : is_transpose(n, form_.inverse());
+      (is_exit ? exits_ : entries_).insert(&n);
+    }
+  }
+  bool is_entry(const ir::Node& n) const { return entries_.contains(&n); }
+  bool is_exit(const ir::Node& n) const { return exits_.contains(&n); }
+
   // ---- the nodes that have a choice: those that are connected with a Transpose of this form by others that have one
   void find_region() {
     std::vector<const Value*> queue;
     for (ir::Node& n : g_.nodes())
-      if (is_transpose(n, form_.perm()) || is_transpose(n, form_.inverse())) queue.insert(queue.end(), {n.input(0), n.output()});
+      if (is_entry(n) || is_exit(n)) queue.insert(queue.end(), {n.input(0), n.output()});
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (!form_.has(queue[i]) || queue[i]->constant() || !seen_.insert(queue[i]).second) continue;
       values_.push_back(queue[i]);
@@ -79,13 +93,13 @@ class LayoutFolding {
 
   // ---- what the choices cost
   MinCut::Variable form_of_producer(const Value* v) const {
-    if (v->producer() && is_transpose(*v->producer(), form_.inverse())) return MinCut::kOne;
+    if (v->producer() && is_exit(*v->producer())) return MinCut::kOne;
     const Member* m = member(v->producer());
     return m && m->role.kind != Role::Kind::absorbs ? m->variable : MinCut::kZero;
   }
   MinCut::Variable form_of_use(const ir::Use& u) const {
     if (u.node->graph() != &g_) return MinCut::kZero;
-    if (is_transpose(*u.node, form_.perm())) return MinCut::kOne;
+    if (is_entry(*u.node)) return MinCut::kOne;
     return is_choice(u) ? members_.at(u.node).variable : MinCut::kZero;
   }
 
@@ -122,8 +136,8 @@ class LayoutFolding {
 
   // ---- the graph as chosen, in the order of its nodes
   void rebuild(ir::Node& n) {
-    if (is_transpose(n, form_.perm()) && form_.has(n.input(0))) return rebuild_entry(n);
-    if (is_transpose(n, form_.inverse()) && form_.has(n.input(0))) return rebuild_exit(n);
+    if (is_entry(n)) return rebuild_entry(n);
+    if (is_exit(n)) return rebuild_exit(n);
     const Member* m = member(&n);
     if (!m) return;
     const bool one = cut_.is_one(m->variable);
@@ -146,6 +160,8 @@ class LayoutFolding {
     if (!there) {
       g_.set_input(n, 0, plain(x, n));
       other_.emplace(x, y);
+    } else if (y->is_graph_output() && y->uses().empty() && take_over(g_, y, there)) {
+      // the output is `there` itself
     } else if (y->is_graph_output()) {  // which is a node's own
       g_.set_op(n, "Identity");
       g_.remove_attr(n, "perm");
@@ -178,21 +194,21 @@ class LayoutFolding {
   Value* permuted(Value* v, ir::Node& before) {
     if (is_permuted_.contains(v)) return v;
     if (Value* known = other_form(v)) return known;
-    return convert(v, form_.perm(), before);
+    return convert(v, true, before);
   }
   Value* plain(Value* v, ir::Node& before) {
     if (!is_permuted_.contains(v)) return itself(v);
     if (Value* known = other_form(v)) return known;
-    return convert(v, form_.inverse(), before);
+    return convert(v, false, before);
   }
 
-  Value* convert(Value* v, const Ints& perm, ir::Node& before) {
+  Value* convert(Value* v, bool into, ir::Node& before) {
     const auto origin = v->producer() ? v->producer()->shared_origin() : std::make_shared<const Origin>(Origin{v->name(), "", {}});
     Emitter e(g_, target_, origin, &before);
-    Value* other = transpose_or_reshape(e, itself(v), perm);
+    Value* other = transpose_or_reshape(e, itself(v), into ? form_.perm() : form_.inverse());
     other_.emplace(v, other);
     other_.emplace(other, v);
-    if (&perm == &form_.perm()) is_permuted_.insert(other);
+    if (into) is_permuted_.insert(other);
     return other;
   }
 
@@ -216,7 +232,7 @@ class LayoutFolding {
   // Readers outside of the choice read the value as it was; a graph output keeps its name.
   void give_plain_form(Value* v, ir::Node& n) {
     const std::vector<ir::Use> uses = v->uses();
-    const auto wants_plain = [&](const ir::Use& u) { return !is_choice(u) && (u.node->graph() != &g_ || !is_transpose(*u.node, form_.perm())); };
+    const auto wants_plain = [&](const ir::Use& u) { return !is_choice(u) && (u.node->graph() != &g_ || !is_entry(*u.node)); };
     if (!v->is_graph_output() && std::none_of(uses.begin(), uses.end(), wants_plain)) return;
     Value* old_form = plain_behind(v, n);
     if (v->is_graph_output()) move_output(v, old_form);
@@ -250,6 +266,7 @@ class LayoutFolding {
   MinCut cut_;
   std::unordered_map<const ir::Node*, Member> members_;
   std::vector<ir::Node*> order_;                     // the members, as found
+  std::unordered_set<const ir::Node*> entries_, exits_;  // the Transposes into the form and out of it
   std::vector<const Value*> values_;                 // those that may be in either form
   std::unordered_set<const Value*> seen_;            // the same
   std::unordered_set<const Value*> is_permuted_;
@@ -265,15 +282,25 @@ bool moves_channels_first(const Ints& perm) {
   return true;
 }
 
+// The forms that the graph's transposes lead into: the images' first, then others, as that of sequences with their time first.
+std::vector<Ints> forms_of(const ir::Graph& g) {
+  std::set<Ints> images, others;
+  for (const ir::Node& n : g.nodes()) {
+    const auto* perm = n.op() == "Transpose" ? n.attr_if<Ints>("perm") : nullptr;
+    if (!perm || !n.input(0)->shape().ranked()) continue;
+    Ints inverse = Form(*perm).inverse();
+    if (moves_channels_first(*perm)) images.insert(*perm);
+    else if (moves_channels_first(inverse)) images.insert(std::move(inverse));
+    else others.insert(std::min(*perm, inverse));
+  }
+  std::vector<Ints> all(images.begin(), images.end());
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
 int fold(ir::Graph& g, const onnx::Target& target) {
-  std::map<Ints, int> forms;
-  for (const ir::Node& n : g.nodes())
-    if (const auto* p = n.op() == "Transpose" ? n.attr_if<Ints>("perm") : nullptr) {
-      if (moves_channels_first(*p)) ++forms[*p];
-      else if (const Ints inverse = Form(*p).inverse(); moves_channels_first(inverse)) ++forms[inverse];
-    }
   int changes = 0;
-  for (const auto& [perm, _] : forms) changes += LayoutFolding(g, Form(perm), target).run();
+  for (const Ints& perm : forms_of(g)) changes += LayoutFolding(g, Form(perm), target).run();
   return changes;
 }
 

@@ -202,6 +202,14 @@ void permute_pad(ir::Node& n, const Form& f, Emitter& e) {
 Role list_role(const ir::Node& n, const Form& f) { return is_list(n.input(1), f.rank()) ? unary_role(n, f) : Role{}; }
 void permute_list(ir::Node& n, const Form& f, Emitter& e) { e.graph().set_input(n, 1, permuted_list(n.input(1), f, e)); }
 
+// Repeated pixels are so in any order of the axes; other modes have kernels for some orders only.
+Role resize_role(const ir::Node& n, const Form& f) {
+  const auto* mode = n.attr_if<std::string>("mode");
+  const bool by_scales = n.input(2) && n.input(2)->constant() && is_list(n.input(2), f.rank()) && !n.input(3) && !n.attr("axes");
+  return mode && *mode == "nearest" && by_scales ? unary_role(n, f) : Role{};
+}
+void permute_resize(ir::Node& n, const Form& f, Emitter& e) { e.graph().set_input(n, 2, permuted_list(n.input(2), f, e)); }
+
 // ---- axes that come and go
 
 Role squeeze_role(const ir::Node& n, const Form& f) {
@@ -241,6 +249,19 @@ void permute_reshape(ir::Node& n, const Form& f, Emitter& e) {
   if (reshape_role(n, f).kind == Kind::produces) e.graph().set_input(n, 1, e.ints(*target_sizes(f.shape(n.output()->shape()))));
 }
 
+// ---- what works along the last axis, whatever the order of the others
+
+bool keeps_last_axis(const Form& f) { return f.perm().back() == f.rank() - 1; }
+
+Role matmul_role(const ir::Node& n, const Form& f) {
+  const Shape& w = n.input(1)->shape();
+  return only_if(keeps_last_axis(f) && w.ranked() && w.rank() == 2 && f.has(n.input(0)) && f.has(n.output()), Kind::tied);
+}
+Role normalization_role(const ir::Node& n, const Form& f) {
+  const std::int64_t axis = int_of(n, "axis", -1);
+  return only_if(keeps_last_axis(f) && (axis == -1 || axis == f.rank() - 1) && n.outputs().size() == 1 && f.has(n.input(0)), Kind::tied);
+}
+
 // What reads the shape reads it in the old order.
 Role shape_role(const ir::Node& n, const Form& f) {
   return f.has(n.input(0)) && !n.attr("start") && !n.attr("end") ? Role{Kind::absorbs, {0}, 64} : Role{};
@@ -271,6 +292,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
     for (const auto op : kUnary) t[op] = {unary_role, nothing};
     for (const auto op : kBroadcast) t[op] = {broadcast_role, permute_operands};
     for (const auto op : kReductions) t[op] = {reduce_role, permute_axes};
+    t["MatMul"] = {matmul_role, nothing};
+    t["LayerNormalization"] = t["RMSNormalization"] = {normalization_role, nothing};
     t["Concat"] = {concat_role, permute_concat};
     t["Split"] = {axis_role<0>, permute_axis<0>};
     t["Softmax"] = t["LogSoftmax"] = t["Hardmax"] = {axis_role<-1>, permute_axis<-1>};
@@ -282,6 +305,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
     t["Slice"] = {slice_role, permute_slice};
     t["Pad"] = {pad_role, permute_pad};
     t["Tile"] = t["Expand"] = {list_role, permute_list};
+    t["Resize"] = {resize_role, permute_resize};
     t["Squeeze"] = {squeeze_role, permute_axes};
     t["Unsqueeze"] = {unsqueeze_role, permute_axes};
     t["Reshape"] = t["Flatten"] = {reshape_role, permute_reshape};

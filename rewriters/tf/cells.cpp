@@ -22,7 +22,11 @@ std::vector<Cell> CellFinder::find() {
     if (cell->kind == CellKind::lstm) taken[cell->c] = true;
     cells.push_back(std::move(*cell));
   };
-  for (std::size_t i = 0; i < states_->size(); ++i) take(lstm(i));
+  for (std::size_t i = 0; i < states_->size(); ++i) take(lstm_block(i));
+  for (std::size_t i = 0; i < states_->size(); ++i)
+    if (!taken[i]) take(gru_block(i));
+  for (std::size_t i = 0; i < states_->size(); ++i)
+    if (!taken[i]) take(lstm(i));
   for (std::size_t i = 0; i < states_->size(); ++i)
     if (!taken[i]) take(gru(i));
   for (std::size_t i = 0; i < states_->size(); ++i)

@@ -25,6 +25,7 @@ struct Gate {  // act(inputs + recurrent + biases + peephole)
   std::vector<Product> inputs, recurrent;
   std::vector<Bias> biases, recurrent_biases;  // the latter where they are apart: inside a GRU's reset
   std::optional<Columns> peephole;
+  double constant_bias = 0;  // also added
 };
 
 enum class CellKind : std::uint8_t { lstm, gru, rnn };
@@ -54,6 +55,10 @@ class CellFinder {
   std::optional<Gate> candidate_gate(const Columns& c, const State& h, Gate& reset,
                                      bool& linear_before_reset);
   std::optional<Cell> rnn(std::size_t h);
+  std::optional<Cell> lstm_block(std::size_t c);  // TensorFlow's cells that are one op
+  std::optional<Cell> gru_block(std::size_t h);
+  std::optional<Gate> block_gate(const char* act, Columns x, const Columns& h, Value* weight, Value* bias,
+                                 std::int64_t gate);
   std::optional<Gate> gate(const Columns& c, const State& h, const Columns* cell = nullptr);
   bool sort_out(const Linear& l, const State& h, const Columns* cell, Gate& g);
   bool collect_inputs(Cell& cell);

@@ -130,6 +130,15 @@ class LayerBuilder {
   }
 
   // Null when there is none, or nothing but zeros.
+  Value* gate_bias(const Gate& g, const Cell& c, DType type) {
+    Value* sum = bias(g.biases, units(c));
+    if (g.constant_bias == 0) return sum;
+    const Ints dims{sum ? 1 : units(c)};
+    const std::vector<double> values(static_cast<std::size_t>(dims[0]), g.constant_bias);
+    Value* more = rewrite_.constant(floats_of(type, dims, values));
+    return sum ? binary("AddV2", sum, more, sum->shape()) : more;
+  }
+
   Value* bias(const std::vector<Bias>& biases, std::int64_t units) {
     const Shape shape(Ints{units});
     Value* sum = nullptr;
@@ -154,6 +163,16 @@ class LayerBuilder {
     return Tensor::filled(type, {n}, zero);
   }
 
+  static TensorPtr floats_of(DType type, const Ints& dims, const std::vector<double>& values) {
+    if (type == DType::f64) return Tensor::of<double>(dims, values);
+    if (type == DType::f32) return Tensor::of<float>(dims, Floats(values.begin(), values.end()));
+    std::vector<std::uint16_t> bits;
+    for (const double v : values)
+      bits.push_back(type == DType::f16 ? float_to_half(static_cast<float>(v))
+                                        : float_to_bfloat(static_cast<float>(v)));
+    return Tensor::of<std::uint16_t>(dims, bits)->with_dtype(type);
+  }
+
   // ---- layers
 
   std::int64_t units(const Cell& c) const { return r_.states[c.h].previous.count; }
@@ -167,6 +186,10 @@ class LayerBuilder {
 
   Value* sequence(const Columns& operand) {
     const auto s = *r_.source(operand);
+    if (s.rows)
+      if (const Shape item = r_.loop.item_shape(operand.value);
+          operand.begin == 0 && item[-1] == operand.count)
+        return in_order(s.rows);
     Value* rows = s.rows ? in_order(s.rows) : layers_.at(s.cell)->output();
     return slice(rewrite_, rows, {{0, -1}, {0, -1}, {operand.begin, operand.count}});
   }
@@ -189,7 +212,7 @@ class LayerBuilder {
   void add_parameters(const Cell& c, Values& in) {
     for (const Gate& g : c.gates) in.push_back(kernel(g, c));
     for (const Gate& g : c.gates) in.push_back(sum_of(g.recurrent, nullptr));
-    for (const Gate& g : c.gates) in.push_back(bias(g.biases, units(c)));
+    for (const Gate& g : c.gates) in.push_back(gate_bias(g, c, in[0]->dtype()));
     if (c.kind == CellKind::lstm)
       for (std::size_t i = 0; i < 3; ++i)
         in.push_back(c.gates[i].peephole ? vector(*c.gates[i].peephole) : nullptr);
@@ -249,10 +272,32 @@ class LayerBuilder {
     return layer.output(is_state ? 1 : LayerBlock::outputs(op_of(c.kind)) - 1);
   }
 
+  // stack[-1]; of a single item also stack[0]
+  void replace_last(Value* stack, const Written& w) {
+    for (const ir::Use& u : Uses(stack->uses())) {
+      const ir::Node& n = *u.node;
+      if (n.op() != "StridedSlice" || u.input != 0) continue;
+      const auto is = [&](const char* attr, std::int64_t value) {
+        const auto* a = n.attr_if<std::int64_t>(attr);
+        return (a ? *a : 0) == value;
+      };
+      const auto begin = known_ints(n.input(1));
+      if (!is("shrink_axis_mask", 1) || !is("begin_mask", 0) || !is("ellipsis_mask", 0) ||
+          !is("new_axis_mask", 0))
+        continue;
+      if (begin == Ints{-1} || (w.last_only && begin == Ints{0}))
+        g_.replace_all_uses(n.output(), last_output(w));
+    }
+  }
+
   void replace_list(const Written& w) {
     const ir::Node& layer = *layers_[w.cell];
     for (const ir::Use& u : Uses(final_of(w)->uses())) {
       Value* read = u.node->output();
+      if (is_stack(*u.node)) {
+        replace_last(read, w);
+        if (!read->is_used()) continue;
+      }
       if (w.last_only) {
         Value* last = last_output(w);
         if (is_stack(*u.node)) {

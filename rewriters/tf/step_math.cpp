@@ -126,6 +126,7 @@ std::int64_t StepMath::find_width(Value* v) {
     return range ? range->count : -1;
   }
   if (n->op() == "Select" || n->op() == "SelectV2") return std::max(width(n->input(1)), width(n->input(2)));
+  if (n->op() == "LSTMBlockCell" || n->op() == "GRUBlockCell") return width(n->input(1));
   if (n->op() == "Unpack" || n->op() == "OnesLike") return width(n->input(0));
   if (n->op() == "Squeeze") return squeezes_first(*n) ? width(n->input(0)) : -1;
   if (one_of(n->op(), kUnary)) return width(n->input(0));
@@ -329,6 +330,19 @@ bool StepMath::add_operands(Columns a, Value* weight, std::int64_t row, Product 
   p.operand = a;
   p.rows = {row, a.count};
   out.products.push_back(p);
+  return true;
+}
+
+bool StepMath::products(const std::vector<Columns>& operands, Value* weight, Range columns,
+                        std::vector<Product>& out) {
+  if (!loop_->is_invariant(weight)) return false;
+  Linear l;
+  std::int64_t row = 0;
+  for (const Columns& c : operands) {
+    if (!add_operands(c, weight, row, {{}, weight, {0, 0}, columns, false, 1}, l)) return false;
+    row += c.count;
+  }
+  out = std::move(l.products);
   return true;
 }
 

@@ -38,7 +38,7 @@ struct Linear {
 };
 
 struct Activation {  // by ONNX's names
-  std::string name;
+  std::string name = {};
   float alpha = 0, beta = 0;
   bool operator==(const Activation&) const = default;
 };
@@ -57,6 +57,9 @@ class StepMath {
 
   Linear linear(const Columns& c);
   Activation activation(const Columns& c, Columns& argument);  // Affine(1, 0) when it is none
+  // [x, h] @ weight[:, columns], by the parts of [x, h]; false when a width is unknown.
+  bool products(const std::vector<Columns>& operands, Value* weight, Range columns,
+                std::vector<Product>& out);
   std::vector<Columns> parts(Value* v);  // [batch, width], by the operands of its concatenation
   bool is_vector(Value* v);              // an invariant that is the same for each row of the batch
 

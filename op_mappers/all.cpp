@@ -50,11 +50,6 @@ const OpRegistry& tf_registry() {
     family("sparse", op_mappers::register_sparse);
     family("sparse_math", op_mappers::register_sparse_math);
     family("ragged", op_mappers::register_ragged);
-    // the last: they apply rows of the other families to the parts of complex numbers
-    family("complex", op_mappers::register_complex);
-    family("complex_math", op_mappers::register_complex_math);
-    family("fft", op_mappers::register_fft);
-    family("audio", op_mappers::register_audio);
     family("fake_quant", op_mappers::register_fake_quant);
     family("quantize", op_mappers::register_quantize);
     family("nms", op_mappers::register_nms);
@@ -64,6 +59,11 @@ const OpRegistry& tf_registry() {
     family("ctc", op_mappers::register_ctc);
     family("control_flow", op_mappers::register_control_flow);
     family("recurrent", op_mappers::register_recurrent);
+    // the last: they apply rows of the other families to the parts of complex numbers
+    family("complex", op_mappers::register_complex);
+    family("complex_math", op_mappers::register_complex_math);
+    family("fft", op_mappers::register_fft);
+    family("audio", op_mappers::register_audio);
     return r;
   }();
   return registry;

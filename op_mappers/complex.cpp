@@ -1,6 +1,9 @@
 #include "op_mappers/complex.h"
 
+#include <stdexcept>
+
 #include "op_mappers/all.h"
+#include "op_mappers/apply.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -28,7 +31,7 @@ Values map_imaginary_part(MapperContext& c) { return {parts(c, c.in(0)).im}; }
 
 Values map_angle(MapperContext& c) {
   const Complex z = parts(c, c.in(0));
-  return map_real(c, "Atan2", {z.im, z.re});
+  return apply(c, "Atan2", {z.im, z.re});
 }
 
 // sqrt(re^2 + im^2), not a reduction of the pairs: ONNX Runtime leaves an empty tensor as it is.
@@ -42,13 +45,13 @@ Values map_abs(MapperContext& c) {
 Values map_cast(MapperContext& c) {
   const bool from_complex = is_complex(c.node().input(0)->dtype());
   const bool to_complex = is_complex(c.node().output(0)->dtype());
-  if (from_complex && !to_complex) return map_real(c, "Cast", {parts(c, c.in(0)).re});
+  if (from_complex && !to_complex) return apply(c, "Cast", {parts(c, c.in(0)).re});
   if (from_complex) {
     const Complex z = parts(c, c.in(0));
-    return {pairs(c, {map_real_1(c, "Cast", {z.re}), map_real_1(c, "Cast", {z.im})})};
+    return {pairs(c, {apply_one(c, "Cast", {z.re}), apply_one(c, "Cast", {z.im})})};
   }
-  Value* re = map_real_1(c, "Cast", {c.in(0)});
-  Value* im = map_real_1(c, "ZerosLike", {re});
+  Value* re = apply_one(c, "Cast", {c.in(0)});
+  Value* im = apply_one(c, "ZerosLike", {re});
   return {pairs(c, {re, im})};
 }
 
@@ -81,14 +84,14 @@ Complex conjugate(MapperContext& c, Complex z) { return {z.re, c.neg(z.im)}; }
 
 Values map_conjugate_transpose(MapperContext& c) {
   const Complex z = parts(c, c.in(0));
-  Value* re = map_real_1(c, "Transpose", {z.re, c.in(1)});
-  Value* im = map_real_1(c, "Transpose", {z.im, c.in(1)});
+  Value* re = apply_one(c, "Transpose", {z.re, c.in(1)});
+  Value* im = apply_one(c, "Transpose", {z.im, c.in(1)});
   return {pairs(c, {re, c.neg(im)})};
 }
 
 Values map_ones_like(MapperContext& c) {
   Value* re = parts(c, c.in(0)).re;
-  return {pairs(c, {map_real_1(c, "OnesLike", {re}), map_real_1(c, "ZerosLike", {re})})};
+  return {pairs(c, {apply_one(c, "OnesLike", {re}), apply_one(c, "ZerosLike", {re})})};
 }
 
 // A complex number has the bits of its two parts.
@@ -121,7 +124,7 @@ const char* const kByParts[] = {
 
 void register_complex(OpRegistry& r) {
   for (const char* op : kByParts) {
-    if (!r.knows(op)) continue;
+    if (!r.knows(op)) throw std::logic_error(std::string("no row of real numbers for ") + op);
     const auto rows = r.table().at(op);
     for (const auto& [since, row] : rows)
       r.complex(op).since(since).note(row.note).ignores(row.ignored).by(by_parts(row.map));

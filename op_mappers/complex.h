@@ -17,10 +17,6 @@ Value* pairs(Emitter&, Complex);  // the parts have one shape
 
 bool surely_zero(const Value* part);  // as the imaginary part of real numbers
 
-// The ordinary row of `op`, applied to other inputs. It reads the attributes of c's node.
-Values map_real(MapperContext& c, const std::string& op, Values in);
-Value* map_real_1(MapperContext& c, const std::string& op, Values in);
-
 // For what moves elements, or is linear: the real mapper once for the real parts and once for the imaginary
 // ones.
 Mapper by_parts(Mapper real);

@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/apply.h"
 #include "op_mappers/complex.h"
 
 namespace t2o::op_mappers {
@@ -86,7 +87,7 @@ Complex exponential(MapperContext& c, Complex z) {  // exp(re) (cos(im) + i sin(
 
 Complex logarithm(MapperContext& c, Complex z) {  // log|z| + i arg(z)
   Value* re = c.log(magnitude(c, z));
-  return {re, map_real_1(c, "Atan2", {z.im, z.re})};
+  return {re, apply_one(c, "Atan2", {z.im, z.re})};
 }
 
 // With t = sqrt((|z| + |re|) / 2): t + i im / 2t where re >= 0, else |im| / 2t +- i t. No digits cancel.
@@ -125,7 +126,7 @@ Complex exponential_m1(MapperContext& c, Complex z) {
 // f(re) g(im)
 Value* product_of(MapperContext& c, const char* f, const char* g, Complex z) {
   Value* left = c.emit(f, {z.re});
-  return c.mul(left, map_real_1(c, g, {z.im}));
+  return c.mul(left, apply_one(c, g, {z.im}));
 }
 
 Complex sine(MapperContext& c, Complex z) {  // sin(re) cosh(im) + i cos(re) sinh(im)
@@ -178,7 +179,7 @@ Complex squared_difference(MapperContext& c, Complex a, Complex b) {  // |a - b|
   Value* re = c.sub(a.re, b.re);
   Value* im = c.sub(a.im, b.im);
   Value* sum = two_products(c, re, re, im, im);
-  return {sum, map_real_1(c, "ZerosLike", {sum})};
+  return {sum, apply_one(c, "ZerosLike", {sum})};
 }
 
 // ---- products along axes: of the magnitudes, with the sum of the angles
@@ -186,8 +187,8 @@ Complex squared_difference(MapperContext& c, Complex a, Complex b) {  // |a - b|
 Mapper by_magnitude_and_angle(const std::string& of_magnitudes, const std::string& of_angles) {
   return [=](MapperContext& c) {
     const Complex z = parts(c, c.in(0));
-    Value* size = map_real_1(c, of_magnitudes, {magnitude(c, z), c.in(1)});
-    Value* angle = map_real_1(c, of_angles, {map_real_1(c, "Atan2", {z.im, z.re}), c.in(1)});
+    Value* size = apply_one(c, of_magnitudes, {magnitude(c, z), c.in(1)});
+    Value* angle = apply_one(c, of_angles, {apply_one(c, "Atan2", {z.im, z.re}), c.in(1)});
     Value* cosine = c.emit("Cos", {angle});
     return Values{pairs(c, scaled(c, {cosine, c.emit("Sin", {angle})}, size))};
   };
@@ -198,8 +199,8 @@ Mapper by_magnitude_and_angle(const std::string& of_magnitudes, const std::strin
 Value* equal_parts(MapperContext& c) {
   const Complex a = parts(c, c.in(0));
   const Complex b = parts(c, c.in(1));
-  Value* re = map_real_1(c, "Equal", {a.re, b.re});
-  return c.logical_and(re, map_real_1(c, "Equal", {a.im, b.im}));
+  Value* re = apply_one(c, "Equal", {a.re, b.re});
+  return c.logical_and(re, apply_one(c, "Equal", {a.im, b.im}));
 }
 Values map_equal(MapperContext& c) { return {equal_parts(c)}; }
 Values map_not_equal(MapperContext& c) { return {c.logical_not(equal_parts(c))}; }
@@ -209,10 +210,10 @@ Values map_not_equal(MapperContext& c) { return {c.logical_not(equal_parts(c))};
 Values map_product(MapperContext& c, const std::string& op, bool conjugate_a, bool conjugate_b) {
   const Complex a = parts(c, c.in(0));
   const Complex b = parts(c, c.in(1));
-  Value* rr = map_real_1(c, op, {a.re, b.re});
-  Value* ii = map_real_1(c, op, {a.im, b.im});
-  Value* ri = map_real_1(c, op, {a.re, b.im});
-  Value* ir = map_real_1(c, op, {a.im, b.re});
+  Value* rr = apply_one(c, op, {a.re, b.re});
+  Value* ii = apply_one(c, op, {a.im, b.im});
+  Value* ri = apply_one(c, op, {a.re, b.im});
+  Value* ir = apply_one(c, op, {a.im, b.re});
   Value* re = conjugate_a == conjugate_b ? c.sub(rr, ii) : c.add(rr, ii);
   Value* im = nullptr;
   if (conjugate_a == conjugate_b)

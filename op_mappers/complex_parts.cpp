@@ -1,5 +1,7 @@
 #include "op_mappers/complex.h"
 
+#include "op_mappers/apply.h"
+
 namespace t2o::op_mappers {
 namespace {
 
@@ -62,17 +64,6 @@ bool surely_zero(const Value* v) {
   for (std::int64_t i = 0; i < t->elements(); ++i)
     if (t->float_at(i) != 0) return false;
   return true;
-}
-
-Values map_real(MapperContext& c, const std::string& op, Values in) {
-  MapperContext real(c.node(), std::move(in), c.graph(), c.target());
-  Values out = tf_registry().find(op, c.opset())->map(real);
-  c.also_read_by(real);
-  return out;
-}
-
-Value* map_real_1(MapperContext& c, const std::string& op, Values in) {
-  return map_real(c, op, std::move(in))[0];
 }
 
 Mapper by_parts(Mapper real) {

@@ -1,6 +1,7 @@
 #include <cstdint>
 
 #include "op_mappers/all.h"
+#include "op_mappers/apply.h"
 #include "op_mappers/generate.h"
 
 namespace t2o::op_mappers {
@@ -36,11 +37,7 @@ Value* sliced_places(MapperContext& c, Value* shape, std::size_t first) {
   Value* zero = c.constant<std::int64_t>(0);
   Value* count = c.reduce("ReduceProd", shape, Ints{0}, false);
   Value* places = c.reshape_to(c.range(zero, count, c.constant<std::int64_t>(1)), shape);
-  for (const char* mask : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
-    c.attr_or<std::int64_t>(mask, 0);
-  MapperContext slice(c.node(), {places, c.in(first), c.in(first + 1), c.in(first + 2)}, c.graph(),
-                      c.target());
-  return tf_registry().find("StridedSlice", c.opset())->map(slice)[0];
+  return apply(c, "StridedSlice", {places, c.in(first), c.in(first + 1), c.in(first + 2)})[0];
 }
 
 Value* written(MapperContext& c, Value* x, Value* shape, Value* places, Value* values) {

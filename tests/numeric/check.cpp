@@ -225,6 +225,7 @@ std::vector<int> Case::Checker::opsets(const Graph& graph) const {
   }
   std::vector<int> list;
   std::copy_if(kOpsets.begin(), kOpsets.end(), std::back_inserter(list), [&](int o) { return o >= lowest; });
+  if (list.empty()) ADD_FAILURE() << "no opset of this suite is " << lowest << " or above: nothing would be run";
   return list;
 }
 

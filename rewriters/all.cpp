@@ -6,6 +6,7 @@ const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
       rewriters::recurrent(),
       rewriters::fuse_gelu(),
+      rewriters::bidirectional(),
   };
   return list;
 }

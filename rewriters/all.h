@@ -15,6 +15,7 @@ namespace rewriters {
 
 Rewriter fuse_gelu();           // tf: t2o.Gelu
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN
+Rewriter bidirectional();       // tf: a forward and a reverse layer of one input become one
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter merge_constants();     // onnx: small constants of the same content become one
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats

@@ -188,6 +188,22 @@ Value* through_identities(Value* v) {
   return v;
 }
 
+int known_rank(Value* v) {
+  for (int depth = 0; v && depth < kDeepest; ++depth) {
+    if (v->shape().ranked()) return v->shape().rank();
+    const ir::Node* n = v->producer();
+    if (!n) return -1;
+    if (one_of(n->op(), {"Minimum", "Maximum", "Add", "AddV2", "Sub", "Mul"})) {
+      const int other = known_rank(n->input(1));
+      const int rank = known_rank(n->input(0));
+      return rank < 0 || other < 0 ? -1 : std::max(rank, other);
+    }
+    if (!one_of(n->op(), {"Identity", "Cast", "StopGradient", "Snapshot"})) return -1;
+    v = n->input(0);
+  }
+  return -1;
+}
+
 std::optional<Ints> known_ints(Value* v) { return ints_of(v, 0); }
 
 std::optional<double> known_scalar(Value* v) {

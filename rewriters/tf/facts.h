@@ -10,6 +10,7 @@ namespace t2o::rewriters {
 bool is_op(const Value* v, std::string_view op);
 Value* through_identities(Value* v);  // what an Identity, or something as harmless, hands on
 
+int known_rank(Value* v);                  // -1: unknown
 std::optional<Ints> known_ints(Value* v);  // of a small integer expression, row-major
 std::optional<double> known_scalar(Value* v);
 bool is_ones(Value* v);  // each element is 1

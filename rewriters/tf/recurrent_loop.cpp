@@ -115,7 +115,8 @@ class Analysis {
       w.past = Past::hold;
       return true;
     }
-    if (Value* o = found_.loop.outside(masked->inactive.value); o && is_zero(o)) {
+    Value* outside = found_.loop.outside(masked->inactive.value);
+    if (is_zero(outside ? outside : masked->inactive.value)) {
       w.past = Past::zero;
       return true;
     }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "rewriters/tf/cells.h"
 
 namespace t2o::rewriters {
@@ -17,10 +19,11 @@ bool set_lengths(const Loop& loop, Value* v, Condition& c) {
     v = v->producer()->input(0);
   }
   Value* lengths = loop.outside(v);
-  if (!lengths || !lengths->shape().ranked() || !is_int(lengths->dtype())) return false;
-  if (lengths->shape().rank() == 2 && lengths->shape()[1] == 1) {
+  if (!lengths || !is_int(lengths->dtype())) return false;
+  const Shape& s = lengths->shape();
+  if (s.ranked() && s.rank() == 2 && s[1] == 1) {
     c.column = true;
-  } else if (lengths->shape().rank() != 1) {
+  } else if (std::max(known_rank(v), known_rank(lengths)) != 1) {
     return false;
   }
   c.mask = {.value = lengths};

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Writes tests/data/recurrent: small frozen graphs with recurrent layers. Needs tensorflow >= 2.16 with Keras 3."""
+import os
+import pathlib
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "recurrent"
+L = tf.keras.layers
+RANDOM = np.random.default_rng(7)
+X = tf.TensorSpec((None, None, 2), tf.float32, "x")
+H = tf.TensorSpec((None, 3), tf.float32, "h")
+C = tf.TensorSpec((None, 3), tf.float32, "c")
+LENGTHS = tf.TensorSpec((None,), tf.int32, "lengths")
+
+
+def weights(*dims):
+    return tf.constant(RANDOM.standard_normal(dims), tf.float32)
+
+
+def freeze(name, f, *specs):
+    function = tf.function(f).get_concrete_function(*specs)
+    frozen = convert_variables_to_constants_v2(function, lower_control_flow=False)
+    outputs = [t.op.name for t in frozen.outputs]
+    graph = tf.compat.v1.graph_util.extract_sub_graph(frozen.graph.as_graph_def(), outputs)
+    (FOLDER / f"{name}.pb").write_bytes(graph.SerializeToString(deterministic=True))
+
+
+def keras(name, layer, call=None, *specs):
+    specs = specs or (X,)
+    layer.build((None, None, 2))
+    layer.set_weights([RANDOM.standard_normal(w.shape) for w in layer.get_weights()])
+    freeze(name, call or (lambda x: layer(x)), *specs)
+
+
+def masked(layer):
+    return lambda x: layer(x, mask=x[:, :, 0] > 0)
+
+
+def over_time(step, states, x, lengths=None):
+    """The loop of TensorFlow 1's dynamic_rnn: step(x, states) -> (output, states)."""
+    x = tf.transpose(x, [1, 0, 2])
+    time, batch = tf.shape(x)[0], tf.shape(x)[1]
+    states = [tf.zeros([batch, 3]) for _ in range(states)]
+    rows = tf.TensorArray(tf.float32, time, element_shape=(None, 2)).unstack(x)
+    outputs = tf.TensorArray(tf.float32, time, element_shape=(None, 3))
+    last = time if lengths is None else tf.minimum(time, tf.maximum(1, tf.reduce_max(lengths)))
+
+    def body(t, outputs, *states):
+        y, new = step(rows.read(t), states)
+        if lengths is not None:
+            done = t >= lengths
+            y = tf.raw_ops.Select(condition=done, x=tf.zeros([batch, 3]), y=y)
+            new = [tf.raw_ops.Select(condition=done, x=a, y=b) for a, b in zip(states, new)]
+        return (t + 1, outputs.write(t, y), *new)
+
+    _, outputs, *states = tf.while_loop(lambda t, *_: t < last, body, (0, outputs, *states))
+    return (tf.transpose(outputs.stack(), [1, 0, 2]), *states)
+
+
+def peepholes():
+    w, b, wi, wf, wo = weights(5, 12), weights(12), weights(3), weights(3), weights(3)
+
+    def step(x, states):
+        c, h = states
+        i, g, f, o = tf.split(tf.concat([x, h], 1) @ w + b, 4, 1)
+        c = tf.sigmoid(f + 1.0 + wf * c) * c + tf.sigmoid(i + wi * c) * tf.tanh(g)
+        h = tf.sigmoid(o + wo * c) * tf.tanh(c)
+        return h, (c, h)
+
+    freeze("lstm_peepholes_lengths", lambda x, n: over_time(step, 2, x, n), X, LENGTHS)
+
+
+def block_cells():
+    w, b, p, zero = weights(5, 12), weights(12), weights(3), tf.zeros([3])
+
+    def lstm(clip):
+        def step(x, states):
+            r = tf.raw_ops.LSTMBlockCell(x=x, cs_prev=states[0], h_prev=states[1], w=w, wci=p, wcf=p, wco=p, b=b,
+                                         forget_bias=0.5, cell_clip=clip, use_peephole=True)
+            return r.h, (r.cs, r.h)
+        return step
+
+    def gru(x, states):
+        r = tf.raw_ops.GRUBlockCell(x=x, h_prev=states[0], w_ru=w[:, :6], w_c=w[:, 6:9], b_ru=b[:6], b_c=b[6:9])
+        return r.h, (r.h,)
+
+    freeze("lstm_block_cell", lambda x: over_time(lstm(-1.0), 2, x), X)
+    freeze("gru_block_cell", lambda x, n: over_time(gru, 1, x, n), X, LENGTHS)
+
+
+def reversed_rows():
+    w, r = weights(2, 3), weights(3, 3)
+
+    def step(x, states):
+        h = tf.tanh(x @ w + states[0] @ r)
+        return h, (h,)
+
+    def call(x, lengths):
+        lengths = tf.minimum(lengths, tf.shape(x)[1])
+        turned = tf.reverse_sequence(x, lengths, 1, 0)
+        y, h = over_time(step, 1, turned, lengths)
+        return tf.reverse_sequence(y, lengths, 1, 0), h
+
+    freeze("rnn_reversed_lengths", call, X, LENGTHS)
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    keras("lstm_last", L.LSTM(3))
+    everything = L.LSTM(3, return_sequences=True, return_state=True)
+    keras("lstm_states", everything, lambda x, h, c: everything(x, initial_state=[h, c]), X, H, C)
+    keras("lstm_hard_sigmoid", L.LSTM(3, recurrent_activation="hard_sigmoid", activation="elu", return_sequences=True))
+    keras("gru_sequence", L.GRU(3, return_sequences=True))
+    keras("gru_reset_before", L.GRU(3, reset_after=False, return_sequences=True, activation="softsign"))
+    keras("rnn_relu_backwards", L.SimpleRNN(3, activation="relu", go_backwards=True, return_sequences=True))
+    keras("cells_stacked", L.RNN([L.LSTMCell(3), L.GRUCell(4)], return_sequences=True, return_state=True))
+    keras("lstm_bidirectional", L.Bidirectional(L.LSTM(3, return_sequences=True)))
+    keras("gru_bidirectional_last", L.Bidirectional(L.GRU(3), merge_mode="sum"))
+    gaps = L.LSTM(3, return_sequences=True, return_state=True)
+    keras("lstm_gaps", gaps, masked(gaps))
+    back = L.GRU(3, return_sequences=True, go_backwards=True)
+    keras("gru_gaps_backwards", back, masked(back))
+    both = L.Bidirectional(L.SimpleRNN(3, return_sequences=True))
+    keras("rnn_gaps_bidirectional", both, masked(both))
+    zeros = L.RNN(L.LSTMCell(3), return_sequences=True, zero_output_for_mask=True)
+    keras("lstm_gaps_zeros", zeros, masked(zeros))
+    held = L.GRU(3, return_sequences=True, return_state=True)
+    keras("gru_gaps_states", held, lambda x, h: held(x, initial_state=h, mask=x[:, :, 0] > 0), X, H)
+    peepholes()
+    block_cells()
+    reversed_rows()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "pipeline.h"
+#include "verify/verify.h"
+
+// Frozen graphs of recurrent layers (scripts/make_recurrent_models.py): each loop is one operator, and right.
+namespace t2o {
+namespace {
+
+using Counts = std::map<std::string, int>;
+
+void check(const std::string& model, const Counts& layers, const Strings& shapes) {
+  const std::string source = T2O_SOURCE_DIR "/tests/data/recurrent/" + model + ".pb";
+  const std::string exported = ::testing::TempDir() + "recurrent_" + model + ".onnx";
+  for (const int opset : {11, 14, 18, 26}) {
+    Options options;
+    options.model = source;
+    options.opset = opset;
+    const Conversion c = convert(options);
+    ASSERT_TRUE(c.graph) << model << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+    Counts found;
+    for (const ir::Node& n : c.graph->nodes())
+      if (n.op() == "Loop" || n.op() == "LSTM" || n.op() == "GRU" || n.op() == "RNN") ++found[n.op()];
+    EXPECT_EQ(found, layers) << model;
+    ASSERT_FALSE(has_errors(write_model(c, options, exported)));
+    verify::VerifyOptions v;
+    v.source = options;
+    v.onnx = exported;
+    v.tolerance = {1e-4, 1e-5};
+    v.samples = 3;
+    v.input_shapes = shapes;
+    const verify::VerifyReport report = verify::verify(v);
+    for (const verify::ComparedSample& s : report.samples)
+      for (const verify::ComparedTensor& t : s.outputs)
+        EXPECT_TRUE(t.comparison.ok())
+            << model << " opset " << opset << " " << s.label << " " << t.name << ": " << t.comparison.problem;
+  }
+  std::filesystem::remove(exported);
+}
+
+void check(const std::string& model, const Counts& layers) { check(model, layers, {}); }
+
+TEST(Recurrent, LastOutput) { check("lstm_last", {{"LSTM", 1}}); }
+TEST(Recurrent, StatesFromOutside) { check("lstm_states", {{"LSTM", 1}}); }
+TEST(Recurrent, OtherActivations) {
+  check("lstm_hard_sigmoid", {{"LSTM", 1}});
+  check("gru_reset_before", {{"GRU", 1}});
+  check("rnn_relu_backwards", {{"RNN", 1}});
+}
+TEST(Recurrent, Gru) { check("gru_sequence", {{"GRU", 1}}); }
+TEST(Recurrent, CellsInOneLoop) { check("cells_stacked", {{"LSTM", 1}, {"GRU", 1}}); }
+TEST(Recurrent, Bidirectional) {
+  check("lstm_bidirectional", {{"LSTM", 1}});
+  check("gru_bidirectional_last", {{"GRU", 1}});
+}
+TEST(Recurrent, MasksWithGaps) {
+  check("lstm_gaps", {{"LSTM", 1}});
+  check("lstm_gaps_zeros", {{"LSTM", 1}});
+  check("gru_gaps_backwards", {{"GRU", 1}});
+  check("gru_gaps_states", {{"GRU", 1}});
+  check("rnn_gaps_bidirectional", {{"RNN", 1}});
+}
+TEST(Recurrent, Lengths) {
+  check("lstm_peepholes_lengths", {{"LSTM", 1}});
+  check("gru_block_cell", {{"GRU", 1}});
+  check("rnn_reversed_lengths", {{"RNN", 1}});
+}
+TEST(Recurrent, BlockCell) { check("lstm_block_cell", {{"LSTM", 1}}); }
+
+}  // namespace
+}  // namespace t2o

@@ -3,6 +3,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/generate.h"
+#include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -67,12 +68,25 @@ Values map_inplace_update(MapperContext& c) {
   return {c.emit("ScatterND", {c.in(0), rows, c.in(2)})};
 }
 
-Values combined(MapperContext& c, Value* values) {
-  Value* rows = c.unsqueeze(c.cast(c.in(1), DType::i64), {1});
-  return {c.emit("ScatterND", {c.in(0), rows, values}, {{"reduction", std::string("add")}})};
+template <By by>
+Values added(MapperContext& c, Value* values) {
+  const DType type = values->dtype();
+  const DType work = is_half(type) ? DType::f32 : type;
+  Value* x = c.cast(c.in(0), work);
+  Value* rows = c.cast(values, work);
+  Value* ids = c.cast(c.in(1), DType::i64);
+  Value* y = by == By::scatter ? scatter_rows(c, x, ids, rows, "add")
+                               : c.add(x, segment_sum(c, by, rows, ids, c.dims(x, 0, 1)));
+  return {c.cast(y, type)};
 }
-Values map_inplace_add(MapperContext& c) { return combined(c, c.in(2)); }
-Values map_inplace_sub(MapperContext& c) { return combined(c, c.sub(c.scalar_like(c.in(2), 0), c.in(2))); }
+template <By by>
+Values map_inplace_add(MapperContext& c) {
+  return added<by>(c, c.in(2));
+}
+template <By by>
+Values map_inplace_sub(MapperContext& c) {
+  return added<by>(c, c.sub(c.scalar_like(c.in(2), 0), c.in(2)));
+}
 
 }  // namespace
 
@@ -81,8 +95,10 @@ void register_misc(OpRegistry& r) {
   r.op("TensorStridedSliceUpdate").note("strides known at conversion time").by(map_slice_update);
   r.op("StridedSliceGrad").note("strides known at conversion time").by(map_slice_grad);
   r.op("InplaceUpdate").by(map_inplace_update);
-  r.op("InplaceAdd").since(16).by(map_inplace_add);
-  r.op("InplaceSub").since(16).by(map_inplace_sub);
+  r.op("InplaceAdd").by(map_inplace_add<By::compare>);
+  r.op("InplaceAdd").since(16).by(map_inplace_add<By::scatter>);
+  r.op("InplaceSub").by(map_inplace_sub<By::compare>);
+  r.op("InplaceSub").since(16).by(map_inplace_sub<By::scatter>);
 }
 
 }  // namespace t2o::op_mappers

@@ -5,6 +5,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/generate.h"
+#include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -29,26 +30,101 @@ bool are_unique(const Value* indices) {
   return depth != 0;
 }
 
-// ONNX Runtime's ScatterND adds no halves.
-bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
-
-Value* scatter(MapperContext& c, Value* data, Value* indices, Value* updates, const std::string& reduction) {
-  const DType type = data->dtype();
-  const DType work = reduction != "none" && is_half(type) ? DType::f32 : type;
-  Attrs attrs;
-  if (reduction != "none") attrs.push_back({"reduction", reduction});
-  Value* to = c.cast(data, work);
-  Value* from = c.cast(updates, work);
-  return c.cast(c.emit("ScatterND", {to, c.cast(indices, DType::i64), from}, attrs), type);
+Value* overwritten(MapperContext& c, Value* data, Value* indices, Value* updates) {
+  return c.emit("ScatterND", {data, c.cast(indices, DType::i64), updates});
 }
 
 struct Combination {
-  std::string reduction, op;  // ONNX ScatterND's, and the operator that does the same for one element
+  Reduction how;
+  std::string reduction;  // ONNX ScatterElements'
 };
+Value* applied(MapperContext& c, const Combination& how, Value* a, Value* b) {
+  if (how.how == Reduction::add) return c.add(a, b);
+  return how.how == Reduction::max ? c.maximum(a, b) : c.minimum(a, b);
+}
 Combination combination(const std::string& tf_op) {
-  if (tf_op == "TensorScatterMax") return {"max", "Max"};
-  if (tf_op == "TensorScatterMin") return {"min", "Min"};
-  return {"add", "Add"};
+  if (tf_op == "TensorScatterMax") return {Reduction::max, "max"};
+  if (tf_op == "TensorScatterMin") return {Reduction::min, "min"};
+  return {Reduction::add, "add"};
+}
+
+// ---- indices that may repeat: of rows, since ONNX Runtime's ScatterND combines them on several threads
+// without a lock
+
+struct Places {
+  Value *ids, *count;  // 1-D: the row of each update; [1]: how many rows there are
+  Value* inner;        // the axes of the result that are not indexed
+};
+
+std::int64_t index_depth(const Value* indices) {
+  const Shape& s = indices->shape();
+  return s.ranked() && s.rank() > 0 ? s[s.rank() - 1] : kUnknownDim;
+}
+
+// The row-major numbers of the rows.
+Value* row_numbers(MapperContext& c, Value* indices, Value* outer) {
+  indices = c.cast(indices, DType::i64);
+  if (index_depth(indices) == 1) return c.reshape(indices, {-1});
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* all = c.range(zero, c.reduce("ReduceProd", outer, Ints{0}, false), one);
+  return c.reshape(c.emit("GatherND", {c.reshape_to(all, outer), indices}), {-1});
+}
+
+Places places(MapperContext& c, Value* indices, Value* shape) {
+  const std::int64_t known = index_depth(indices);
+  if (known == 0) c.fail(Code::unsupported_attr, "indices of no axes have no ONNX form");
+  Value* depth = is_known(known) ? c.ints({known}) : c.dims(indices, -1, std::numeric_limits<int>::max());
+  Value* outer = head(c, shape, depth);
+  Value* inner = after(c, shape, depth);
+  Value* count = known == 1 ? outer : c.reduce("ReduceProd", outer, Ints{0}, true);
+  return {row_numbers(c, indices, outer), count, inner};
+}
+
+Value* as_rows(MapperContext& c, Value* x, Value* count, Value* inner) {
+  return c.reshape_to(x, c.concat({count, inner}, 0));
+}
+
+Value* update_rows(MapperContext& c, Value* updates, const Places& p) {
+  const Shape& s = updates->shape();
+  if (s.ranked() && p.inner->shape().is_static() && s.rank() == 1 + p.inner->shape()[0]) return updates;
+  return as_rows(c, updates, c.shape_of(p.ids), p.inner);
+}
+
+Value* combined_by_scatter(MapperContext& c, const Combination& how, Value* data, Value* shape,
+                           Value* indices, Value* updates) {
+  const Places p = places(c, indices, shape);
+  const bool flat = index_depth(indices) == 1;
+  Value* rows = flat ? data : as_rows(c, data, p.count, p.inner);
+  Value* result = scatter_rows(c, rows, p.ids, update_rows(c, updates, p), how.reduction);
+  return flat ? result : c.reshape_to(result, shape);
+}
+
+Value* none_of(MapperContext& c, const Combination& how, const Value* like) {
+  const DType t = like->dtype();
+  if (how.how == Reduction::add) return c.scalar_like(like, 0);
+  const double sign = how.how == Reduction::max ? -1 : 1;
+  if (is_float(t)) return c.scalar_like(like, sign * std::numeric_limits<double>::infinity());
+  return how.how == Reduction::max ? lowest(c, t) : highest(c, t);
+}
+
+// Below the opset of the reduction in ONNX: all updates of each row.
+Value* combined_updates(MapperContext& c, const Combination& how, Value* shape, Value* indices,
+                        Value* updates) {
+  const Places p = places(c, indices, shape);
+  Value* none = none_of(c, how, updates);
+  Value* rows = update_rows(c, updates, p);
+  return c.reshape_to(segment_reduce(c, By::compare, how.how, rows, p.ids, p.count, none), shape);
+}
+
+template <By by>
+Value* combined(MapperContext& c, const Combination& how, Value* data, Value* shape, Value* indices,
+                Value* updates) {
+  if (by == By::compare) return applied(c, how, data, combined_updates(c, how, shape, indices, updates));
+  const DType work = is_half(data->dtype()) ? DType::f32 : data->dtype();
+  Value* to = c.cast(data, work);
+  Value* from = c.cast(updates, work);
+  return c.cast(combined_by_scatter(c, how, to, shape, indices, from), data->dtype());
 }
 
 Value* negated_for_sub(MapperContext& c, Value* updates) {
@@ -58,54 +134,48 @@ Value* negated_for_sub(MapperContext& c, Value* updates) {
 
 Values map_update(MapperContext& c) {
   check_policy(c);
-  return {scatter(c, c.in(0), c.in(1), c.in(2), "none")};
+  return {overwritten(c, c.in(0), c.in(1), c.in(2))};
 }
 
-// Without a reduction in ONNX: read, combine, write back; right only where no place is hit twice.
-Values map_combine_unique(MapperContext& c) {
-  check_policy(c);
-  if (!are_unique(c.in(1)))
-    c.fail(Code::opset_too_low,
-           "indices that may repeat need a reduction in ONNX ScatterND: add since opset 16, max and min "
-           "since 18",
-           "convert with --opset 18 or higher");
+// Read, combine, write back.
+Value* combine_unique(MapperContext& c, const Combination& how) {
   Value* indices = c.cast(c.in(1), DType::i64);
   Value* old = c.emit("GatherND", {c.in(0), indices});
-  Value* combined = c.emit(combination(c.node().op()).op, {old, negated_for_sub(c, c.in(2))});
-  return {scatter(c, c.in(0), indices, combined, "none")};
+  Value* result = applied(c, how, old, negated_for_sub(c, c.in(2)));
+  return overwritten(c, c.in(0), indices, result);
 }
 
+template <By by>
 Values map_combine(MapperContext& c) {
   check_policy(c);
   const Combination how = combination(c.node().op());
-  return {scatter(c, c.in(0), c.in(1), negated_for_sub(c, c.in(2)), how.reduction)};
+  if (are_unique(c.in(1))) return {combine_unique(c, how)};
+  Value* shape = c.shape_of(c.in(0));
+  return {combined<by>(c, how, c.in(0), shape, c.in(1), negated_for_sub(c, c.in(2)))};
 }
 
 Value* zeros(MapperContext& c, DType type, Value* dims) {
   return c.expand(zero_of(c, type), c.cast(dims, DType::i64));
 }
 
-Values map_scatter_nd_unique(MapperContext& c) {
-  check_policy(c);
-  if (!are_unique(c.in(0)))
-    c.fail(Code::opset_too_low, "indices that may repeat add up, which ONNX ScatterND does since opset 16",
-           "convert with --opset 16 or higher");
-  return {scatter(c, zeros(c, c.in(1)->dtype(), c.in(2)), c.in(0), c.in(1), "none")};
-}
-
+template <By by>
 Values map_scatter_nd(MapperContext& c) {
-  if (are_unique(c.in(0))) return map_scatter_nd_unique(c);
   check_policy(c);
   const DType type = c.in(1)->dtype();
-  if (type != DType::boolean) return {scatter(c, zeros(c, type, c.in(2)), c.in(0), c.in(1), "add")};
-  Value* counts = scatter(c, zeros(c, DType::i32, c.in(2)), c.in(0), c.cast(c.in(1), DType::i32), "add");
-  return {c.cast(counts, DType::boolean)};
+  if (are_unique(c.in(0))) return {overwritten(c, zeros(c, type, c.in(2)), c.in(0), c.in(1))};
+  const bool counts = type == DType::boolean;
+  const DType work = counts ? DType::i32 : type;
+  Value* updates = c.cast(c.in(1), work);
+  Value* shape = c.cast(c.in(2), DType::i64);
+  const Combination how = combination("ScatterNd");
+  if (by == By::compare) return {c.cast(combined_updates(c, how, shape, c.in(0), updates), type)};
+  return {c.cast(combined<by>(c, how, zeros(c, work, shape), shape, c.in(0), updates), type)};
 }
 
 // ---- DynamicStitch: merged[indices[m][i], ...] = data[m][i, ...], the later one wins
 
 // data of shape labels' + rest as [elements of labels] + rest
-Value* as_rows(MapperContext& c, Value* data, Value* labels, int rank) {
+Value* stitch_rows(MapperContext& c, Value* data, Value* labels, int rank) {
   constexpr int kToEnd = std::numeric_limits<int>::max();
   if (rank == 0) return c.unsqueeze(data, {0});
   if (rank == 1) return data;
@@ -122,7 +192,7 @@ Stitch stitch_inputs(MapperContext& c) {
   Values indices, rows;
   for (std::size_t i = 0; i < n; ++i) {
     indices.push_back(c.reshape(c.cast(c.in(i), DType::i64), {-1}));
-    rows.push_back(as_rows(c, c.in(n + i), c.in(i), c.rank(i)));
+    rows.push_back(stitch_rows(c, c.in(n + i), c.in(i), c.rank(i)));
   }
   return {c.concat(indices, 0), c.concat(rows, 0)};
 }
@@ -151,6 +221,15 @@ Values map_stitch_constant(MapperContext& c) {
   return {c.gather(rows, c.ints(position), 0)};
 }
 
+// The row that comes last of each place.
+template <By by>
+Value* last_rows(MapperContext& c, Value* indices, Value* count, Value* order) {
+  Value* zero = c.constant<std::int64_t>(0);
+  if (by == By::scatter) return scatter_rows(c, c.expand(zero, count), indices, order, "max");
+  return segment_reduce(c, by, Reduction::max, order, indices, count, zero);
+}
+
+template <By by>
 Values map_stitch(MapperContext& c) {
   bool constant = true;
   for (std::size_t m = 0; m < c.input_count() / 2; ++m) constant = constant && c.maybe_ints(m).has_value();
@@ -159,10 +238,8 @@ Values map_stitch(MapperContext& c) {
   Value* zero = c.constant<std::int64_t>(0);
   Value* one = c.constant<std::int64_t>(1);
   Value* highest = c.reduce("ReduceMax", c.concat({c.ints({-1}), s.indices}, 0), {0}, true);
-  Value* blank = c.expand(zero, c.add(highest, one));
   Value* order = c.range(zero, c.dim(s.indices, 0), one);
-  Value* last = c.emit("ScatterElements", {blank, s.indices, order},
-                       {{"axis", std::int64_t{0}}, {"reduction", std::string("max")}});
+  Value* last = last_rows<by>(c, s.indices, c.add(highest, one), order);
   return {c.gather(s.rows, last, 0)};
 }
 
@@ -171,7 +248,7 @@ Values map_partition(MapperContext& c) {
   if (n < 1 || static_cast<std::size_t>(n) != c.node().outputs().size())
     c.fail(Code::bad_model, "num_partitions is not the number of outputs");
   Value* partitions = c.reshape(c.in(1), {-1});
-  Value* data = as_rows(c, c.in(0), c.in(1), c.rank(1));
+  Value* data = stitch_rows(c, c.in(0), c.in(1), c.rank(1));
   Values out;
   for (std::int64_t i = 0; i < n; ++i) {
     Value* chosen = c.equal(partitions, c.scalar_like(partitions, static_cast<double>(i)));
@@ -184,21 +261,23 @@ Values map_partition(MapperContext& c) {
 
 void register_scatter(OpRegistry& r) {
   r.op("TensorScatterUpdate").by(map_update);
+  const std::string note = "below opset ";
+  const std::string cost = " indices that may repeat take memory of rows x updates";
   r.op("TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd")
-      .note("constant unique indices below opset 16")
-      .by(map_combine_unique);
-  r.op("TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd").since(16).by(map_combine);
-  r.op("TensorScatterMax", "TensorScatterMin")
-      .note("constant unique indices below opset 18")
-      .by(map_combine_unique);
-  r.op("TensorScatterMax", "TensorScatterMin").since(18).by(map_combine);
-  r.op("ScatterNd").note("constant unique indices below opset 16").by(map_scatter_nd_unique);
-  r.op("ScatterNd").since(16).by(map_scatter_nd);
+      .note(note + "16" + cost)
+      .by(map_combine<By::compare>);
+  r.op("TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd")
+      .since(16)
+      .by(map_combine<By::scatter>);
+  r.op("TensorScatterMax", "TensorScatterMin").note(note + "18" + cost).by(map_combine<By::compare>);
+  r.op("TensorScatterMax", "TensorScatterMin").since(18).by(map_combine<By::scatter>);
+  r.op("ScatterNd").note(note + "16" + cost).by(map_scatter_nd<By::compare>);
+  r.op("ScatterNd").since(16).by(map_scatter_nd<By::scatter>);
   r.op("DynamicStitch", "ParallelDynamicStitch")
       .ignores({"N"})
-      .note("constant indices below opset 18")
-      .by(map_stitch_constant);
-  r.op("DynamicStitch", "ParallelDynamicStitch").since(18).ignores({"N"}).by(map_stitch);
+      .note("below opset 18 indices known at run time only take memory of their number squared")
+      .by(map_stitch<By::compare>);
+  r.op("DynamicStitch", "ParallelDynamicStitch").since(18).ignores({"N"}).by(map_stitch<By::scatter>);
   r.op("DynamicPartition").by(map_partition);
 }
 

@@ -50,7 +50,7 @@ Value* any_k(MapperContext& c, Value* x, bool first_order, bool scaled) {
   else
     large = c.mul(large, power);
   Value* y = c.where(c.less(x, number(c, 2)), small, large);
-  return c.where(c.equal(x, number(c, 0)), number(c, std::numeric_limits<double>::infinity()), y);
+  return c.where(c.less_equal(x, number(c, 0)), number(c, std::numeric_limits<double>::infinity()), y);
 }
 
 Value* small_j(MapperContext& c, Value* x, Value* square, bool first_order) {
@@ -96,7 +96,7 @@ Value* any_y(MapperContext& c, Value* x, bool first_order) {
   const Wave w = wave(c, x, first_order);
   Value* sum = c.add(c.mul(w.p, w.sin), c.mul(w.q, w.cos));
   Value* y = c.where(c.less(x, number(c, kEdge)), near, c.mul(w.root, sum));
-  return c.where(c.equal(x, number(c, 0)), number(c, -std::numeric_limits<double>::infinity()), y);
+  return c.where(c.less_equal(x, number(c, 0)), number(c, -std::numeric_limits<double>::infinity()), y);
 }
 
 }  // namespace

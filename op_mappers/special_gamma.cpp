@@ -15,7 +15,10 @@ constexpr std::int64_t kSteps = 400;
 
 Value* number(Emitter& e, double v) { return e.scalar(DType::f64, v); }
 Value* input(MapperContext& c, std::size_t i) { return c.cast(c.in(i), DType::f64); }
-Value* step_number(Emitter& e, Value* k) { return e.add(e.cast(k, DType::f64), number(e, 1)); }
+Value* step_number(Emitter& e, Value* k) {
+  Value* scalar = e.squeeze(k, {0});
+  return e.add(e.cast(scalar, DType::f64), number(e, 1));
+}
 
 // sum over n of x^n / (a (a + 1) ... (a + n))
 Value* lower_series(MapperContext& c, Value* a, Value* x) {
@@ -114,7 +117,11 @@ Value* incomplete_beta(MapperContext& c) {
   Value* powers = c.add(c.mul(v.a, c.log(v.x)), c.mul(v.b, c.log(c.sub(one, v.x))));
   Value* factor = c.div(c.exp(c.add(gammas, powers)), v.a);
   Value* y = c.mul(factor, beta_fraction(c, v));
-  return c.where(is_low, y, c.sub(one, y));
+  Value* sides = c.where(is_low, y, c.sub(one, y));
+  Value* zero = number(c, 0);
+  Value* positive = c.logical_and(c.greater(a, zero), c.greater(b, zero));
+  Value* within = c.logical_and(c.greater_equal(x, zero), c.less_equal(x, one));
+  return c.where(c.logical_and(positive, within), sides, number(c, kNan));
 }
 
 // ---- Zeta, Polygamma
@@ -148,7 +155,8 @@ Value* hurwitz_zeta(MapperContext& c, Value* s, Value* q) {
     rising = c.div(c.mul(rising, two_more), square);
   }
   Value* pole = c.logical_or(c.equal(s, one), c.equal(q, number(c, 0)));
-  Value* y = c.where(pole, number(c, kInf), sum);
+  Value* at_infinity = c.where(c.equal(q, number(c, kInf)), number(c, 0), sum);
+  Value* y = c.where(pole, number(c, kInf), at_infinity);
   Value* is_valid = c.logical_and(c.greater_equal(s, one), c.greater_equal(q, number(c, 0)));
   return c.where(is_valid, y, number(c, kNan));
 }

@@ -96,27 +96,38 @@ Value* joined(MapperContext& c, const Values& parts) {
   return c.ints(all);
 }
 
+// The one end if the stride is positive, the other if it is negative.
+Value* open_end(MapperContext& c, Bounds& strides, std::size_t i, std::int64_t forward,
+                std::int64_t backward) {
+  if (const auto step = strides.known(i)) return c.ints({*step > 0 ? forward : backward});
+  Value* goes_on = c.greater(strides.vector(i), c.ints({0}));
+  Value* one = c.ints({forward});
+  Value* other = c.ints({backward});
+  return c.where(goes_on, one, other);
+}
+
 Value* ranges(MapperContext& c, const std::vector<Entry>& list, const Masks& m, Bounds& begin, Bounds& end,
-              const Ints& strides) {
-  Values starts, ends;
-  Ints axes, steps;
+              Bounds& strides) {
+  Values starts, ends, steps;
+  Ints axes;
+  bool plain = true;
   for (const Entry& e : list) {
-    const std::int64_t step = strides[e.at];
+    const auto step = strides.known(e.at);
     if (e.kind != Kind::range) continue;
-    if (step == 0) c.fail(Code::bad_model, "a stride of 0");
+    if (step == std::int64_t{0}) c.fail(Code::bad_model, "a stride of 0");
     const bool from_first = has(m.begin, e.at) || (step > 0 && begin.known(e.at) == std::int64_t{0});
     if (from_first && has(m.end, e.at) && step == 1) continue;
-    starts.push_back(has(m.begin, e.at) ? c.ints({step > 0 ? 0 : kLast}) : begin.vector(e.at));
-    ends.push_back(has(m.end, e.at) ? c.ints({step > 0 ? kLast : kFirst}) : end.vector(e.at));
+    starts.push_back(has(m.begin, e.at) ? open_end(c, strides, e.at, 0, kLast) : begin.vector(e.at));
+    ends.push_back(has(m.end, e.at) ? open_end(c, strides, e.at, kLast, kFirst) : end.vector(e.at));
+    steps.push_back(strides.vector(e.at));
     axes.push_back(e.axis);
-    steps.push_back(step);
+    plain = plain && step == 1;
   }
   if (axes.empty()) return c.in(0);
-  const bool plain = std::all_of(steps.begin(), steps.end(), [](std::int64_t s) { return s == 1; });
   Value* start = joined(c, starts);
   Value* limit = joined(c, ends);
   Value* axis = c.ints(axes);
-  return c.slice(c.in(0), start, limit, axis, plain ? nullptr : c.ints(steps));
+  return c.slice(c.in(0), start, limit, axis, plain ? nullptr : joined(c, steps));
 }
 
 // Takes the indices so that the axes of those still to come keep their numbers: from the ellipsis outwards.
@@ -136,14 +147,21 @@ Value* new_axes(MapperContext& c, Value* x, const std::vector<Entry>& list) {
   return c.unsqueeze(x, places);
 }
 
+std::size_t entry_count(MapperContext& c) {
+  for (const std::size_t i : {3U, 1U, 2U})
+    if (c.has_rank(i) && c.in(i)->shape().rank() == 1 && is_known(c.in(i)->shape()[0]))
+      return static_cast<std::size_t>(c.in(i)->shape()[0]);
+  c.fail(Code::not_constant, "how many axes are sliced is only known at run time",
+         "give begin, end or strides a known length");
+}
+
 Values map_strided_slice(MapperContext& c) {
   const auto mask = [&](const char* name) { return c.attr<std::int64_t>(name); };
   const Masks m{mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
                 mask("shrink_axis_mask")};
   if ((m.ellipsis & (m.ellipsis - 1)) != 0) c.fail(Code::bad_model, "more than one ellipsis");
-  const Ints strides = c.const_ints(3);
-  const std::vector<Entry> list = entries(m, strides.size());
-  Bounds begin(c, 1), end(c, 2);
+  const std::vector<Entry> list = entries(m, entry_count(c));
+  Bounds begin(c, 1), end(c, 2), strides(c, 3);
   Value* x = ranges(c, list, m, begin, end, strides);
   x = indices(c, x, list, begin);
   return {new_axes(c, x, list)};
@@ -152,7 +170,7 @@ Values map_strided_slice(MapperContext& c) {
 }  // namespace
 
 void register_strided_slice(OpRegistry& r) {
-  r.op("StridedSlice").note("constant strides").by(map_strided_slice);
+  r.op("StridedSlice").note("as many entries as known at conversion time").by(map_strided_slice);
 }
 
 }  // namespace t2o::op_mappers

@@ -23,6 +23,35 @@ std::string spell(const DTypes& ts) {
   return s;
 }
 
+// ONNX Runtime reduces no empty tensor over an axis counted from the back.
+std::int64_t from_front(std::int64_t axis, const Value* x) { return axis < 0 && x->shape().ranked() ? axis + x->shape().rank() : axis; }
+
+void count_from_front(const std::string& op, const Values& in, Attrs& attrs) {
+  if (op != "ArgMax" && op != "ArgMin") return;
+  for (ir::NamedAttr& a : attrs)
+    if (auto* axis = a.name == "axis" ? std::get_if<std::int64_t>(&a.value) : nullptr) *axis = from_front(*axis, in[0]);
+}
+
+Value* from_front(Emitter& e, Value* axes, Value* x) {
+  Value* one = e.constant<std::int64_t>(1);  // a scalar has no axes: not Mod by 0
+  Value* rank = x->shape().ranked() ? e.constant<std::int64_t>(std::max(1, x->shape().rank())) : e.maximum(e.rank_of(x), one);
+  return e.emit("Mod", {axes, rank});
+}
+
+int lowest_later_opset(const std::string& op, const Values& in, const Target& t) {
+  for (int later = t.opset + 1; later <= onnx::kHighestOpset; ++later)
+    if (const onnx::OpInfo* info = onnx::op_info(op, later, t.ml_opset, t.for_ort()))
+      if (info->has_kernel && onnx::widening(*info, in)) return later;
+  return 0;
+}
+
+[[noreturn]] void fail_without_kernel(const std::string& op, const Values& in, const std::string& types, const Emitter& e) {
+  const Target& t = e.target();
+  const std::string why = "ONNX " + op + (t.for_ort() ? " has no kernel in ONNX Runtime" : " is not defined") + " for (" + types + ") at opset " + std::to_string(t.opset);
+  if (const int later = lowest_later_opset(op, in, t)) e.fail(Code::opset_too_low, why, "--opset " + std::to_string(later) + " or above");
+  e.fail(Code::unsupported_type, why, t.for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
+}
+
 }  // namespace
 
 void Emitter::fail(Code code, std::string why, std::string remedy, SourceLoc at) const {
@@ -32,6 +61,7 @@ void Emitter::fail(Code code, std::string why, std::string remedy, SourceLoc at)
 Value* Emitter::emit(const std::string& op, Values in, Attrs attrs) { return emit_n(op, std::move(in), std::move(attrs), 1)[0]; }
 
 Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
+  count_from_front(op, in, attrs);
   const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
   if (!info) fail_without_operator(op);
   const auto wide = onnx::widening(*info, in);
@@ -39,9 +69,7 @@ Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_
     DTypes types;
     for (const Value* v : in)
       if (v) types.push_back(v->dtype());
-    fail(Code::unsupported_type,
-         "ONNX " + op + (target_->for_ort() ? " has no kernel in ONNX Runtime" : " is not defined") + " for (" + spell(types) + ") at opset " + std::to_string(target_->opset),
-         target_->for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
+    fail_without_kernel(op, in, spell(types), *this);
   }
   DTypes back(outputs, DType::undefined);
   for (std::size_t i = 0; i < outputs; ++i) {
@@ -222,11 +250,14 @@ Value* Emitter::gather(Value* x, Value* indices, std::int64_t axis) {
 
 // ---- reductions: axes are an input since 13 (ReduceSum) and 18 (the others)
 
-Value* Emitter::reduce(const std::string& op, Value* x, const Ints& axes, bool keep_dims) {
-  if (axes.empty()) return x;
+Value* Emitter::reduce(const std::string& op, Value* x, const Ints& given, bool keep_dims) {
+  if (given.empty()) return x;
+  Ints axes;
+  for (const std::int64_t a : given) axes.push_back(from_front(a, x));
   const std::int64_t keep = keep_dims;
   if (target_->opset >= (op == "ReduceSum" ? 13 : 18)) {
     Value* a = ints(axes);
+    if (std::any_of(axes.begin(), axes.end(), [](std::int64_t i) { return i < 0; })) a = from_front(*this, a, x);
     return emit(op, {x, a}, {{"keepdims", keep}});
   }
   return emit(op, {x}, {{"axes", axes}, {"keepdims", keep}});
@@ -238,6 +269,7 @@ Value* Emitter::reduce_at(const std::string& op, Value* x, Value* axes, bool kee
     fail(Code::opset_too_low, "axes that are only known at run time need opset 18 for " + op, "--opset 18 or above");
   axes = cast(axes, DType::i64);
   if (!axes->shape().ranked() || axes->shape().rank() != 1) axes = reshape(axes, {-1});
+  axes = from_front(*this, axes, x);
   return emit(op, {x, axes}, {{"keepdims", std::int64_t{keep_dims}}, {"noop_with_empty_axes", std::int64_t{1}}});
 }
 

@@ -185,6 +185,15 @@ void read_elements(Inferred& r, const TensorShapeProto* data, Symbols& symbols) 
 
 bool is_unknown(Dim d) { return d == kUnknownDim; }
 
+// The schemas of Slice and Gather take a bound or an index that is no number for 0.
+bool is_taken_for_zero(const OpInfo& info, const Values& inputs) {
+  if (info.op != "Slice" && info.op != "Gather") return false;
+  return std::any_of(inputs.begin() + 1, inputs.end(), [](const Value* v) {
+    const auto elements = v ? v->known_elements() : nullptr;
+    return elements && !v->constant() && std::any_of(elements->begin(), elements->end(), [](Dim d) { return !is_known(d); });
+  });
+}
+
 }  // namespace
 
 std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attrs& attrs, std::size_t outputs, Symbols& symbols) {
@@ -194,7 +203,7 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
     info.schema->GetTypeAndShapeInferenceFunction()(context);
     for (std::size_t i = 0; i < outputs; ++i) result[i] = read_type(*static_cast<::onnx::InferenceContext&>(context).getOutputType(i), symbols);
     const bool shape_maths = context.any_elements_known() || info.op == "Shape" || info.op == "Size";
-    if (shape_maths && info.schema->has_data_propagation_function()) {
+    if (shape_maths && info.schema->has_data_propagation_function() && !is_taken_for_zero(info, inputs)) {
       info.schema->GetDataPropagationFunction()(context);
       for (std::size_t i = 0; i < outputs; ++i) read_elements(result[i], context.output_data(i), symbols);
     }

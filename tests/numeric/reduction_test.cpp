@@ -56,6 +56,22 @@ TEST(Reduction, NanInfAndNothing) {
   for (const char* op : {"Sum", "Max", "Min", "Prod"}) op_case(op).in(any, {4, 5}).i32s({0}).dtypes({i32, i64, u8, i8}).empty().check();
 }
 
+TEST(Reduction, OfEmptyTensorsOverOtherAxes) {
+  for (const std::string& op : kReductions)
+    for (const bool keep : {false, true}) {
+      op_case(op).in(f32, {0, 3, 4}).i32s({-1}).attr("keep_dims", keep).without({Mode::rank}).check();
+      op_case(op).in(any, {0, 3, 4}).i32s({1}).attr("keep_dims", keep).dtypes({f32, i64}).check();
+      op_case(op).in(f32, {3, 0}).i32s({0}).attr("keep_dims", keep).check();
+      op_case(op).in(any, {3, 0}).i32s({-1}).attr("keep_dims", keep).dtypes({f32, f64}).without({Mode::rank}).check();
+    }
+}
+
+TEST(Reduction, WideIntegers) {
+  const std::vector<std::int64_t> x = {1LL << 40, 5, -(1LL << 40), (1LL << 62) + 1, 1LL << 62, -7};
+  for (const char* op : {"Max", "Min"})
+    for (const std::int32_t axis : {0, 1, -1}) op_case(op).values<std::int64_t>({2, 3}, x).i32s({axis}).check();
+}
+
 TEST(Reduction, AllAny) {
   for (const char* op : {"All", "Any"}) {
     op_case(op).in(boolean, {3, 4}).i32s({1}).empty().check();

@@ -73,7 +73,14 @@ TEST(StridedSlice, Dtypes) {
 }
 
 TEST(StridedSlice, RuntimeStrides) {
-  op_case("StridedSlice").in(f32, {4, 5}).i32s({0}).i32s({3}).i32s({2}, fed).refuses(Code::not_constant, "input 3").check();
+  op_case("StridedSlice").in(f32, {4, 5}).i32s({0}).i32s({3}).i32s({2}, fed).check();
+  op_case("StridedSlice").in(f32, {4, 5}).i32s({3, 4}, fed).i32s({0, 0}, fed).i32s({-2, -1}, fed)
+      .refuses(Code::not_constant, "only known at run time", {Mode::batch, Mode::dims, Mode::rank}).check();
+  for (const std::int32_t step : {-2, 2})
+    op_case("StridedSlice").in(f32, {4, 5}).i32s({1, 1}).i32s({3, 2}).i32s({1, step}, fed).attr("begin_mask", std::int64_t{2})
+        .attr("end_mask", std::int64_t{2}).attr("shrink_axis_mask", std::int64_t{1}).check();
+  op_case("StridedSlice").in(f32, {4, 5}).i32s({0, 0, 3}).i32s({0, 0, 0}).i32s({1, 1, -1}, fed).attr("ellipsis_mask", std::int64_t{1})
+      .attr("new_axis_mask", std::int64_t{2}).check();
 }
 
 }  // namespace

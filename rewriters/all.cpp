@@ -6,6 +6,8 @@ const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
       rewriters::recurrent(),
       rewriters::fuse_gelu(),
+      rewriters::fuse_conv1d(),
+      rewriters::fuse_dilation(),  // of sequences too
       rewriters::bidirectional(),
   };
   return list;
@@ -21,6 +23,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
       rewriters::fuse_conv(),
       rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),
+      rewriters::reshape_transposes(target),
       rewriters::merge_constants(),
       rewriters::merge_nodes(),
   };

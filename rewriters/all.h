@@ -13,10 +13,13 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target&);
 
 namespace rewriters {
 
+Rewriter fuse_conv1d();         // tf: a convolution of images of height 1 is one of sequences
+Rewriter fuse_dilation();       // tf: a convolution between SpaceToBatchND and BatchToSpaceND is a dilated one
 Rewriter fuse_gelu();           // tf: t2o.Gelu
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN
 Rewriter bidirectional();       // tf: a forward and a reverse layer of one input become one
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
+Rewriter reshape_transposes(const onnx::Target&);  // onnx: a Transpose that moves axes of size 1 only
 Rewriter merge_constants();     // onnx: small constants of the same content become one
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one

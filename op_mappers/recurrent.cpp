@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "op_mappers/all.h"
 #include "rewriters/tf/recurrent_build.h"
@@ -28,6 +29,8 @@ struct Layer {
   Past past;
   std::int64_t units;
   std::size_t directions;
+  std::map<const Value*, Value*> places = {};  // what indices() made
+  Value* any_steps = nullptr;                  // what has_steps() made
 
   std::size_t gates() const { return LayerBlock::gates("t2o." + op); }
   std::size_t states() const { return LayerBlock::states("t2o." + op); }
@@ -47,18 +50,23 @@ Value* time_of(Layer& l, DType type) { return l.c.cast(l.c.dim(l.x, 0), type); }
 // [time, batch, 2]: where a gather or scatter finds step `at` of each row
 Value* indices(Layer& l, Value* at) {
   MapperContext& c = l.c;
+  Value*& made = l.places[at];
+  if (made) return made;
   Value* zero = c.constant<std::int64_t>(0);
   Value* one = c.constant<std::int64_t>(1);
   Value* rows = c.range(zero, c.dim(l.x, 1), one);
   Value* row = c.unsqueeze(c.expand(rows, c.shape_of(at)), {2});
   Value* step = c.unsqueeze(at, {2});
-  return c.concat({step, row}, 2);
+  return made = c.concat({step, row}, 2);
 }
 
 Schedule lengths_of(Layer& l, Value* lengths) {
   MapperContext& c = l.c;
-  Value* flat = c.cast(c.reshape(lengths, {-1}), DType::i32);
-  return {.lengths = c.minimum(flat, time_of(l, DType::i32))};
+  const bool is_flat = lengths->shape().ranked() && lengths->shape().rank() == 1;
+  Value* flat = c.cast(is_flat ? lengths : c.reshape(lengths, {-1}), DType::i32);
+  Schedule s;
+  s.lengths = c.minimum(flat, time_of(l, DType::i32));
+  return s;
 }
 
 Schedule schedule_of_mask(Layer& l, Value* mask) {
@@ -170,7 +178,11 @@ void add_activations(Layer& l, Attrs& attrs) {
 // ---- what ONNX gives, made into what TensorFlow gives
 
 Value* has_steps(Layer& l) {
-  return l.c.unsqueeze(l.c.greater(l.schedule.lengths, l.c.scalar(DType::i32, 0)), {1});
+  if (!l.any_steps) {
+    Value* zero = l.c.scalar(DType::i32, 0);
+    l.any_steps = l.c.unsqueeze(l.c.greater(l.schedule.lengths, zero), {1});
+  }
+  return l.any_steps;
 }
 
 // ONNX Runtime gives zeros for rows of length 0, TensorFlow the state before.

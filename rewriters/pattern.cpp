@@ -189,6 +189,16 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
   return {std::move(name), std::move(run)};
 }
 
+void replace_value(ir::Graph& g, Value* from, Value* to) {
+  if (take_over(g, from, to)) return;
+  const std::string name = from->name();
+  g.rename(from, name + "/before");
+  Value* kept = g.add({"Identity", {to}, {{"T", to->dtype()}}, {{name, to->dtype(), to->shape()}}, from->producer()->shared_origin(), name}).output();
+  g.replace_all_uses(from, kept);
+  const std::vector<ir::Use> uses = kept->uses();
+  for (const ir::Use& u : uses) g.set_input(*u.node, u.input, to);
+}
+
 void trace_matches(std::vector<std::string> names) { traced() = std::move(names); }
 
 }  // namespace t2o

@@ -76,6 +76,8 @@ Rewriter rewriter(std::string name, Pat root, Replace replace);
 // The readers of `from` read `to`, which gets its name where it is a new value or `from` is a graph output. False, and nothing is
 // changed: `from` is a graph output, which has to be a node's own.
 bool take_over(ir::Graph&, Value* from, Value* to);
+// The same; a graph output that `to` cannot be becomes an Identity of it.
+void replace_value(ir::Graph& g, Value* from, Value* to);
 
 // Names of rewriters whose attempts are told on stderr (--trace-match).
 void trace_matches(std::vector<std::string> names);

@@ -92,7 +92,7 @@ void merge(ir::Graph& g, ir::Node& f, ir::Node& r, ir::Node* before) {
       {f.op(), std::move(in), std::move(attrs), std::move(outputs), f.shared_origin(), f.name()}, before);
   std::size_t i = 0;
   for (const ir::Node* n : {&f, &r})
-    for (Value* v : n->outputs()) g.replace_all_uses(v, both.output(i++));
+    for (Value* v : n->outputs()) replace_value(g, v, both.output(i++));
   g.erase(f);
   g.erase(r);
 }

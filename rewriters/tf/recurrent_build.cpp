@@ -286,7 +286,7 @@ class LayerBuilder {
           !is("new_axis_mask", 0))
         continue;
       if (begin == Ints{-1} || (w.last_only && begin == Ints{0}))
-        g_.replace_all_uses(n.output(), last_output(w));
+        replace_value(g_, n.output(), last_output(w));
     }
   }
 
@@ -305,11 +305,11 @@ class LayerBuilder {
           last = rewrite_.make("ExpandDims", {last, axis}, {{"T", last->dtype()}, {"Tdim", DType::i32}},
                                last->dtype(), Shape(Ints{1, last->shape()[0], last->shape()[1]}));
         }
-        g_.replace_all_uses(read, last);
+        replace_value(g_, read, last);
       } else if (reverse_) {
         replace_reversals(read, layer.output(), lengths());
       } else {
-        g_.replace_all_uses(read, layer.output());
+        replace_value(g_, read, layer.output());
       }
     }
   }
@@ -329,14 +329,14 @@ class LayerBuilder {
       Value* out = node_.output(i);
       if (!out->is_used()) continue;
       if (r_.loop.is_constant_argument(i)) {
-        g_.replace_all_uses(out, r_.loop.initial(i));
+        replace_value(g_, out, r_.loop.initial(i));
         continue;
       }
       Values parts;
       for (std::size_t s = 0; s < r_.states.size(); ++s)
         if (r_.states[s].variable == i)
           if (Value* v = final_state(s)) parts.push_back(v);
-      if (!parts.empty()) g_.replace_all_uses(out, concat(parts, 1, out->shape()));
+      if (!parts.empty()) replace_value(g_, out, concat(parts, 1, out->shape()));
     }
   }
 

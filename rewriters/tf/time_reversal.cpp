@@ -108,7 +108,7 @@ void replace_reversals(Value* v, Value* y, Value* lengths) {
   collect_readers(v, 0, lengths, {}, readers);
   for (const Reader& r : readers) {
     Rewrite w(*r.reversal->graph(), *r.reversal);
-    r.reversal->graph()->replace_all_uses(r.reversal->output(), undo_reversal({y, r.path}, w));
+    replace_value(*r.reversal->graph(), r.reversal->output(), undo_reversal({y, r.path}, w));
   }
 }
 

@@ -145,6 +145,7 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   if (op == "Shape" && attrs.empty()) return one(Tensor::of<std::int64_t>({x.rank()}, x.dims()));
   if (op == "Concat") return one(folding::concat(in, attrs));
   if (op == "Slice") return one(folding::slice(in, attrs));
+  if (op == "Split") return folding::split(in, attrs);
   if (op == "Gather") return one(folding::gather(in, attrs));
   if (op == "Expand") return one(folding::expand(in));
   if (op == "Tile") return one(folding::tile(in));

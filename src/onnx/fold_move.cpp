@@ -47,6 +47,28 @@ struct Walk {
   }
 };
 
+// Row by row: a part of a weight is as big as a weight.
+void copy_part(const std::byte* from, std::size_t width, const Walk& walk, std::span<std::byte> out) {
+  const bool whole_rows = !walk.dims.empty() && walk.offset.back() == 1;
+  const auto row = whole_rows ? walk.dims.back() : std::int64_t{1};
+  const std::size_t bytes = static_cast<std::size_t>(row) * width;
+  const std::int64_t n = element_count(walk.dims);
+  std::byte* to = out.data();
+  for (std::int64_t i = 0; i < n; i += row, to += bytes) std::memcpy(to, from + static_cast<std::size_t>(walk(i)) * width, bytes);
+}
+
+// The elements on the walk: kept where they are few, made again when the model is written where they are many.
+TensorPtr part_of(const TensorPtr& in, const Walk& walk) {
+  const std::size_t width = bit_width(in->dtype()) / 8;
+  if (in->dtype() == DType::string || width == 0 || element_count(walk.dims) <= kMaxElements) return pick(*in, walk.dims, walk);
+  const std::size_t size = static_cast<std::size_t>(element_count(walk.dims)) * width;
+  auto fill = [in, width, walk](std::span<std::byte> out) {
+    copy_part(in->bytes().data(), width, walk, out);
+    in->storage()->release();
+  };
+  return std::make_shared<Tensor>(in->dtype(), walk.dims, computed_storage(size, std::move(fill)));
+}
+
 bool too_big(const Ints& dims, const Tensor& in) {  // a smaller or equal result is always welcome
   std::int64_t n = 1;
   for (const std::int64_t d : dims)
@@ -145,16 +167,23 @@ TensorPtr concat(const std::vector<TensorPtr>& in, const Attrs& attrs) {
     dims[a] += t->dims()[a];
   }
   const std::size_t width = bit_width(in[0]->dtype()) / 8;
-  if (width == 0 || element_count(dims) > kMaxElements) return nullptr;
-  std::vector<std::byte> out;
-  out.reserve(static_cast<std::size_t>(element_count(dims)) * width);
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (const TensorPtr& t : in) {
-      const std::size_t chunk = t->byte_size() / static_cast<std::size_t>(std::max<std::int64_t>(outer, 1));
-      const Bytes b = t->bytes().subspan(static_cast<std::size_t>(o) * chunk, chunk);
-      out.insert(out.end(), b.begin(), b.end());
-    }
-  if (out.size() != static_cast<std::size_t>(element_count(dims)) * width) return nullptr;
+  std::size_t size = 0;
+  for (const TensorPtr& t : in) size += t->byte_size();
+  if (width == 0 || size != static_cast<std::size_t>(element_count(dims)) * width) return nullptr;
+  auto fill = [in, outer](std::span<std::byte> out) {
+    std::byte* to = out.data();
+    std::vector<Bytes> all;
+    for (const TensorPtr& t : in) all.push_back(t->bytes());
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (const Bytes& b : all) {
+        const std::size_t chunk = b.size() / static_cast<std::size_t>(outer);
+        if (chunk != 0) std::memcpy(to, b.data() + static_cast<std::size_t>(o) * chunk, chunk);
+        to += chunk;
+      }
+  };
+  if (element_count(dims) > kMaxElements) return std::make_shared<Tensor>(in[0]->dtype(), std::move(dims), computed_storage(size, std::move(fill)));
+  std::vector<std::byte> out(size);
+  fill(std::span<std::byte>(out));
   return std::make_shared<Tensor>(in[0]->dtype(), std::move(dims), heap_storage(std::move(out)));
 }
 
@@ -180,9 +209,28 @@ TensorPtr slice(const std::vector<TensorPtr>& in, const Attrs&) {
     walk.base += s * walk.offset[a];
     walk.offset[a] *= step;
   }
-  if (element_count(walk.dims) > kMaxElements) return nullptr;
-  Ints dims = walk.dims;
-  return pick(x, std::move(dims), walk);
+  return part_of(in[0], walk);
+}
+
+std::optional<std::vector<TensorPtr>> split(const std::vector<TensorPtr>& in, const Attrs& attrs) {
+  const Tensor& x = *in[0];
+  const auto axis = normal_axes({int_attr(attrs, "axis", 0)}, x.rank());
+  const Ints* given = ints_attr(attrs, "split");
+  if (!axis || x.rank() == 0 || (!given && (in.size() < 2 || !in[1]))) return std::nullopt;
+  const auto a = static_cast<std::size_t>((*axis)[0]);
+  const Ints sizes = given ? *given : in[1]->to_ints();
+  Walk walk{x.dims(), strides_of(x.dims())};
+  std::vector<TensorPtr> parts;
+  std::int64_t total = 0;
+  for (const std::int64_t size : sizes) {
+    if (size < 0 || size > x.dims()[a] - total) return std::nullopt;
+    walk.dims[a] = size;
+    walk.base = total * walk.offset[a];
+    total += size;
+    parts.push_back(part_of(in[0], walk));
+    if (!parts.back()) return std::nullopt;
+  }
+  return total == x.dims()[a] ? std::optional(std::move(parts)) : std::nullopt;
 }
 
 TensorPtr gather(const std::vector<TensorPtr>& in, const Attrs& attrs) {

@@ -16,6 +16,7 @@ TensorPtr squeeze(const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr unsqueeze(const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr concat(const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr slice(const std::vector<TensorPtr>& in, const Attrs&);
+std::optional<std::vector<TensorPtr>> split(const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr gather(const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr expand(const std::vector<TensorPtr>& in);
 TensorPtr tile(const std::vector<TensorPtr>& in);

@@ -63,6 +63,24 @@ TEST(Fold, SliceClampsAndStepsBackwards) {
   expect(run("Slice", {x, vec({3}), vec({1}), vec({0})}), {0}, {});
 }
 
+TEST(Fold, PartsOfWeights) {
+  std::vector<float> values(200 * 1000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const TensorPtr w = Tensor::of<float>({200, 1000}, values);
+  const auto parts = fold("Split", {w, vec({400, 600})}, {{"axis", std::int64_t{1}}}, 21);
+  ASSERT_TRUE(parts && parts->size() == 2);
+  EXPECT_EQ((*parts)[1]->dims(), (Ints{200, 600}));
+  for (const std::int64_t i : {0, 599, 600, 119999}) EXPECT_EQ((*parts)[1]->at<float>(i), static_cast<float>(i / 600 * 1000 + 400 + i % 600));
+  const auto whole = fold("Concat", {(*parts)[0], (*parts)[1]}, {{"axis", std::int64_t{-1}}}, 21);
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(same_content(*(*whole)[0], *w));
+  const auto rows = fold("Slice", {w, vec({199, 1}), vec({0, 1000}), vec({0, 1}), vec({-1, 3})}, {}, 21);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ((*rows)[0]->dims(), (Ints{199, 333}));
+  EXPECT_EQ((*rows)[0]->at<float>(334), 198.0F * 1000 + 4);
+  EXPECT_FALSE(fold("Split", {w, vec({400, 500})}, {{"axis", std::int64_t{1}}}, 21));
+}
+
 TEST(Fold, ShapeArithmetic) {
   expect(run("Concat", {vec({1, 2}), vec({3})}, {{"axis", std::int64_t{0}}}), {3}, {1, 2, 3});
   expect(run("Gather", {vec({5, 6, 7}), i64({}, {-1})}, {{"axis", std::int64_t{0}}}), {}, {7});

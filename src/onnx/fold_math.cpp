@@ -76,14 +76,30 @@ std::vector<R> map_floats(const Broadcast& b, const Tensor& x, const Tensor& y, 
 using U = std::uint64_t;
 std::int64_t wrap(U u) { return static_cast<std::int64_t>(u); }
 
-std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x, const Tensor& y) {
+bool any_zero(const Tensor& t) {
+  for (std::int64_t i = 0; i < t.elements(); ++i)
+    if (t.int_at(i) == 0) return true;
+  return false;
+}
+
+// With the sign of the dividend or, as ONNX has it for integers, of the divisor.
+std::int64_t remainder(std::int64_t p, std::int64_t q, bool of_dividend) {
+  if (q == -1) return 0;
+  const std::int64_t r = p % q;
+  return !of_dividend && r != 0 && (r < 0) != (q < 0) ? r + q : r;
+}
+
+std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x, const Tensor& y, const Attrs& attrs) {
   const auto go = [&](auto f) { return map_ints(b, x, y, f); };
   if (op == "Add") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) + static_cast<U>(q)); });
   if (op == "Sub") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) - static_cast<U>(q)); });
   if (op == "Mul") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) * static_cast<U>(q)); });
+  if ((op == "Div" || op == "Mod") && any_zero(y)) return std::nullopt;  // the runtime's to report
+  if (op == "Mod") {
+    const bool of_dividend = int_attr(attrs, "fmod", 0) != 0;
+    return go([of_dividend](std::int64_t p, std::int64_t q) { return remainder(p, q, of_dividend); });
+  }
   if (op == "Div") {
-    for (std::int64_t i = 0; i < y.elements(); ++i)
-      if (y.int_at(i) == 0) return std::nullopt;  // the runtime's to report
     return go([](std::int64_t p, std::int64_t q) { return q == -1 ? wrap(U{0} - static_cast<U>(p)) : p / q; });
   }
   return std::nullopt;
@@ -95,6 +111,8 @@ std::optional<std::vector<double>> float_arithmetic(const std::string& op, const
   if (op == "Sub") return go([](double p, double q) { return p - q; });
   if (op == "Mul") return go([](double p, double q) { return p * q; });
   if (op == "Div") return go([](double p, double q) { return p / q; });
+  if (op == "Mod") return go([](double p, double q) { return std::fmod(p, q); });
+  if (op == "Pow") return go([](double p, double q) { return std::pow(p, q); });
   return std::nullopt;
 }
 
@@ -142,6 +160,8 @@ TensorPtr unary(const std::string& op, const Tensor& x) {
       {"Sign", [](double v) { return v > 0 ? 1.0 : v < 0 ? -1.0 : v; }},
       {"Neg", [](double v) { return -v; }},  {"Abs", [](double v) { return std::fabs(v); }},  {"Sqrt", [](double v) { return std::sqrt(v); }},
       {"Exp", [](double v) { return std::exp(v); }}, {"Log", [](double v) { return std::log(v); }}, {"Floor", [](double v) { return std::floor(v); }},
+      {"Cos", [](double v) { return std::cos(v); }}, {"Sin", [](double v) { return std::sin(v); }}, {"Tanh", [](double v) { return std::tanh(v); }},
+      {"Erf", [](double v) { return std::erf(v); }}, {"Sigmoid", [](double v) { return 1.0 / (1.0 + std::exp(-v)); }}, {"Relu", [](double v) { return v < 0 ? 0.0 : v; }},
       {"Ceil", [](double v) { return std::ceil(v); }}, {"Reciprocal", [](double v) { return 1.0 / v; }}, {"Round", [](double v) { return std::nearbyint(v); }}};
   for (const auto& [name, f] : kFunctions)
     if (name == op) {
@@ -152,7 +172,7 @@ TensorPtr unary(const std::string& op, const Tensor& x) {
   return nullptr;
 }
 
-TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const Attrs&) {
+TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const Attrs& attrs) {
   if (x.dtype() != y.dtype()) return nullptr;
   const auto b = broadcast({&x, &y});
   if (!b) return nullptr;
@@ -162,7 +182,7 @@ TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const 
   if (comparable)
     if (auto r = compare(op, *b, x, y)) return from_bools(b->dims, *r);
   if (integral(x.dtype()) && x.dtype() != DType::u64)
-    if (auto r = int_arithmetic(op, *b, x, y)) return from_ints(x.dtype(), b->dims, *r);
+    if (auto r = int_arithmetic(op, *b, x, y, attrs)) return from_ints(x.dtype(), b->dims, *r);
   if (real(x.dtype()))
     if (auto r = float_arithmetic(op, *b, x, y)) return from_floats(x.dtype(), b->dims, *r);
   return nullptr;

@@ -63,6 +63,14 @@ TEST(Fold, SliceClampsAndStepsBackwards) {
   expect(run("Slice", {x, vec({3}), vec({1}), vec({0})}), {0}, {});
 }
 
+TEST(Fold, RemaindersHaveTheSignThatOnnxGivesThem) {
+  const TensorPtr x = vec({7, -7, 7, -7, INT64_MIN}), y = vec({3, 3, -3, -3, -1});
+  expect(run("Mod", {x, y}), {5}, {1, 2, -2, -1, 0});
+  expect(run("Mod", {x, y}, {{"fmod", std::int64_t{1}}}), {5}, {1, -1, 1, -1, 0});
+  EXPECT_EQ(run("Mod", {x, vec({0})}), nullptr);
+  EXPECT_EQ(run("Mod", {f32({2}, {5.5F, -5.5F}), f32({}, {2})}, {{"fmod", std::int64_t{1}}})->to_floats(), (std::vector<double>{1.5, -1.5}));
+}
+
 TEST(Fold, PartsOfWeights) {
   std::vector<float> values(200 * 1000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);

@@ -58,6 +58,7 @@ const OpRegistry& tf_registry() {
     family("sample_box", op_mappers::register_sample_box);
     family("ctc", op_mappers::register_ctc);
     family("control_flow", op_mappers::register_control_flow);
+    family("tensor_lists", op_mappers::register_tensor_lists);
     family("recurrent", op_mappers::register_recurrent);
     // the last: they apply rows of the other families to the parts of complex numbers
     family("complex", op_mappers::register_complex);

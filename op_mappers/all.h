@@ -57,6 +57,7 @@ void register_image(OpRegistry&);         // ImageProjectiveTransform*, ExtractG
 void register_sample_box(OpRegistry&);
 void register_ctc(OpRegistry&);
 void register_control_flow(OpRegistry&);  // If, While, Case
+void register_tensor_lists(OpRegistry&);
 void register_recurrent(OpRegistry&);
 
 }  // namespace t2o::op_mappers

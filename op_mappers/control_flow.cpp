@@ -4,6 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/subgraphs.h"
+#include "op_mappers/tensor_lists.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -14,17 +15,6 @@ Wanted used_outputs(const ir::Node& n) {
   Wanted used;
   for (const Value* v : n.outputs()) used.push_back(v->is_used());
   return used;
-}
-
-void refuse_lists(const SubgraphContext& c, const ir::Node& n, std::string_view what) {
-  const auto is_list = [](const Value* v) { return v && v->dtype() == DType::variant; };
-  if (std::none_of(n.inputs().begin(), n.inputs().end(), is_list) &&
-      std::none_of(n.outputs().begin(), n.outputs().end(), is_list))
-    return;
-  c.fail(
-      Code::not_yet,
-      "TensorLists (TensorArrays) among the values of this " + std::string(what) + " are not supported yet",
-      "cut the graph around it with --inputs and --outputs");
 }
 
 // A graph's output is a node's of its own, and each another.
@@ -66,20 +56,47 @@ Value* as_condition(Emitter& e, Value* v) {
 using MakeBranch =
     std::function<Values(ir::Graph&)>;  // the values of the wanted outputs; empty when it failed
 
+// Of two lists that one value stands for; where both are fresh they stay so.
+Value* with_rank_of(SubgraphContext& c, ir::Graph& g, Value* list, const Value* other) {
+  if (is_fresh(other)) return list;
+  if (!is_fresh(list)) {
+    if (list->shape().rank() != other->shape().rank())
+      c.fail(Code::unsupported_op, "a TensorList has elements of different ranks in its branches", "");
+    return list;
+  }
+  Emitter e(g, c.target(), c.shared_origin());
+  return with_rank(e, list, Shape(Ints(other->shape().dims().begin() + 1, other->shape().dims().end())));
+}
+
+// Which of the wanted outputs are lists.
+Wanted used_lists(const ir::Node& n) {
+  Wanted lists;
+  for (const Value* v : n.outputs())
+    if (v->is_used()) lists.push_back(is_list(v));
+  return lists;
+}
+
 // One ONNX If in `g`; its wanted outputs.
 Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch,
                const MakeBranch& else_branch) {
+  const Wanted lists = used_lists(c.node());
   GraphPtr branches[2];
   Values results[2];
   for (const int side : {0, 1}) {
-    GraphPtr& branch = branches[side];
-    branch = g.make_subgraph();
-    branch->set_name(c.origin().node + (side == 0 ? "/then" : "/else"));
-    const Values values = side == 0 ? then_branch(*branch) : else_branch(*branch);
+    branches[side] = g.make_subgraph();
+    branches[side]->set_name(c.origin().node + (side == 0 ? "/then" : "/else"));
+    results[side] = side == 0 ? then_branch(*branches[side]) : else_branch(*branches[side]);
+    if (c.failed()) break;
+  }
+  for (const int side : {0, 1}) {
     if (c.failed()) break;
     std::unordered_set<const Value*> taken;
-    for (Value* v : values) results[side].push_back(own(c, *branch, v, taken));
-    branch->set_outputs(results[side]);
+    for (std::size_t i = 0; i < results[side].size(); ++i) {
+      Value* v = lists[i] ? with_rank_of(c, *branches[side], results[side][i], results[1 - side][i])
+                          : results[side][i];
+      results[side][i] = own(c, *branches[side], v, taken);
+    }
+    branches[side]->set_outputs(results[side]);
   }
   ir::NodeSpec spec{.op = "If", .inputs = {condition}, .origin = c.shared_origin(), .name_later = true};
   spec.attrs = {{"then_branch", branches[0]}};
@@ -123,7 +140,6 @@ Values map_if(MapperContext& context) {
   const auto then_graph = c.attr<GraphPtr>("then_branch"), else_graph = c.attr<GraphPtr>("else_branch");
   check_branch(c, *then_graph);
   check_branch(c, *else_graph);
-  refuse_lists(c, c.node(), "conditional");
   Value* condition = as_condition(c, c.in(0));
   return spread(c.node(),
                 make_if(c, c.graph(), condition, branch_of(c, *then_graph), branch_of(c, *else_graph)));
@@ -147,7 +163,6 @@ Values map_case(MapperContext& context) {
   const auto branches = c.attr<Graphs>("branches");
   if (branches.empty()) c.fail(Code::bad_model, "has no branches");
   for (const GraphPtr& b : branches) check_branch(c, *b);
-  refuse_lists(c, c.node(), "conditional");
   Value* zero = c.constant(std::int32_t{0});
   Value* past = c.constant(static_cast<std::int32_t>(branches.size()));
   Value* negative = c.less(c.in(0), zero);
@@ -156,11 +171,6 @@ Values map_case(MapperContext& context) {
 }
 
 // ---- While
-
-const Value* behind_identities(const Value* v) {
-  while (v->producer() && v->producer()->op() == "Identity") v = v->producer()->input(0);
-  return v;
-}
 
 // Which inputs of a graph some of its outputs read.
 Wanted inputs_read(const ir::Graph& g, const Wanted& outputs) {
@@ -202,6 +212,9 @@ class LoopMaker {
  private:
   std::size_t size() const { return c_.input_count(); }
   void find_carried();
+  void find_written();
+  Shape settle(std::size_t variable, const Shape& now, const Shape& after, bool last_try);
+  Values loop(Value* at_first, const GraphPtr& body, const Shapes& shapes);
   Value* condition(ir::Graph& g, const Values& variables);
   GraphPtr make_body(const Shapes& shapes);
   void discard(const GraphPtr&);
@@ -210,6 +223,8 @@ class LoopMaker {
   const ir::Graph& condition_;
   const ir::Graph& body_;
   Wanted carried_;  // the others are the same in each round, or nobody asks for them
+  std::vector<std::optional<Written>> written_;  // the lists that become scan outputs
+  Values initial_ = c_.inputs();
 };
 
 void LoopMaker::find_carried() {
@@ -231,6 +246,13 @@ void LoopMaker::find_carried() {
   }
 }
 
+void LoopMaker::find_written() {
+  for (std::size_t i = 0; i < size(); ++i) {
+    const bool asked = carried_[i] && is_list(body_.inputs()[i]);
+    written_.push_back(asked ? written_once(c_.node(), condition_, body_, i) : std::nullopt);
+  }
+}
+
 Value* LoopMaker::condition(ir::Graph& g, const Values& variables) {
   Value* v = c_.map(condition_, variables, {true}, g)[0];
   if (!v) return nullptr;
@@ -238,16 +260,18 @@ Value* LoopMaker::condition(ir::Graph& g, const Values& variables) {
   return as_condition(e, v);
 }
 
-// (round, condition, variables) -> (condition, variables); null when it failed.
+// (round, condition, variables) -> (condition, variables, elements of lists); null when it failed.
 GraphPtr LoopMaker::make_body(const Shapes& shapes) {
   GraphPtr g = c_.graph().make_subgraph();
   const std::string name = c_.origin().node + "/body";
   g->set_name(name);
   g->add_input(name + "/round", DType::i64, Shape::scalar());
   g->add_input(name + "/condition", DType::boolean, Shape::scalar());
-  Values before = c_.inputs(), outputs = {nullptr};
+  Values before = initial_, outputs = {nullptr};
   for (std::size_t i = 0; i < size(); ++i)
-    if (carried_[i]) before[i] = g->add_input(body_.inputs()[i]->name(), before[i]->dtype(), shapes[i]);
+    if (carried_[i])
+      before[i] = g->add_input(body_.inputs()[i]->name(), written_[i] ? DType::variant : before[i]->dtype(),
+                               shapes[i]);
   Values after = c_.map(body_, before, carried_, *g);
   for (std::size_t i = 0; i < size(); ++i)
     if (!carried_[i]) after[i] = before[i];
@@ -255,8 +279,12 @@ GraphPtr LoopMaker::make_body(const Shapes& shapes) {
   if (go_on) {
     std::unordered_set<const Value*> taken;
     outputs[0] = own(c_, *g, go_on, taken);
+    for (const bool scanned : {false, true})
+      for (std::size_t i = 0; i < size(); ++i)
+        if (carried_[i] && written_[i].has_value() == scanned)
+          outputs.push_back(own(c_, *g, after[i], taken));
     for (std::size_t i = 0; i < size(); ++i)
-      if (carried_[i]) outputs.push_back(own(c_, *g, after[i], taken));
+      if (written_[i]) g->remove_input(before[i]);
     g->set_outputs(std::move(outputs));
     return g;
   }
@@ -268,9 +296,31 @@ void LoopMaker::discard(const GraphPtr& g) {  // with what it reads outside
   c_.graph().erase(c_.graph().add({.op = "Loop", .attrs = {{"body", g}}, .name_later = true}));
 }
 
+// The shape of a variable that is `now` before a round and `after` behind it.
+Shape LoopMaker::settle(std::size_t variable, const Shape& now, const Shape& after, bool last_try) {
+  if (!is_list(body_.inputs()[variable])) {
+    Shape both = common(now, after);
+    return both != now && last_try ? Shape() : both;  // loops in loops make this cost
+  }
+  if (!now.ranked() && !after.ranked()) return now;
+  if (!now.ranked()) {
+    Value*& first = initial_[variable];
+    first = with_rank(c_, first, Shape(Ints(after.dims().begin() + 1, after.dims().end())));
+    return common(first->shape(), after);
+  }
+  if (!after.ranked() || now.rank() != after.rank())
+    c_.fail(Code::unsupported_op,
+            "the elements of its TensorList '" + body_.inputs()[variable]->name() +
+                "' are not known to have one rank",
+            "give the inputs shapes with --inputs");
+  Shape both = common(now, after);
+  return both != now && last_try ? Shape::unknown_dims(now.rank()) : both;
+}
+
 // The variables keep the shape they have at first where the body, given that, gives it back.
 Values LoopMaker::run() {
   find_carried();
+  find_written();
   Value* at_first = condition(c_.graph(), c_.inputs());
   if (!at_first) return {};
   Shapes shapes;
@@ -283,29 +333,54 @@ Values LoopMaker::run() {
     stable = true;
     std::size_t at = 1;
     for (std::size_t i = 0; i < size(); ++i) {
-      if (!carried_[i]) continue;
-      Shape both = common(shapes[i], body->outputs()[at++]->shape());
-      if (both != shapes[i] && round > 0) both = {};  // loops in loops make this cost
+      if (!carried_[i] || written_[i]) continue;
+      Shape both;
+      try {
+        both = settle(i, shapes[i], body->outputs()[at++]->shape(), round > 0);
+      } catch (const ConversionError&) {
+        discard(body);
+        throw;
+      }
       stable = stable && both == shapes[i];
       shapes[i] = std::move(both);
     }
     if (!stable) discard(body);
   }
   if (std::find(carried_.begin(), carried_.end(), true) == carried_.end()) return c_.inputs();
+  return loop(at_first, body, shapes);
+}
+
+Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shapes) {
   ir::NodeSpec spec{.op = "Loop",
                     .inputs = {nullptr, at_first},
                     .attrs = {{"body", body}},
                     .origin = c_.shared_origin(),
                     .name_later = true};
   for (std::size_t i = 0; i < size(); ++i) {
-    if (!carried_[i]) continue;
-    spec.inputs.push_back(c_.in(i));
-    spec.outputs.push_back({{}, c_.in(i)->dtype(), shapes[i]});
+    if (!carried_[i] || written_[i]) continue;
+    spec.inputs.push_back(initial_[i]);
+    spec.outputs.push_back({{}, initial_[i]->dtype(), shapes[i]});
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!written_[i]) continue;
+    const Value* element = body->outputs()[1 + spec.outputs.size()];
+    if (!element->shape().ranked()) {
+      discard(body);
+      c_.fail(Code::not_constant,
+              "the rank of the elements of its TensorList '" + body_.inputs()[i]->name() + "' is not known",
+              "give the inputs shapes with --inputs");
+    }
+    Ints dims = element->shape().dims();
+    dims.insert(dims.begin(), kUnknownDim);
+    spec.outputs.push_back({{}, element->dtype(), Shape(std::move(dims))});
   }
   const Values made = c_.graph().add(std::move(spec)).outputs();
-  Values results;
+  Values results = c_.inputs();
   std::size_t at = 0;
-  for (std::size_t i = 0; i < size(); ++i) results.push_back(carried_[i] ? made[at++] : c_.in(i));
+  for (std::size_t i = 0; i < size(); ++i)
+    if (carried_[i] && !written_[i]) results[i] = made[at++];
+  for (std::size_t i = 0; i < size(); ++i)
+    if (written_[i]) results[i] = with_rest(c_, *written_[i], made[at++], c_.in(i));
   return results;
 }
 
@@ -316,7 +391,6 @@ Values map_while(MapperContext& context) {
   if (condition->inputs().size() != n || body->inputs().size() != n || body->outputs().size() != n ||
       condition->outputs().size() != 1 || c.node().outputs().size() != n)
     c.fail(Code::bad_model, "its condition and body have other inputs or outputs than the loop");
-  refuse_lists(c, c.node(), "loop");
   return LoopMaker(c, *condition, *body).run();
 }
 
@@ -325,10 +399,7 @@ Values map_while(MapperContext& context) {
 void register_control_flow(OpRegistry& r) {
   r.op("If", "StatelessIf").ignores({"output_shapes"}).by(map_if);
   r.op("Case", "StatelessCase").ignores({"output_shapes"}).by(map_case);
-  r.op("While", "StatelessWhile")
-      .ignores({"output_shapes", "parallel_iterations"})
-      .note("not with TensorLists among its variables")
-      .by(map_while);
+  r.op("While", "StatelessWhile").ignores({"output_shapes", "parallel_iterations"}).by(map_while);
 }
 
 }  // namespace t2o::op_mappers

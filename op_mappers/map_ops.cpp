@@ -22,8 +22,9 @@ DType plain_type(DType t) {
   }
 }
 
-// What the tensors of a type have in ONNX: complex numbers are pairs of their parts.
-DType stored_type(DType t) { return plain_type(part_type(t)); }
+// What the tensors of a type have in ONNX: complex numbers are pairs of their parts; the handle of a variable that a loop hands on
+// is the variable's value, of whatever type.
+DType stored_type(DType t) { return t == DType::resource ? DType::undefined : plain_type(part_type(t)); }
 
 TensorPtr plain(const TensorPtr& t) {
   const DType type = plain_type(t->dtype());
@@ -179,7 +180,7 @@ class Mapping : public SubgraphMapper {
       if (type != DType::undefined && type != DType::variant && to->dtype() != type)
         throw ConversionError({Severity::error, Code::internal, "output " + std::to_string(i) + " came out as " + std::string(name(to->dtype())) + " instead of " + std::string(name(type)),
                                "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
-      if (type != DType::variant && !to->constant() && !to->is_graph_input() && to->graph() == out_)
+      if (type != DType::variant && from->dtype() != DType::resource && !to->constant() && !to->is_graph_input() && to->graph() == out_)
         if (const auto shape = merge(to->shape(), mapped_shape(*from))) out_->set_type(to, to->dtype(), *shape);
       if (to->name().empty() && !from->is_graph_output()) out_->rename(to, from->name());  // fresh, and the first to ask
       mapped_[from] = to;

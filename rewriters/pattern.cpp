@@ -157,7 +157,7 @@ Value* Rewrite::constant(TensorPtr t) { return g_.add_constant(root_.origin().no
 
 bool take_over(ir::Graph& g, Value* from, Value* to) {
   const bool is_fresh = !to->is_used(), is_output = from->is_graph_output();
-  if (is_output && (!to->producer() || to->is_graph_output())) return false;
+  if (is_output && (!to->producer() || to->is_graph_output() || to->graph() != from->graph())) return false;
   g.replace_all_uses(from, to);
   if (!is_fresh && !is_output) return true;
   const std::string name = from->name();

@@ -27,9 +27,18 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(), ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
 }
 
+// The graph and those inside of it, the inner ones first.
+std::vector<ir::Graph*> all_graphs(ir::Graph& g) {
+  std::vector<ir::Graph*> graphs{&g};
+  for (std::size_t i = 0; i < graphs.size(); ++i)
+    for (const ir::Node& n : graphs[i]->nodes()) ir::for_each_subgraph(n, [&](ir::Graph& inner) { graphs.push_back(&inner); });
+  std::reverse(graphs.begin(), graphs.end());
+  return graphs;
+}
+
 void run(const std::vector<Rewriter>& rewriters, ir::Graph& g, const Options& o) {
   for (const Rewriter& r : rewriters) {
-    r.run(g);
+    for (ir::Graph* each : all_graphs(g)) r.run(*each);
     dump(r.name, g, o);
   }
 }

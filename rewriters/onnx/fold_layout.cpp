@@ -70,7 +70,7 @@ class LayoutFolding {
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (!form_.has(queue[i]) || queue[i]->constant() || !seen_.insert(queue[i]).second) continue;
       values_.push_back(queue[i]);
-      if (ir::Node* p = queue[i]->producer()) visit(*p, queue);
+      if (ir::Node* p = queue[i]->producer(); p && p->graph() == &g_) visit(*p, queue);
       for (const ir::Use& u : queue[i]->uses())
         if (u.node->graph() == &g_) visit(*u.node, queue);
     }

@@ -56,6 +56,15 @@ TEST_F(PatternTest, RefusesWhenAnInnerValueIsAnOutput) {
   EXPECT_EQ(swish().run(g), 0);
 }
 
+TEST_F(PatternTest, AnOuterValueCannotBeTheOutputOfASubgraph) {
+  Value* outer = node("Relu", {x});
+  const GraphPtr sub = g.make_subgraph();
+  Value* inner = sub->add({"Mul", {outer, outer}, {}, {{"inner", DType::f32, {}}}}).output();
+  sub->set_outputs({inner});
+  EXPECT_FALSE(take_over(*sub, inner, outer));
+  EXPECT_EQ(sub->outputs()[0], inner);
+}
+
 TEST_F(PatternTest, SecondRunChangesNothing) {
   g.set_outputs({node("Mul", {x, node("Sigmoid", {x})})});
   swish().run(g);

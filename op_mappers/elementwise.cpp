@@ -45,6 +45,13 @@ Values map_cosh(MapperContext& c) {
   return {c.mul(c.add(growing, falling), c.scalar_like(x, 0.5))};
 }
 
+Values map_tan(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->dtype() != DType::f64) return {c.emit("Tan", {x})};
+  Value* sine = c.emit("Sin", {x});
+  return {c.div(sine, c.emit("Cos", {x}))};
+}
+
 Values map_square(MapperContext& c) { return {c.mul(c.in(0), c.in(0))}; }
 
 Values map_rsqrt(MapperContext& c) { return {c.emit("Reciprocal", {c.sqrt(c.in(0))})}; }
@@ -183,10 +190,10 @@ Values map_l2_loss(MapperContext& c) {
 }  // namespace
 
 void register_elementwise(OpRegistry& r) {
-  for (const char* op :
-       {"Abs",  "Neg",  "Floor", "Ceil", "Sqrt",  "Exp",   "Log",   "Sin",     "Cos", "Tan",
-        "Asin", "Acos", "Atan",  "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Elu", "Selu"})
+  for (const char* op : {"Abs", "Neg", "Floor", "Ceil", "Sqrt", "Exp", "Log", "Sin", "Cos", "Asin", "Acos",
+                         "Atan", "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Elu", "Selu"})
     r.op(op).to(op);
+  r.op("Tan").by(map_tan);
   r.op("Sinh").by(map_sinh);
   r.op("Cosh").by(map_cosh);
   r.op("LeakyRelu").to("LeakyRelu", {"alpha"});

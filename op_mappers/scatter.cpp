@@ -82,7 +82,13 @@ Places places(MapperContext& c, Value* indices, Value* shape) {
 }
 
 Value* as_rows(MapperContext& c, Value* x, Value* count, Value* inner) {
-  return c.reshape_to(x, c.concat({count, inner}, 0));
+  auto known = constant_ints(inner);
+  if (inner->shape() == Shape(Ints{0})) known = Ints{};
+  if (!known || std::find(known->begin(), known->end(), 0) != known->end())
+    return c.reshape_to(x, c.concat({count, inner}, 0));
+  Ints dims{-1};
+  dims.insert(dims.end(), known->begin(), known->end());
+  return c.reshape(x, dims);
 }
 
 Value* update_rows(MapperContext& c, Value* updates, const Places& p) {

@@ -45,14 +45,16 @@ bool surely_some(const Value* rows) { return rows->shape().ranked() && rows->sha
 Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
   const bool arithmetic = how == Reduction::add || how == Reduction::mul;
   const DType type = rows->dtype();
-  const DType work = arithmetic && is_int(type) && bit_width(type) < 64 ? DType::i64 : type;
+  const DType wide = arithmetic ? DType::i64 : DType::i32;
+  const DType work = is_int(type) && bit_width(type) < bit_width(wide) ? wide : type;
   Value* segments = c.unsqueeze(iota(c, c.squeeze(count, {0})), {0});
   Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
   Value* none = c.cast(init, work);
   Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), none);
-  Value* reduced = c.cast(c.reduce(reduce_name(how), chosen, Ints{0}, false), type);
-  if (arithmetic || (is_int(type) && surely_some(rows))) return reduced;
-  return how == Reduction::max ? c.maximum(reduced, init) : c.minimum(reduced, init);  // also of no rows
+  Value* reduced = c.reduce(reduce_name(how), chosen, Ints{0}, false);
+  if (arithmetic || (is_int(type) && surely_some(rows))) return c.cast(reduced, type);
+  return c.cast(how == Reduction::max ? c.maximum(reduced, none) : c.minimum(reduced, none),
+                type);  // also of no rows
 }
 
 bool has_no_elements(const Value* rows) {

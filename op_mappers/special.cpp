@@ -72,7 +72,8 @@ Value* erf(MapperContext& c, Value* x) {
   Value* one = c.scalar_like(x, 1);
   Value* near = c.mul(x, chebyshev(c, c.mul(x, x), kErf, 0, 1));
   Value* far = c.mul(c.emit("Sign", {x}), c.sub(one, erfc_of_positive(c, a)));
-  return c.where(c.less(a, one), near, far);
+  Value* y = c.where(c.less(a, one), near, far);
+  return c.where(c.emit("IsNaN", {x}), x, y);  // the Sign of NaN is 1 or -1
 }
 
 namespace {
@@ -183,8 +184,11 @@ Value* digamma_of_positive(MapperContext& c, Value* x) {
 Value* digamma(MapperContext& c, Value* x) {
   Value* is_small = c.less(x, number(c, 0.5));
   Value* y = digamma_of_positive(c, c.where(is_small, c.sub(number(c, 1), x), x));
-  Value* angle = c.mul(fraction(c, x), number(c, kPi));
+  Value* part = fraction(c, x);
+  Value* angle = c.mul(part, number(c, kPi));
   Value* cotangent = c.div(c.emit("Cos", {angle}), c.emit("Sin", {angle}));
+  Value* is_pole = c.equal(part, number(c, 0));
+  cotangent = c.where(is_pole, number(c, std::numeric_limits<double>::quiet_NaN()), cotangent);
   return c.where(is_small, c.sub(y, c.mul(cotangent, number(c, kPi))), y);
 }
 

@@ -119,9 +119,12 @@ Value* incomplete_beta(MapperContext& c) {
   Value* y = c.mul(factor, beta_fraction(c, v));
   Value* sides = c.where(is_low, y, c.sub(one, y));
   Value* zero = number(c, 0);
-  Value* positive = c.logical_and(c.greater(a, zero), c.greater(b, zero));
-  Value* within = c.logical_and(c.greater_equal(x, zero), c.less_equal(x, one));
-  return c.where(c.logical_and(positive, within), sides, number(c, kNan));
+  Value* positive_a = c.greater(a, zero);
+  Value* positive_b = c.greater(b, zero);
+  Value* is_valid = c.less_equal(x, one);
+  is_valid = c.logical_and(is_valid, c.greater_equal(x, zero));
+  is_valid = c.logical_and(is_valid, positive_a);
+  return c.where(c.logical_and(is_valid, positive_b), sides, number(c, kNan));
 }
 
 // ---- Zeta, Polygamma
@@ -155,7 +158,9 @@ Value* hurwitz_zeta(MapperContext& c, Value* s, Value* q) {
     rising = c.div(c.mul(rising, two_more), square);
   }
   Value* pole = c.logical_or(c.equal(s, one), c.equal(q, number(c, 0)));
-  Value* at_infinity = c.where(c.equal(q, number(c, kInf)), number(c, 0), sum);
+  Value* far = c.equal(q, number(c, kInf));
+  Value* steep = c.equal(s, number(c, kInf));
+  Value* at_infinity = c.where(c.logical_or(far, steep), number(c, 0), sum);
   Value* y = c.where(pole, number(c, kInf), at_infinity);
   Value* is_valid = c.logical_and(c.greater_equal(s, one), c.greater_equal(q, number(c, 0)));
   return c.where(is_valid, y, number(c, kNan));

@@ -243,8 +243,32 @@ Value* Emitter::slice_at(Value* x, Value* starts, Value* ends, Value* axes, Valu
   return emit("Slice", std::move(in));
 }
 
+namespace {
+
+bool is_last_axis(const Value* x, std::int64_t axis) {
+  return axis == -1 || (x->shape().ranked() && axis == x->shape().rank() - 1);
+}
+
+// ONNX Runtime's Gather of strings copies only the first one of each slice.
+Value* gather_strings(Emitter& e, Value* x, Value* indices, std::int64_t axis) {
+  if (axis == 0) {
+    Value* rows = e.cast(e.unsqueeze(indices, {-1}), DType::i64);
+    return e.emit("GatherND", {x, rows});
+  }
+  Value* zero = e.constant<std::int64_t>(0);
+  Value* one = e.constant<std::int64_t>(1);
+  Value* count = e.range(zero, e.size_of(x), one);
+  Value* numbers = e.reshape_to(count, e.shape_of(x));
+  Value* chosen = e.gather(numbers, indices, axis);
+  Value* flat = e.reshape(x, {-1});
+  return e.emit("Gather", {flat, chosen}, {{"axis", std::int64_t{0}}});
+}
+
+}  // namespace
+
 Value* Emitter::gather(Value* x, Value* indices, std::int64_t axis) {
   if (indices->dtype() != DType::i32 && indices->dtype() != DType::i64) indices = cast(indices, DType::i64);
+  if (x->dtype() == DType::string && target_->for_ort() && !is_last_axis(x, axis)) return gather_strings(*this, x, indices, axis);
   return emit("Gather", {x, indices}, {{"axis", axis}});
 }
 

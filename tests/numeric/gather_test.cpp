@@ -62,5 +62,15 @@ TEST(Gather, Where) {
   op_case("Where").in(f32, {12}).nan_inf().check();
 }
 
+// ONNX Runtime's Gather copies only the first one of each slice of strings.
+TEST(Gather, Strings) {
+  const Strings x = {"a", "b", "c", "d", "e", "f", "g", "h", "", "j", "k", "l"};
+  for (const std::int32_t axis : {0, 1, 2, -1, -2})
+    op_case("GatherV2").strings({2, 3, 2}, x).values<std::int32_t>({2, 1}, {1, 0}).scalar(axis).check();
+  op_case("GatherV2").strings({2, 3, 2}, x).values<std::int64_t>({}, {1}).scalar<std::int32_t>(0).check();
+  op_case("StridedSlice").strings({2, 3, 2}, x).i32s({0, 1}).i32s({2, 2}).i32s({1, 1}).attr("shrink_axis_mask", std::int64_t{2}).check();
+  op_case("Unpack").strings({2, 3, 2}, x).attr("axis", std::int64_t{1}).attr("num", std::int64_t{3}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -66,6 +66,13 @@ TEST(Reduction, OfEmptyTensorsOverOtherAxes) {
     }
 }
 
+TEST(Reduction, RuntimeAxesCountedFromTheBack) {
+  op_case("Sum").in(f32, {0, 3}).i32s({-1}, fed).since(13).check();
+  op_case("Max").in(f32, {0, 3}).i32s({-1}, fed).attr("keep_dims", true).since(18).check();
+  op_case("Sum").in(f32, {}).i32s({}, fed).since(13).check();
+  for (const char* op : {"ArgMax", "ArgMin"}) op_case(op).in(f32, {0, 3}).scalar<std::int32_t>(-1).without({Mode::rank}).check();
+}
+
 TEST(Reduction, WideIntegers) {
   const std::vector<std::int64_t> x = {1LL << 40, 5, -(1LL << 40), (1LL << 62) + 1, 1LL << 62, -7};
   for (const char* op : {"Max", "Min"})

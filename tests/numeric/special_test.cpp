@@ -44,6 +44,7 @@ TEST(Special, IncompleteGamma) {
     for (const double top : {2.0, 30.0, 900.0})
       for (const DType t : {f32, f64})  // TensorFlow's own f32 is only so good
         op_case(op).in(t, {4, 20}).range(0.05, top).in(t, {4, 20}).range(0.05, top).tol(t == f32 ? 1e-3 : 1e-8, 1e-6).only_opsets({11, 18}).check();
+    op_case(op).values<float>({}, {2.5F}).values<float>({}, {3}).tol(1e-5, 1e-7).only_opsets({11}).check();
     op_case(op).in(f32, {4, 1}).range(0.5, 5).in(f32, {5}).range(0.5, 5).tol(1e-5, 1e-7).only_opsets({11}).check();
     op_case(op).values<double>({3}, {1, 2, -1}).values<double>({3}, {0, 700, 1}).tol(1e-9, 1e-12).only_opsets({11}).check();
   }
@@ -61,6 +62,12 @@ TEST(Special, Zeta) {
   op_case("Polygamma").values_as(any, {4}, {0, 1, 2, 5}).values_as(any, {4}, {0.5, 1.5, 3, 7}).dtypes({f32, f64}).tol(1e-5, 0).only_opsets({11, 18}).check();
 }
 
+TEST(Special, Poles) {
+  op_case("Zeta").values<float>({3}, {2, INFINITY, 1}).values<float>({3}, {INFINITY, 2, 2}).only_opsets({11}).check();
+  op_case("Digamma").values<float>({4}, {0, -0.0F, -1, INFINITY}).only_opsets({11}).check();
+  op_case("Betainc").values<double>({3}, {-1, 1, 2}).values<double>({3}, {1, 0, 3}).values<double>({3}, {0.5, 0.5, 2}).only_opsets({11}).check();
+}
+
 TEST(Special, Integrals) {
   check("Expint", 0.01, 40);
   op_case("Expint").values<double>({5}, {5.9, 6.1, 15.9, 16.1, 200}).tol(1e-9, 0).only_opsets({11}).check();
@@ -74,6 +81,7 @@ TEST(Special, Bessel) {
   for (const char* op : {"BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1"}) {
     check(op, 0.01, 20);
     op_case(op).values<double>({2}, {0, 1}).tol(1e-9, 0).only_opsets({11}).check();
+    op_case(op).values<float>({3}, {-1, -20, -INFINITY}).only_opsets({11}).check();
   }
 }
 

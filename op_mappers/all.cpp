@@ -57,6 +57,8 @@ const OpRegistry& tf_registry() {
     family("image", op_mappers::register_image);
     family("sample_box", op_mappers::register_sample_box);
     family("ctc", op_mappers::register_ctc);
+    family("recurrent", op_mappers::register_recurrent);
+    family("recurrent_cells", op_mappers::register_recurrent_cells);
     family("control_flow", op_mappers::register_control_flow);
     family("tensor_lists", op_mappers::register_tensor_lists);
     family("recurrent", op_mappers::register_recurrent);

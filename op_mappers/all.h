@@ -56,6 +56,8 @@ void register_color(OpRegistry&);         // RGBToHSV, Adjust*
 void register_image(OpRegistry&);         // ImageProjectiveTransform*, ExtractGlimpse, Dilation2D
 void register_sample_box(OpRegistry&);
 void register_ctc(OpRegistry&);
+void register_recurrent(OpRegistry&);        // layers that the rewriters found
+void register_recurrent_cells(OpRegistry&);  // LSTMBlockCell, GRUBlockCell, BlockLSTM
 void register_control_flow(OpRegistry&);  // If, While, Case
 void register_tensor_lists(OpRegistry&);
 void register_recurrent(OpRegistry&);

@@ -61,7 +61,6 @@ const OpRegistry& tf_registry() {
     family("recurrent_cells", op_mappers::register_recurrent_cells);
     family("control_flow", op_mappers::register_control_flow);
     family("tensor_lists", op_mappers::register_tensor_lists);
-    family("recurrent", op_mappers::register_recurrent);
     // the last: they apply rows of the other families to the parts of complex numbers
     family("complex", op_mappers::register_complex);
     family("complex_math", op_mappers::register_complex_math);

@@ -60,6 +60,5 @@ void register_recurrent(OpRegistry&);        // layers that the rewriters found
 void register_recurrent_cells(OpRegistry&);  // LSTMBlockCell, GRUBlockCell, BlockLSTM
 void register_control_flow(OpRegistry&);  // If, While, Case
 void register_tensor_lists(OpRegistry&);
-void register_recurrent(OpRegistry&);
 
 }  // namespace t2o::op_mappers

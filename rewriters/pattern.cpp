@@ -166,12 +166,31 @@ bool take_over(ir::Graph& g, Value* from, Value* to) {
   return true;
 }
 
+namespace {
+
+// The operators that a pattern's root may be; false when it may be any.
+bool collect_ops(const Pat& p, std::vector<std::string>& ops) {
+  const Pat::Term& t = *p.id();
+  if (t.kind == Pat::Term::k_op) ops.insert(ops.end(), t.ops.begin(), t.ops.end());
+  else if (t.kind != Pat::Term::k_either) return false;
+  else
+    for (const Pat& alternative : t.inputs)
+      if (!collect_ops(alternative, ops)) return false;
+  return true;
+}
+
+}  // namespace
+
 Rewriter rewriter(std::string name, Pat root, Replace replace) {
-  auto run = [name, root = std::move(root), replace = std::move(replace)](ir::Graph& g) {
+  std::vector<std::string> ops;
+  if (!collect_ops(root, ops)) ops.clear();
+  std::sort(ops.begin(), ops.end());
+  ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+  auto run = [name, ops, root = std::move(root), replace = std::move(replace)](ir::Graph& g) {
     int changes = 0;
     Matcher matcher;
     for (ir::Node& n : g.nodes()) {
-      if (n.outputs().empty()) continue;
+      if (n.outputs().empty() || (!ops.empty() && std::find(ops.begin(), ops.end(), n.op()) == ops.end())) continue;
       Value* out = n.output();
       if (!matcher.match_root(root, out)) continue;
       if (matcher.escapes()) {

@@ -37,8 +37,11 @@ std::vector<ir::Graph*> all_graphs(ir::Graph& g) {
 }
 
 void run(const std::vector<Rewriter>& rewriters, ir::Graph& g, const Options& o) {
+  std::vector<ir::Graph*> graphs = all_graphs(g);
   for (const Rewriter& r : rewriters) {
-    for (ir::Graph* each : all_graphs(g)) r.run(*each);
+    int changes = 0;
+    for (ir::Graph* each : graphs) changes += r.run(*each);
+    if (changes != 0 && graphs.size() > 1) graphs = all_graphs(g);
     dump(r.name, g, o);
   }
 }

@@ -119,14 +119,15 @@ Values map_arg_min(MapperContext& c) { return arg_extremum(c, "ArgMin"); }
 }  // namespace
 
 void register_reduction(OpRegistry& r) {
-  r.op("Sum").note("of 64-bit integers rounded beyond 2^53").by(map_sum);
-  r.op("Prod").note("of integers not wrapped around, rounded beyond 2^53").by(map_prod);
-  r.op("Mean").by(map_mean);
-  r.op("Max").by(map_max);
-  r.op("Min").by(map_min);
-  r.op("All").by(map_all);
-  r.op("Any").by(map_any);
-  r.op("EuclideanNorm").by(map_euclidean_norm);
+  const std::string empty = "below opset 18 no empty tensors of unknown rank over axes counted from the back";
+  r.op("Sum").note("of 64-bit integers rounded beyond 2^53; " + empty).by(map_sum);
+  r.op("Prod").note("of integers not wrapped around, rounded beyond 2^53; " + empty).by(map_prod);
+  r.op("Mean").note("of 64-bit integers rounded beyond 2^53; " + empty).by(map_mean);
+  r.op("Max").note(empty).by(map_max);
+  r.op("Min").note(empty).by(map_min);
+  r.op("All").note(empty).by(map_all);
+  r.op("Any").note(empty).by(map_any);
+  r.op("EuclideanNorm").note(empty).by(map_euclidean_norm);
   r.op("ArgMax").note("constant axis").by(map_arg_max);
   r.op("ArgMin").note("constant axis").by(map_arg_min);
 }

@@ -371,7 +371,7 @@ Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shap
               "give the inputs shapes with --inputs");
     }
     Ints dims = element->shape().dims();
-    dims.insert(dims.begin(), kUnknownDim);
+    dims.insert(dims.begin(), written_[i]->length);
     spec.outputs.push_back({{}, element->dtype(), Shape(std::move(dims))});
   }
   const Values made = c_.graph().add(std::move(spec)).outputs();

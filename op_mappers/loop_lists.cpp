@@ -131,7 +131,10 @@ std::optional<Written> written_once(const ir::Node& loop, const ir::Graph& condi
   if (!facts.is_counter(body, write.input(1))) return std::nullopt;
   if (!is_op(first, {"TensorListReserve"})) return Written{};
   const Value* size = behind_identities(first->producer()->input(1));
-  return Written{.to_end = is_number(size, 0) || facts.runs_to(size)};
+  const bool to_end = facts.runs_to(size);
+  const auto known = constant_ints(size);
+  return Written{.to_end = to_end || is_number(size, 0),
+                 .length = to_end && known && known->size() == 1 ? known->front() : kUnknownDim};
 }
 
 }  // namespace t2o::op_mappers

@@ -86,6 +86,22 @@ const Shape& ranked(MapperContext& c, const Value* item) {
   return item->shape();
 }
 
+// A loop that runs no round makes elements of the shape that its body states.
+bool tell_loop(MapperContext& c, Value* list, const Shape& element) {
+  const ir::Node* loop = list->producer();
+  if (!loop || loop->op() != "Loop" || list->graph() != &c.graph() || list->index() + 2 < loop->input_count())
+    return false;
+  const GraphPtr& body = *loop->attr_if<GraphPtr>("body");
+  Value* made = body->outputs()[list->index() + 1];
+  const auto both = merge(made->shape(), element);
+  if (!both) return false;
+  body->set_type(made, made->dtype(), *both);
+  Ints dims = both->dims();
+  dims.insert(dims.begin(), list->shape()[0]);
+  c.graph().set_type(list, list->dtype(), Shape(std::move(dims)));
+  return true;
+}
+
 // A list as its reader sees it, who knows what its elements are like.
 Value* list_of(MapperContext& c, std::size_t shape_input) {
   Value* list = c.in(0);
@@ -99,7 +115,7 @@ Value* list_of(MapperContext& c, std::size_t shape_input) {
       fits = fits && (!is_known(element[i]) || own == element[i]);
       dims.push_back(is_known(element[i]) ? element[i] : 1);
     }
-    return fits ? list : c.expand(list, c.ints(dims));
+    return fits || tell_loop(c, list, element) ? list : c.expand(list, c.ints(dims));
   }
   const Shape& output = c.output_shape();
   if (element.ranked()) return with_rank(c, list, element);

@@ -21,6 +21,7 @@ Value* fit_to_elements(Emitter&, Value* list, Value* like);
 struct Written {
   bool appends = false;  // by TensorListPushBack
   bool to_end = false;   // exactly as many as the list has
+  Dim length = kUnknownDim;
 };
 std::optional<Written> written_once(const ir::Node& loop, const ir::Graph& condition, const ir::Graph& body,
                                     std::size_t variable);

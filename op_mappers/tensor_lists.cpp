@@ -47,7 +47,11 @@ Value* zeros(Emitter& e, DType type, Value* length, const Shape& element) {
       dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{1});
   Value* of_element = e.ints(dims);
   Value* shape = dims.empty() ? length : e.concat({length, of_element}, 0);
-  return e.expand(zero_of(e, type), shape);
+  Value* made = e.expand(zero_of(e, type), shape);
+  const auto known = constant_ints(length);
+  dims.insert(dims.begin(), known ? known->front() : kUnknownDim);
+  if (!made->constant()) e.graph().set_type(made, made->dtype(), Shape(dims));
+  return made;
 }
 
 // What a shape tensor says: without rank, or with unknown dims.
@@ -242,7 +246,12 @@ Values map_resize(MapperContext& c) {
   if (is_fresh(c.in(0))) return {make_fresh(c, c.in(0)->dtype(), size)};
   Value* list = grown(c, c.in(0), size);
   Value* begin = c.ints({0});
-  return {c.slice(list, begin, size, begin)};
+  Value* cut = c.slice(list, begin, size, begin);
+  Ints dims = list->shape().dims();
+  const auto known = constant_ints(size);
+  dims[0] = known ? known->front() : kUnknownDim;
+  if (!cut->constant()) c.graph().set_type(cut, cut->dtype(), Shape(dims));
+  return {cut};
 }
 
 Values map_concat_lists(MapperContext& c) {

@@ -37,7 +37,7 @@ T one_of(std::string_view what, const std::string& text,
   std::string names;
   for (const auto& [name, value] : choices) {
     if (name == text) return value;
-    names.append(names.empty() ? "" : ", ").append(name);
+    if (!name.empty()) names.append(names.empty() ? "" : ", ").append(name);
   }
   fail(Code::bad_option, std::string(what) + " does not know '" + text + "'", "one of: " + names);
 }
@@ -62,6 +62,11 @@ void set_external_data(Options& o, const std::string& v) {
        {"", ExternalData::always},
        {"never", ExternalData::never}}};
   o.external_data = one_of("--external-data", v, kModes);
+}
+
+void set_runtime(Options& o, const std::string& v) {
+  static constexpr std::array<std::pair<std::string_view, bool>, 3> kRuntimes{{{"ort-1.31", true}, {"ort", true}, {"any", false}}};
+  o.target_runtime = one_of("--target-runtime", v, kRuntimes) ? "ort-1.31" : "any";
 }
 
 void set_opset(Options& o, const std::string& v) {
@@ -119,13 +124,13 @@ constexpr OptionRow kRows[] = {
     {"outputs-as-nchw", "NAMES", "Outputs that the ONNX model gives channels first.", interface,
      set_list<&Options::outputs_as_nchw>},
 
-    {"opset", "N", "The ONNX operator set to write for: 11 to 28. The default is 21.", target, set_opset},
+    {"opset", "N", "The ONNX operator set to write for: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.", target, set_opset},
     {"ir-version", "N", "A lower IR version than the opset's own, where the model allows it.", target,
      [](Options& o, const std::string& v) { o.ir_version = to_int("--ir-version", v); }},
     {"target-runtime", "NAME",
      "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard "
      "alone.",
-     target, set_text<&Options::target_runtime>},
+     target, set_runtime},
     {"custom-ops", "OPS",
      "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else ai.onnx.contrib), comma-separated.", target,
      set_list<&Options::custom_ops>},

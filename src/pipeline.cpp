@@ -22,6 +22,26 @@ constexpr bool kDebugBuild = false;
 constexpr bool kDebugBuild = true;
 #endif
 
+constexpr int kHighestOrtOpset = 26;
+
+// A stage or a rewriter that does not exist would be waited for in vain.
+void check_names(const Options& o, const onnx::Target& target) {
+  std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
+  for (const Rewriter& r : tf_rewriters()) rewriters.push_back(r.name);
+  for (const Rewriter& r : onnx_rewriters(target)) rewriters.push_back(r.name);
+  stages.insert(stages.end(), rewriters.begin(), rewriters.end());
+  const auto check = [](const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
+    for (const std::string& name : asked) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      std::string all;
+      for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
+      fail(Code::bad_option, std::string(option) + " does not know '" + name + "'", "one of: " + all);
+    }
+  };
+  check("--dump-after", o.dump_after, stages);
+  check("--trace-match", o.trace_match, rewriters);
+}
+
 void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
   std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(), ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
@@ -95,7 +115,10 @@ void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
 Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   c.target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
+  if (c.target.for_ort() && c.target.opset > kHighestOrtOpset)
+    fail(Code::bad_option, "ONNX Runtime 1.31 loads no model of opset " + std::to_string(c.target.opset), "--opset " + std::to_string(kHighestOrtOpset) + ", or --target-runtime any for another runtime");
   c.source = describe(source);
+  check_names(o, c.target);
   const CustomOps custom_ops(o.custom_ops);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return c;

@@ -13,10 +13,12 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
       .add_option("--rtol", o.tolerance.relative,
                   "Tolerance relative to TensorFlow's value. The default is 0.001.")
       ->type_name("X")
+      ->check(CLI::NonNegativeNumber)
       ->group(group);
   command
       .add_option("--atol", o.tolerance.absolute, "Absolute tolerance, added to it. The default is 0.001.")
       ->type_name("X")
+      ->check(CLI::NonNegativeNumber)
       ->group(group);
   command.add_option("--seed", o.seed, "Of the random inputs. The default is 0.")
       ->type_name("N")

@@ -59,7 +59,7 @@ class Checker {
   }
 
   void check_node(const ir::Node& n, const pb::NodeProto& p) {
-    const bool standard = p.domain().empty() || p.domain().starts_with("ai.onnx");
+    const bool standard = p.domain().empty() || p.domain() == "ai.onnx" || p.domain() == "ai.onnx.ml";
     if (!standard) return;  // nobody but its runtime knows the operator
     const Target& t = info_.target;
     const OpInfo* op = op_info(n.op(), t.opset, t.ml_opset, false);

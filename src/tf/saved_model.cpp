@@ -84,7 +84,7 @@ Bytes choose_meta_graph(Bytes saved_model, const std::string& tags, const std::s
   if (tags.empty() && all.size() == 1) return all.front();
   fail(Code::bad_option,
        "no MetaGraph of " + where + " has the tags '" + joined(wanted) + "'; there are: " + available,
-       "choose one of these with --tags");
+       "choose one of these with --tag");
 }
 
 }  // namespace

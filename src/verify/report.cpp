@@ -34,7 +34,10 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string verdict(const Comparison& c) { return c.ok() ? "ok" : c.problem; }
+std::string verdict(const Comparison& c) {
+  if (!c.ok()) return c.problem;
+  return c.elements == 0 ? "ok, but empty: nothing was compared" : "ok";
+}
 
 Row row_of(const std::string& name, const std::string& type, const Comparison& c) {
   const bool comparable = c.same_dtype && c.same_shape;

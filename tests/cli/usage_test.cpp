@@ -190,10 +190,19 @@ TEST_F(Usage, CustomOpsAndTheirOpset) {
   dir_.file("model.pb", graph_def({placeholder("x"), unary("y", "NoSuchOp", "x")}));
   refused(kNotConvertible, {"MODEL", "-o", "out.onnx"}, {"NoSuchOp", "--custom-ops NoSuchOp"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp", "--extra-opset", "7"}, {"domain:version"});
+  EXPECT_TRUE(has(converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp"}), "ai.onnx.contrib"));
   const std::string bytes = converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp:my.domain", "--extra_opset", "my.domain:7"});
   EXPECT_TRUE(has(bytes, "\x22\x08NoSuchOp"));                  // NodeProto.op_type
   EXPECT_TRUE(has(bytes, "\x3a\x09my.domain"));                 // NodeProto.domain
   EXPECT_TRUE(has(bytes, "\x42\x0d\x0a\x09my.domain\x10\x07"));  // ModelProto.opset_import
+}
+
+TEST_F(Usage, NamesAndNumbersThatDoNotExistAreRefused) {
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--target-runtime", "foo"}, {"ort-1.31", "any"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--dump-after", "foo"}, {"read", "fold_layout"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--trace-match", "read"}, {"fold_layout"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--opset", "27"}, {"--opset 26", "--target-runtime any"});
+  refused(kUsage, {"verify", "MODEL", "out.onnx", "--rtol", "-1"}, {"--rtol"});
 }
 
 TEST_F(Usage, Info) {

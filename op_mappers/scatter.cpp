@@ -65,6 +65,12 @@ std::int64_t index_depth(const Value* indices) {
 Value* row_numbers(MapperContext& c, Value* indices, Value* outer) {
   indices = c.cast(indices, DType::i64);
   if (index_depth(indices) == 1) return c.reshape(indices, {-1});
+  if (const auto sizes = constant_ints(outer)) {
+    Ints strides(sizes->size(), 1);
+    for (std::size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * (*sizes)[i];
+    Value* offsets = c.mul(indices, c.ints(strides));
+    return c.reshape(c.reduce("ReduceSum", offsets, Ints{-1}, false), {-1});
+  }
   Value* zero = c.constant<std::int64_t>(0);
   Value* one = c.constant<std::int64_t>(1);
   Value* all = c.range(zero, c.reduce("ReduceProd", outer, Ints{0}, false), one);

@@ -20,6 +20,12 @@ Value* count_of(Emitter& e, Value* v) {  // [1], i64
   return e.reshape(e.cast(v, DType::i64), {1});
 }
 
+// A shape without rank would call the list fresh.
+Value* of_rank(Emitter& e, Value* list, int rank) {
+  if (is_fresh(list)) e.graph().set_type(list, list->dtype(), Shape::unknown_dims(rank));
+  return list;
+}
+
 Value* length_of(Emitter& e, Value* list) {  // [1], i64
   if (list->shape().ranked()) return e.dims(list, 0, 1);
   const ir::Node* maker = list->producer();
@@ -119,7 +125,9 @@ Value* list_of(MapperContext& c, std::size_t shape_input) {
       fits = fits && (!is_known(element[i]) || own == element[i]);
       dims.push_back(is_known(element[i]) ? element[i] : 1);
     }
-    return fits || tell_loop(c, list, element) ? list : c.expand(list, c.ints(dims));
+    return fits || tell_loop(c, list, element)
+               ? list
+               : of_rank(c, c.expand(list, c.ints(dims)), list->shape().rank());
   }
   const Shape& output = c.output_shape();
   if (element.ranked()) return with_rank(c, list, element);
@@ -141,11 +149,11 @@ Value* grown(Emitter& e, Value* list, Value* size) {
     shape = e.concat({missing, dims}, 0);
   }
   Value* more = e.expand(zero_of(e, list->dtype()), shape);
-  return e.concat({list, more}, 0);
+  return of_rank(e, e.concat({list, more}, 0), list->shape().rank());
 }
 
 Value* put_at(Emitter& e, Value* list, Value* indices, Value* items) {  // indices: [n, 1]
-  return e.emit("ScatterND", {list, indices, items});
+  return of_rank(e, e.emit("ScatterND", {list, indices, items}), list->shape().rank());
 }
 
 // ---- making
@@ -229,13 +237,14 @@ Values map_push(MapperContext& c) {
   if (is_list(c.in(0))) return {c.in(1)};
   Value* list = ready_for(c, c.in(1));
   Value* item = c.unsqueeze(c.in(1), {0});
-  return {c.concat({fit_to_elements(c, list, item), item}, 0)};
+  Value* fitting = fit_to_elements(c, list, item);
+  return {of_rank(c, c.concat({fitting, item}, 0), list->shape().rank())};
 }
 
 Values map_pop(MapperContext& c) {
   element_type(c);
   Value* list = list_of(c, 1);
-  Value* rest = c.slice(list, Ints{0}, Ints{-1}, Ints{0});
+  Value* rest = of_rank(c, c.slice(list, Ints{0}, Ints{-1}, Ints{0}), list->shape().rank());
   if (!c.node().output(1)->is_used()) return {rest, nullptr};
   Value* last = c.constant<std::int64_t>(-1);
   return {rest, c.gather(list, last, 0)};
@@ -263,7 +272,7 @@ Values map_concat_lists(MapperContext& c) {
   if (is_fresh(b)) b = with_rank(c, b, element_of(a));
   a = fit_to_elements(c, a, b);
   b = fit_to_elements(c, b, a);
-  return {c.concat({a, b}, 0)};
+  return {of_rank(c, c.concat({a, b}, 0), a->shape().rank())};
 }
 
 // ---- reading
@@ -335,9 +344,13 @@ Values map_split(MapperContext& c) {
   Value* x = c.in(0);
   Value* head = c.ints({static_cast<std::int64_t>(lengths->size()), lengths->front()});
   const int rank = ranked(c, x).rank();
-  if (rank < 2) return {c.reshape_to(x, head)};
-  Value* rest = c.dims(x, 1, rank);
-  return {c.reshape_to(x, c.concat({head, rest}, 0))};
+  Value* shape = rank < 2 ? head : c.concat({head, c.dims(x, 1, rank)}, 0);
+  Value* list = c.reshape_to(x, shape);
+  Ints dims = x->shape().dims();
+  dims[0] = lengths->front();
+  dims.insert(dims.begin(), static_cast<std::int64_t>(lengths->size()));
+  if (!list->constant()) c.graph().set_type(list, list->dtype(), Shape(dims));
+  return {list};
 }
 
 }  // namespace
@@ -354,19 +367,20 @@ Value* fit_to_elements(Emitter& e, Value* list, Value* like) {
   if (fits) return list;
   Value* one = e.ints({1});
   Value* dims = e.dims(like, 1, rank);
-  return e.expand(list, e.concat({one, dims}, 0));
+  return of_rank(e, e.expand(list, e.concat({one, dims}, 0)), rank);
 }
 
 Value* with_rest(Emitter& e, const Written& how, Value* written, Value* list) {
   if (how.to_end) return written;
   if (is_fresh(list)) list = with_rank(e, list, element_of(written));
   list = fit_to_elements(e, list, written);
-  if (how.appends) return e.concat({list, written}, 0);
+  const int rank = written->shape().rank();
+  if (how.appends) return of_rank(e, e.concat({list, written}, 0), rank);
   Value* count = e.dims(written, 0, 1);
   Value* axis = e.ints({0});
   Value* end = e.ints({kToEnd});
   Value* rest = e.slice(list, count, end, axis);
-  return e.concat({written, rest}, 0);
+  return of_rank(e, e.concat({written, rest}, 0), rank);
 }
 
 void register_tensor_lists(OpRegistry& r) {

@@ -350,6 +350,17 @@ Values LoopMaker::run() {
   return loop(at_first, body, shapes);
 }
 
+// Of an element of a list of that shape, where a size 1 may stand for any.
+Ints dims_in(const Shape& element, const Shape& list) {
+  Ints dims = element.dims();
+  if (!list.ranked() || list.rank() != element.rank() + 1) return dims;
+  for (int i = 0; i < element.rank(); ++i) {
+    Dim& own = dims[static_cast<std::size_t>(i)];
+    if (!is_known(own) && is_known(list[i + 1]) && list[i + 1] != 1) own = list[i + 1];
+  }
+  return dims;
+}
+
 Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shapes) {
   ir::NodeSpec spec{.op = "Loop",
                     .inputs = {nullptr, at_first},
@@ -363,14 +374,15 @@ Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shap
   }
   for (std::size_t i = 0; i < size(); ++i) {
     if (!written_[i]) continue;
-    const Value* element = body->outputs()[1 + spec.outputs.size()];
+    Value* element = body->outputs()[1 + spec.outputs.size()];
     if (!element->shape().ranked()) {
       discard(body);
       c_.fail(Code::not_constant,
               "the rank of the elements of its TensorList '" + body_.inputs()[i]->name() + "' is not known",
               "give the inputs shapes with --inputs");
     }
-    Ints dims = element->shape().dims();
+    Ints dims = dims_in(element->shape(), c_.in(i)->shape());
+    body->set_type(element, element->dtype(), Shape(dims));  // also what no round makes
     dims.insert(dims.begin(), written_[i]->length);
     spec.outputs.push_back({{}, element->dtype(), Shape(std::move(dims))});
   }

@@ -50,10 +50,15 @@ Values map_gru_block_cell(MapperContext& c) {
   return {gates[0], gates[1], candidate, c.add(kept, c.mul(rest, candidate))};
 }
 
+Value* part(MapperContext& c, Value* v, std::int64_t begin, std::int64_t size, std::int64_t axis) {
+  return c.slice(v, Ints{begin}, Ints{begin + size}, Ints{axis});
+}
+
 // The gates of the last axis in ONNX's order i o f c.
 Value* reordered(MapperContext& c, Value* v, bool second_version, std::int64_t axis) {
   const std::int64_t units = c.dim_of(8, 0) / 4;
-  const Values g = c.split(v, Ints(4, units), axis);
+  Values g;
+  for (std::int64_t i = 0; i < 4; ++i) g.push_back(part(c, v, i * units, units, axis));
   return second_version ? c.concat({g[0], g[3], g[1], g[2]}, axis) : c.concat({g[0], g[3], g[2], g[1]}, axis);
 }
 
@@ -66,7 +71,7 @@ Values map_block_lstm(MapperContext& c) {
            "use no cell_clip");
   const auto forget_bias = second ? 0.0 : static_cast<double>(c.attr_or<float>("forget_bias", 1));
   const std::int64_t units = c.dim_of(8, 0) / 4, features = c.dim_of(1, 2);
-  const Values w = c.split(c.transpose(reordered(c, c.in(4), second, 1), {1, 0}), {features, units}, 1);
+  Value* w = c.transpose(reordered(c, c.in(4), second, 1), {1, 0});
   Value* bias = reordered(c, c.in(8), second, 0);
   std::vector<float> forget(static_cast<std::size_t>(4 * units));
   for (std::int64_t i = 2 * units; i < 3 * units; ++i)
@@ -82,8 +87,8 @@ Values map_block_lstm(MapperContext& c) {
   Value* lengths = c.expand(steps, c.dims(c.in(1), 1, 2));
   Value* h0 = c.unsqueeze(c.in(3), {0});
   Value* c0 = c.unsqueeze(c.in(2), {0});
-  Value* kernel = c.unsqueeze(w[0], {0});
-  Value* recurrent = c.unsqueeze(w[1], {0});
+  Value* kernel = c.unsqueeze(part(c, w, 0, features, 1), {0});
+  Value* recurrent = c.unsqueeze(part(c, w, features, units, 1), {0});
   Values in{c.in(1), kernel, recurrent, b, lengths, h0, c0};
   if (peepholes) in.push_back(peepholes);
   const Values y = c.emit_n("LSTM", in, {{"hidden_size", units}}, 3);

@@ -33,6 +33,9 @@ struct ImportRequest {
   std::vector<Fetch> fetches;
   std::function<TensorPtr(const VariableRef&)> variable;  // its value; null when there is none
   std::vector<std::string> use_default, ignore_default;   // PlaceholderWithDefault nodes by name
+  std::vector<Feed> cut_inputs;    // when some of them are inside of functions: feeds and fetches are then the whole interface,
+  std::vector<Fetch> cut_outputs;  // and the imported graph is cut at these
+  bool cuts_inside() const { return !cut_inputs.empty() || !cut_outputs.empty(); }
   bool find_interface = false;  // where feeds or fetches are empty: placeholders and sinks
 };
 

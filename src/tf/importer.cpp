@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tf/functionalize.h"
+#include "tf/inner_cut.h"
 #include "tf/interface.h"
 #include "tf/state_effects.h"
 
@@ -178,7 +179,9 @@ void Importer::set_outputs(Frame& f) {
 
 GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics) {
   try {
-    return Importer(graph, request, diagnostics).run();
+    const GraphPtr imported = Importer(graph, request, diagnostics).run();
+    if (imported && request.cuts_inside()) cut_inside(*imported, request, diagnostics);
+    return has_errors(diagnostics) ? nullptr : imported;
   } catch (const ConversionError& e) {
     diagnostics.push_back(e.diagnostic());
     return nullptr;

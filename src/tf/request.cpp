@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <utility>
 #include <unordered_set>
 
 #include "diagnostics.h"
@@ -71,9 +72,15 @@ class Names {
     return found == tensors.end() ? nullptr : &*found;
   }
 
+  // What no key and no node of the main graph is called may be inside of one of its functions.
+  bool may_be_inside(const std::string& name, bool input) const {
+    const std::string_view node = std::string_view(name).substr(0, name.find(':'));
+    return !by_key(name, input) && !nodes_.contains(node) && !source_.graph.functions.empty() && node.find('/') != std::string_view::npos;
+  }
+
   void check_tensor(const std::string& name, bool input) const {
     const std::string_view node = std::string_view(name).substr(0, name.find(':'));
-    if (nodes_.contains(node) || is_inside_function(node)) return;
+    if (nodes_.contains(node) || may_be_inside(name, input)) return;
     Strings candidates;
     if (source_.signature)
       for (const SignatureTensor& t : input ? source_.signature->inputs : source_.signature->outputs)
@@ -86,14 +93,6 @@ class Names {
   }
 
  private:
-  // Such names ("StatefulPartitionedCall/model/dense/MatMul") exist when functions are inlined.
-  bool is_inside_function(std::string_view node) const {
-    for (std::size_t slash = node.find('/'); slash != std::string_view::npos;
-         slash = node.find('/', slash + 1))
-      if (nodes_.contains(node.substr(0, slash))) return true;
-    return false;
-  }
-
   const Source& source_;
   std::unordered_set<std::string_view> nodes_;
 };
@@ -161,6 +160,30 @@ void check_distinct(const ImportRequest& r) {
     if (!outputs.insert(f.name).second) fail(Code::bad_option, "two outputs have the name '" + f.name + "'");
 }
 
+// What is inside of functions is not there before they are inlined: the whole signature is imported, and cut afterwards.
+void widen(ImportRequest& r, const Source& s, const Options& o, const Names& names) {
+  const bool inner_input = std::any_of(r.feeds.begin(), r.feeds.end(), [&](const Feed& f) { return names.may_be_inside(f.tensor, true); });
+  const bool inner_output = std::any_of(r.fetches.begin(), r.fetches.end(), [&](const Fetch& f) { return names.may_be_inside(f.tensor, false); });
+  if (!inner_input && !inner_output) return;
+  Options whole = o;
+  if (inner_input) {
+    r.cut_inputs = std::exchange(r.feeds, {});
+    whole.inputs.clear();
+    r.feeds = make_feeds(s, whole, names);
+    rename(r.cut_inputs, o.rename_inputs, "inputs");
+    for (const Feed& f : r.cut_inputs)
+      for (Feed& mine : r.feeds)
+        if (mine.tensor == f.tensor) mine = f;
+  }
+  if (inner_output) {
+    r.cut_outputs = std::exchange(r.fetches, {});
+    whole.outputs.clear();
+    r.fetches = make_fetches(s, whole, names);
+    rename(r.cut_outputs, o.rename_outputs, "outputs");
+  }
+  r.find_interface = r.feeds.empty() || r.fetches.empty();
+}
+
 }  // namespace
 
 ImportRequest make_request(const Source& s, const Options& o, Diagnostics&) {
@@ -172,8 +195,9 @@ ImportRequest make_request(const Source& s, const Options& o, Diagnostics&) {
   r.use_default = o.use_default;
   r.ignore_default = o.ignore_default;
   r.find_interface = r.feeds.empty() || r.fetches.empty();
-  rename(r.feeds, o.rename_inputs, "inputs");
-  rename(r.fetches, o.rename_outputs, "outputs");
+  widen(r, s, o, names);
+  if (r.cut_inputs.empty()) rename(r.feeds, o.rename_inputs, "inputs");
+  if (r.cut_outputs.empty()) rename(r.fetches, o.rename_outputs, "outputs");
   check_distinct(r);
   return r;
 }

@@ -46,6 +46,8 @@ Interface interface_of(const tf::Source& source, const tf2onnx::Options& options
   Diagnostics diagnostics;
   const tf::ImportRequest request = tf::make_request(source, options, diagnostics);
   if (has_errors(diagnostics)) throw_first(diagnostics);
+  if (request.cuts_inside())
+    fail(Code::not_yet, "TensorFlow cannot be asked for what is inside of a function", "verify the whole model, or cut at names of the main graph");
   if (request.find_interface) return found_interface(source, request, options);
   Interface interface;
   for (const tf::Feed& f : request.feeds)

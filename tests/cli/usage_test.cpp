@@ -186,6 +186,22 @@ TEST_F(Usage, WhatIsNotThereYetIsRefused) {
   for (const Names& arguments : refusals) refused(kNotConvertible, arguments, {"error[not-yet]", "help:"});
 }
 
+// What a function of a SavedModel holds has the names that a dump tells.
+TEST_F(Usage, CutsInsideOfFunctions) {
+  model_ = T2O_SOURCE_DIR "/models/mnist";
+  const std::string front = converted({"MODEL", "-o", "OUT", "--outputs", "StatefulPartitionedCall/StatefulPartitionedCall/Relu_1"});
+  EXPECT_TRUE(has(front, "MaxPool"));
+  EXPECT_FALSE(has(front, "Softmax"));
+  EXPECT_TRUE(has(front, "image"));
+  const std::string back = converted({"MODEL", "-o", "OUT", "--inputs", "StatefulPartitionedCall/StatefulPartitionedCall/Relu_1:0[5,14,14,16]", "--rename-inputs", "features"});
+  EXPECT_TRUE(has(back, "Softmax"));
+  EXPECT_TRUE(has(back, "features"));
+  EXPECT_FALSE(has(back, "image"));
+  const Finished f = run({model_, "-o", (dir_ / "x.onnx").string(), "--outputs", "StatefulPartitionedCall/StatefulPartitionedCall/Relu_7"});
+  EXPECT_EQ(f.exit_code, kUsage);
+  EXPECT_TRUE(has(f.err, "did you mean")) << f.err;
+}
+
 TEST_F(Usage, CustomOpsAndTheirOpset) {
   dir_.file("model.pb", graph_def({placeholder("x"), unary("y", "NoSuchOp", "x")}));
   refused(kNotConvertible, {"MODEL", "-o", "out.onnx"}, {"NoSuchOp", "--custom-ops NoSuchOp"});

@@ -188,6 +188,19 @@ Value* through_identities(Value* v) {
   return v;
 }
 
+std::int64_t known_last_dim(Value* v) {
+  v = through_identities(v);
+  if (v->shape().ranked() && v->shape().rank() == 0) return 1;
+  if (v->shape().ranked() && is_known(v->shape()[-1])) return v->shape()[-1];
+  if (!is_op(v, "Fill")) return -1;
+  Value* dims = through_identities(v->producer()->input(0));
+  const bool is_pack = is_op(dims, "Pack"), is_concat = is_op(dims, "ConcatV2");
+  if (is_pack || is_concat)
+    dims = dims->producer()->input(dims->producer()->input_count() - (is_pack ? 1 : 2));
+  const auto last = known_ints(dims);
+  return last && !last->empty() ? last->back() : -1;
+}
+
 int known_rank(Value* v) {
   for (int depth = 0; v && depth < kDeepest; ++depth) {
     if (v->shape().ranked()) return v->shape().rank();

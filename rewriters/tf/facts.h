@@ -10,6 +10,7 @@ namespace t2o::rewriters {
 bool is_op(const Value* v, std::string_view op);
 Value* through_identities(Value* v);  // what an Identity, or something as harmless, hands on
 
+std::int64_t known_last_dim(Value* v);  // -1: unknown; of a scalar 1
 int known_rank(Value* v);                  // -1: unknown
 std::optional<Ints> known_ints(Value* v);  // of a small integer expression, row-major
 std::optional<double> known_scalar(Value* v);

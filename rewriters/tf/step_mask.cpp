@@ -58,6 +58,25 @@ bool repeats_columns_only(Value* multiples) {
   return known_ints(multiples->producer()->input(0)) == Ints{1};
 }
 
+// All true, and no more rows than the batch has: [1, units].
+bool is_true(const Loop& loop, Value* v) {
+  const Value* o = loop.outside(v);
+  if (!o || !o->constant() || o->dtype() != DType::boolean || o->shape().rank() != 2 || o->shape()[0] != 1)
+    return false;
+  const Ints all = o->constant()->to_ints();
+  return std::all_of(all.begin(), all.end(), [](std::int64_t x) { return x != 0; });
+}
+
+// v[:, None]
+bool is_new_column(const ir::Node& n) {
+  const auto is = [&](const char* attr, std::int64_t value) {
+    const auto* a = n.attr_if<std::int64_t>(attr);
+    return (a ? *a : 0) == value;
+  };
+  return n.op() == "StridedSlice" && is("new_axis_mask", 2) && is("begin_mask", 1) && is("end_mask", 1) &&
+         is("shrink_axis_mask", 0) && is("ellipsis_mask", 0) && known_ints(n.input(3)) == Ints{1, 1};
+}
+
 std::optional<Condition> read_condition(const Loop& loop, Value* v) {
   Condition c;
   bool tiled = false;
@@ -69,7 +88,16 @@ std::optional<Condition> read_condition(const Loop& loop, Value* v) {
     }
     const ir::Node* n = v->graph() == &loop.body() ? v->producer() : nullptr;
     if (!n) return {};
-    if (n->op() == "LogicalNot") {
+    if (n->op() == "LogicalAnd") {  // with ones
+      const bool first = is_true(loop, n->input(0));
+      if (!first && !is_true(loop, n->input(1))) return {};
+      tiled = true;
+      v = n->input(first ? 1 : 0);
+      continue;
+    }
+    if (is_new_column(*n)) {
+      c.column = true;
+    } else if (n->op() == "LogicalNot") {
       c.active = !c.active;
     } else if (n->op() == "ExpandDims") {
       if (const auto axis = known_ints(n->input(1)); axis != Ints{1} && axis != Ints{-1}) return {};

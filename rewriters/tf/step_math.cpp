@@ -25,13 +25,6 @@ bool flag(const ir::Node& n, std::string_view name) {
 bool transposes_a(const ir::Node& n) { return flag(n, "transpose_a") || flag(n, "adj_x"); }
 bool transposes_b(const ir::Node& n) { return flag(n, "transpose_b") || flag(n, "adj_y"); }
 
-std::int64_t last_dim(const Value* v) {
-  if (!v->shape().ranked()) return -1;
-  if (v->shape().rank() == 0) return 1;
-  const Dim d = v->shape()[-1];
-  return is_known(d) ? d : -1;
-}
-
 bool is_last_axis(Value* axis, int rank) {
   const auto a = known_ints(axis);
   return a && a->size() == 1 && ((*a)[0] == -1 || (*a)[0] == rank - 1);
@@ -82,9 +75,10 @@ std::int64_t StepMath::width(Value* v) {
 }
 
 std::int64_t StepMath::find_width(Value* v) {
-  if (const std::int64_t w = last_dim(v); w >= 0) return w;
-  if (const Value* o = loop_->outside(v); o && o != v) return last_dim(o);
-  if (const int i = loop_->argument(v); i >= 0) return last_dim(loop_->initial(static_cast<std::size_t>(i)));
+  if (const std::int64_t w = known_last_dim(v); w >= 0) return w;
+  if (Value* o = loop_->outside(v); o && o != v) return known_last_dim(o);
+  if (const int i = loop_->argument(v); i >= 0)
+    return known_last_dim(loop_->initial(static_cast<std::size_t>(i)));
   const ir::Node* n = v->producer();
   if (!n) return -1;
   if (loop_->item_of(v)) {

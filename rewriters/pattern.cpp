@@ -205,7 +205,7 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {std::move(name), std::move(run)};
+  return {std::move(name), std::move(run), std::move(ops)};
 }
 
 void replace_value(ir::Graph& g, Value* from, Value* to) {

@@ -66,6 +66,7 @@ class Rewrite {
 struct Rewriter {
   std::string name;
   std::function<int(ir::Graph&)> run;  // how many times it changed the graph
+  std::vector<std::string> needs = {};  // has nothing to do where the graph has none of these operators; empty: look
 };
 
 // Replaces each match of root by what `replace` returns; null: it declines, and must have changed nothing. A match of which

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <unordered_set>
 
 #include "interface.h"
 #include "ir/text.h"
@@ -56,12 +57,26 @@ std::vector<ir::Graph*> all_graphs(ir::Graph& g) {
   return graphs;
 }
 
+std::unordered_set<std::string> ops_of(const std::vector<ir::Graph*>& graphs) {
+  std::unordered_set<std::string> ops;
+  for (const ir::Graph* g : graphs)
+    for (const ir::Node& n : g->nodes())
+      if (!ops.contains(n.op())) ops.insert(n.op());
+  return ops;
+}
+
 void run(const std::vector<Rewriter>& rewriters, ir::Graph& g, const Options& o) {
   std::vector<ir::Graph*> graphs = all_graphs(g);
+  std::unordered_set<std::string> ops = ops_of(graphs);
   for (const Rewriter& r : rewriters) {
     int changes = 0;
-    for (ir::Graph* each : graphs) changes += r.run(*each);
-    if (changes != 0 && graphs.size() > 1) graphs = all_graphs(g);
+    const bool has_work = r.needs.empty() || std::any_of(r.needs.begin(), r.needs.end(), [&](const std::string& op) { return ops.contains(op); });
+    for (ir::Graph* each : graphs)
+      if (has_work) changes += r.run(*each);
+    if (changes != 0) {
+      graphs = all_graphs(g);
+      ops = ops_of(graphs);
+    }
     dump(r.name, g, o);
   }
 }

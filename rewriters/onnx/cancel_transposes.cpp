@@ -39,7 +39,7 @@ Rewriter cancel_transposes() {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"cancel_transposes", run};
+  return {"cancel_transposes", run, {"Transpose"}};
 }
 
 namespace {
@@ -81,7 +81,7 @@ Rewriter reshape_transposes(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"reshape_transposes", run};
+  return {"reshape_transposes", run, {"Transpose"}};
 }
 
 }  // namespace t2o::rewriters

@@ -308,7 +308,7 @@ int fold(ir::Graph& g, const onnx::Target& target) {
 
 // The target is read while the returned rewriter runs.
 Rewriter fold_layout(const onnx::Target& target) {
-  return {"fold_layout", [target](ir::Graph& g) { return fold(g, target); }};
+  return {"fold_layout", [target](ir::Graph& g) { return fold(g, target); }, {"Transpose"}};
 }
 
 }  // namespace t2o::rewriters

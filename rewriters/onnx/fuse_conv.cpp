@@ -145,6 +145,6 @@ int fuse(ir::Graph& g) {
 
 }  // namespace
 
-Rewriter fuse_conv() { return {"fuse_conv", fuse}; }
+Rewriter fuse_conv() { return {"fuse_conv", fuse, {"Conv", "ConvTranspose"}}; }
 
 }  // namespace t2o::rewriters

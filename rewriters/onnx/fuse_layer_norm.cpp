@@ -129,7 +129,7 @@ Rewriter fuse_layer_norm(const onnx::Target& target) {
     const RmsNorm n;
     forms.push_back(rewriter(name, n.root, [n](const Match& m, Rewrite& r) { return n.replace(m, r); }));
   }
-  return {name, [forms](ir::Graph& g) { return run_all(g, forms); }};
+  return {name, [forms](ir::Graph& g) { return run_all(g, forms); }, {"ReduceMean"}};
 }
 
 }  // namespace t2o::rewriters

@@ -104,7 +104,7 @@ class MatMulFusion {
 }  // namespace
 
 Rewriter fuse_matmul(const onnx::Target& target) {
-  return {"fuse_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(); }};
+  return {"fuse_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(); }, {"MatMul"}};
 }
 
 }  // namespace t2o::rewriters

@@ -111,7 +111,7 @@ class RepeatFusion {
 }  // namespace
 
 Rewriter fuse_repeat(const onnx::Target& target) {
-  return {"fuse_repeat", [target](ir::Graph& g) { return RepeatFusion(g, target).run(); }};
+  return {"fuse_repeat", [target](ir::Graph& g) { return RepeatFusion(g, target).run(); }, {"Tile"}};
 }
 
 }  // namespace t2o::rewriters

@@ -68,7 +68,8 @@ Rewriter fuse_gelu() {
             int changes = 0;
             for (const Rewriter& f : forms) changes += f.run(g);
             return changes;
-          }};
+          },
+          {"Erf", "Erfc", "Tanh"}};
 }
 
 }  // namespace t2o::rewriters

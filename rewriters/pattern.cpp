@@ -212,7 +212,9 @@ void replace_value(ir::Graph& g, Value* from, Value* to) {
   if (take_over(g, from, to)) return;
   const std::string name = from->name();
   g.rename(from, name + "/before");
-  Value* kept = g.add({"Identity", {to}, {{"T", to->dtype()}}, {{name, to->dtype(), to->shape()}}, from->producer()->shared_origin(), name}).output();
+  Attrs attrs;
+  if (g.dialect() == "tf") attrs = {{"T", to->dtype()}};
+  Value* kept = g.add({"Identity", {to}, std::move(attrs), {{name, to->dtype(), to->shape()}}, from->producer()->shared_origin(), name}).output();
   g.replace_all_uses(from, kept);
   const std::vector<ir::Use> uses = kept->uses();
   for (const ir::Use& u : uses) g.set_input(*u.node, u.input, to);

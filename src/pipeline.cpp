@@ -27,6 +27,7 @@ constexpr int kHighestOrtOpset = 26;
 
 // A stage or a rewriter that does not exist would be waited for in vain.
 void check_names(const Options& o, const onnx::Target& target) {
+  if (o.dump_after.empty() && o.trace_match.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
   for (const Rewriter& r : tf_rewriters()) rewriters.push_back(r.name);
   for (const Rewriter& r : onnx_rewriters(target)) rewriters.push_back(r.name);

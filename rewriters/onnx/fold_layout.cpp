@@ -282,6 +282,8 @@ bool moves_channels_first(const Ints& perm) {
   return true;
 }
 
+constexpr std::size_t kMostForms = 16;  // each is a walk over the graph; a model has three
+
 // The forms that the graph's transposes lead into: the images' first, then others, as that of sequences with their time first.
 std::vector<Ints> forms_of(const ir::Graph& g) {
   std::set<Ints> images, others;
@@ -295,6 +297,7 @@ std::vector<Ints> forms_of(const ir::Graph& g) {
   }
   std::vector<Ints> all(images.begin(), images.end());
   all.insert(all.end(), others.begin(), others.end());
+  if (all.size() > kMostForms) all.resize(kMostForms);
   return all;
 }
 

@@ -49,6 +49,7 @@ Value* weights(ir::Graph& g, Value* v, const Shape& x, int first) {
 
 // (x - mean) / sqrt(variance + epsilon) * gamma + beta, in the ways that it is written.
 struct LayerNorm {
+  onnx::DTypeSet types;  // that the operator has kernels for
   const Pat x = any(), gamma = any(), beta = any(), epsilon = constant().where(is_scalar_constant);
   const Pat mean = mean_of(x), difference = op("Sub", x, mean);
   const Pat square = op("Mul", difference, difference) | op("Pow", difference, constant().where([](const Value* v) { return is_scalar_constant(v) && v->constant()->float_at(0) == 2; }));
@@ -69,7 +70,7 @@ struct LayerNorm {
   Value* replace(const Match& m, Rewrite& r) const {
     Value* data = m[x];
     const auto axis = first_axis(m[mean], data->shape());
-    if (!axis || axes_of_mean(m[variance]) != axes_of_mean(m[mean]) || m.root()->shape() != data->shape()) return nullptr;
+    if (!axis || !types.has(data->dtype()) || axes_of_mean(m[variance]) != axes_of_mean(m[mean]) || m.root()->shape() != data->shape()) return nullptr;
     Value* factor = m[gamma] ? weights(r.graph(), m[gamma], data->shape(), *axis) : ones(r.graph(), data, *axis);
     Value* offset = m[beta] ? weights(r.graph(), m[beta], data->shape(), *axis) : nullptr;
     if (!factor || (m[beta] && !offset)) return nullptr;
@@ -88,6 +89,7 @@ struct LayerNorm {
 
 // x / sqrt(mean(x * x) + epsilon) * gamma
 struct RmsNorm {
+  onnx::DTypeSet types;
   const Pat x = any(), gamma = any(), epsilon = constant().where(is_scalar_constant);
   const Pat mean = mean_of(op("Mul", x, x)), deviation = op("Sqrt", op("Add", mean, epsilon));
   const Pat normal = op("Mul", x, op("Reciprocal", deviation)) | op("Div", x, deviation);
@@ -97,15 +99,15 @@ struct RmsNorm {
     Value* data = m[x];
     const auto axis = first_axis(m[mean], data->shape());
     Value* factor = axis ? weights(r.graph(), m[gamma], data->shape(), *axis) : nullptr;
-    if (!factor || m.root()->shape() != data->shape()) return nullptr;
+    if (!factor || !types.has(data->dtype()) || m.root()->shape() != data->shape()) return nullptr;
     const float eps = static_cast<float>(m.constant(epsilon)->float_at(0));
     return r.make("RMSNormalization", {data, factor}, {{"axis", std::int64_t{*axis} - data->shape().rank()}, {"epsilon", eps}});
   }
 };
 
-bool has_kernel(const char* op, const onnx::Target& target) {
+onnx::DTypeSet kernel_types(const char* op, const onnx::Target& target) {
   const onnx::OpInfo* info = onnx::op_info(op, target.opset, target.ml_opset, target.for_ort());
-  return info && info->has_kernel && info->params[0].kernels.has(DType::f32);
+  return info && info->has_kernel ? info->params[0].kernels : onnx::DTypeSet{};
 }
 
 int run_all(ir::Graph& g, const std::vector<Rewriter>& rewriters) {
@@ -120,13 +122,13 @@ int run_all(ir::Graph& g, const std::vector<Rewriter>& rewriters) {
 Rewriter fuse_layer_norm(const onnx::Target& target) {
   std::vector<Rewriter> forms;
   const std::string name = "fuse_layer_norm";
-  if (has_kernel("LayerNormalization", target)) {
-    const LayerNorm n;
+  if (const auto types = kernel_types("LayerNormalization", target); !types.empty()) {
+    const LayerNorm n{types};
     const Replace replace = [n](const Match& m, Rewrite& r) { return n.replace(m, r); };
     for (const Pat& root : {n.shifted(), n.scaled(), n.shifted_only(), n.plain()}) forms.push_back(rewriter(name, root, replace));
   }
-  if (has_kernel("RMSNormalization", target)) {
-    const RmsNorm n;
+  if (const auto types = kernel_types("RMSNormalization", target); !types.empty()) {
+    const RmsNorm n{types};
     forms.push_back(rewriter(name, n.root, [n](const Match& m, Rewrite& r) { return n.replace(m, r); }));
   }
   return {name, [forms](ir::Graph& g) { return run_all(g, forms); }, {"ReduceMean"}};

@@ -104,7 +104,6 @@ void permute_operands(ir::Node& n, const Form& f, Emitter& e) {
 
 // ---- an axis in an attribute
 
-template <int fallback>
 Role axis_role(const ir::Node& n, const Form& f) {
   for (const Value* v : n.outputs())
     if (!f.has(v)) return {};
@@ -140,6 +139,12 @@ Role gather_role(const ir::Node& n, const Form& f) {
   if (!f.has(n.input(0)) || !indices->shape().ranked()) return {};
   if (indices->shape().rank() == 1) return only_if(f.has(n.output()), Kind::tied);
   return only_if(indices->shape().rank() == 0 && f.keeps_order_without({int_of(n, "axis", 0)}), Kind::absorbs);
+}
+
+// One scale for all has no axis, nor has the operator the attribute before opset 13.
+bool is_per_tensor(const ir::Node& n) { return n.input(1)->shape().ranked() && n.input(1)->shape().rank() == 0; }
+void permute_scale_axis(ir::Node& n, const Form& f, Emitter& e) {
+  if (!is_per_tensor(n)) permute_axis<1>(n, f, e);
 }
 
 Role per_axis_role(const ir::Node& n, const Form& f) {
@@ -264,14 +269,19 @@ Role normalization_role(const ir::Node& n, const Form& f) {
 
 // What reads the shape reads it in the old order.
 Role shape_role(const ir::Node& n, const Form& f) {
-  return f.has(n.input(0)) && !n.attr("start") && !n.attr("end") ? Role{Kind::absorbs, {0}, 64} : Role{};
+  return f.has(n.input(0)) ? Role{Kind::absorbs, {0}, 64} : Role{};
 }
 void permute_shape(ir::Node& n, const Form& f, Emitter& e) {
+  const auto bound = [&](const char* attr, std::int64_t fallback) {
+    const std::int64_t b = int_of(n, attr, fallback);
+    return std::clamp<std::int64_t>(b < 0 ? b + f.rank() : b, 0, f.rank());
+  };
+  const std::int64_t start = bound("start", 0), end = std::max(start, bound("end", f.rank()));
   Value* old = n.output();
   Value* permuted = e.emit("Shape", {n.input(0)});
-  Value* indices = e.ints(f.inverse());
+  Value* indices = e.ints(Ints(f.inverse().begin() + start, f.inverse().begin() + end));
   Value* ordered = e.gather(permuted, indices, 0);
-  take_over(e.graph(), old, ordered);
+  replace_value(e.graph(), old, ordered);
 }
 
 Role absorb_any(const ir::Node& n, const Form& f) { return only_if(f.has(n.input(0)), Kind::absorbs); }
@@ -295,12 +305,12 @@ const std::unordered_map<std::string_view, Rule>& rules() {
     t["MatMul"] = {matmul_role, nothing};
     t["LayerNormalization"] = t["RMSNormalization"] = {normalization_role, nothing};
     t["Concat"] = {concat_role, permute_concat};
-    t["Split"] = {axis_role<0>, permute_axis<0>};
-    t["Softmax"] = t["LogSoftmax"] = t["Hardmax"] = {axis_role<-1>, permute_axis<-1>};
-    t["TopK"] = t["LpNormalization"] = {axis_role<-1>, permute_axis<-1>};
+    t["Split"] = {axis_role, permute_axis<0>};
+    t["Softmax"] = t["LogSoftmax"] = t["Hardmax"] = {axis_role, permute_axis<-1>};
+    t["TopK"] = t["LpNormalization"] = {axis_role, permute_axis<-1>};
     t["ArgMax"] = t["ArgMin"] = {arg_role, permute_axis<0>};
     t["Gather"] = {gather_role, permute_axis<0>};
-    t["QuantizeLinear"] = t["DequantizeLinear"] = {per_axis_role, permute_axis<1>};
+    t["QuantizeLinear"] = t["DequantizeLinear"] = {per_axis_role, permute_scale_axis};
     t["CumSum"] = t["CumProd"] = {cumsum_role, permute_cumsum};
     t["Slice"] = {slice_role, permute_slice};
     t["Pad"] = {pad_role, permute_pad};

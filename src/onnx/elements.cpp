@@ -79,6 +79,7 @@ Dim left_over(Ints from, const Ints& target, std::size_t open) {
   std::int64_t numbers = 1, divisor = 1;
   for (std::size_t i = 0; i < target.size(); ++i) {
     if (i == open) continue;
+    if (target[i] == 0) return kUnknownDim;  // any size would do
     const auto same = std::find(from.begin(), from.end(), target[i]);
     if (same != from.end()) from.erase(same);
     else if (target[i] <= 0 || __builtin_mul_overflow(divisor, target[i], &divisor)) return kUnknownDim;

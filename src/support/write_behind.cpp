@@ -70,8 +70,8 @@ void WriteBehind::run() {
   while (true) {
     changed_.wait(lock, [&] { return done_ || !queue_.empty(); });
     if (queue_.empty() || error_) return;
+    OwnedBytes& piece = queue_.front();  // stays where it is while others are pushed behind it
     lock.unlock();
-    OwnedBytes& piece = queue_.front();  // a deque's elements stay where they are
     std::exception_ptr error;
     try {
       file_.write(piece.bytes);

@@ -40,6 +40,8 @@ GraphPtr Importer::run() {
   fetched_ = locate_all(fetches_);
   for (const Feed& feed : feeds_or_placeholders())
     if (Tensor t; locate(feed.tensor, "input", t)) add_feed(feed, t);
+  // What the shapes behind an input that is cut inside were, is not known yet.
+  trust_shapes_ = trust_shapes_ && std::none_of(request_->cut_inputs.begin(), request_->cut_inputs.end(), [](const Feed& f) { return f.shape_given; });
   if (failed()) return nullptr;
   for (const Fetch& f : fetches_) graph_->reserve_name(output_name(f));
   mark_needed();

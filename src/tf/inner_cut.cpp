@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "support/nearest.h"
 
@@ -93,9 +94,17 @@ class InnerCut {
       if (v) outputs.push_back(v);
     }
     if (request_.cut_outputs.empty() || has_errors(diagnostics_)) return;
-    g_.set_outputs(outputs);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (!outputs[i]->is_graph_input()) g_.rename(outputs[i], request_.cut_outputs[i].name);
+    std::unordered_set<const Value*> taken;
+    for (Value*& v : outputs)
+      if (v->is_graph_input() || !v->producer() || !taken.insert(v).second) v = identity(v);
+    for (std::size_t i = 0; i < outputs.size(); ++i) g_.rename(outputs[i], request_.cut_outputs[i].name);
+    g_.set_outputs(std::move(outputs));
+  }
+
+  // An output is a node's own, and nobody else's.
+  Value* identity(Value* v) {
+    auto from = v->producer() ? v->producer()->shared_origin() : std::make_shared<const Origin>(Origin{v->name(), "", ""});
+    return g_.add({.op = "Identity", .inputs = {v}, .attrs = {{"T", v->dtype()}}, .outputs = {{{}, v->dtype(), v->shape()}}, .origin = std::move(from)}).output();
   }
 
   void drop_unused_inputs() {

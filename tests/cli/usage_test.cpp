@@ -197,6 +197,9 @@ TEST_F(Usage, CutsInsideOfFunctions) {
   EXPECT_TRUE(has(back, "Softmax"));
   EXPECT_TRUE(has(back, "features"));
   EXPECT_FALSE(has(back, "image"));
+  const std::string relu = "StatefulPartitionedCall/StatefulPartitionedCall/Relu_1:0";
+  const std::string twice = converted({"MODEL", "-o", "OUT", "--inputs", relu, "--outputs", relu + "," + relu, "--rename-inputs", "in", "--rename-outputs", "one,other"});
+  for (const char* name : {"in", "one", "other"}) EXPECT_TRUE(has(twice, name)) << name;
   const Finished f = run({model_, "-o", (dir_ / "x.onnx").string(), "--outputs", "StatefulPartitionedCall/StatefulPartitionedCall/Relu_7"});
   EXPECT_EQ(f.exit_code, kUsage);
   EXPECT_TRUE(has(f.err, "did you mean")) << f.err;

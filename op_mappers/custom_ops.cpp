@@ -46,6 +46,12 @@ CustomOps::CustomOps(const std::vector<std::string>& ops) {
   }
 }
 
+std::vector<std::string> CustomOps::names() const {
+  std::vector<std::string> all;
+  for (const auto& [op, _] : domains_) all.push_back(op);
+  return all;
+}
+
 const std::string* CustomOps::domain_of(const std::string& op) const {
   const auto it = domains_.find(op);
   return it == domains_.end() ? nullptr : &it->second;

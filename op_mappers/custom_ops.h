@@ -13,6 +13,7 @@ class CustomOps {
   CustomOps() = default;
   explicit CustomOps(const std::vector<std::string>& ops);  // "Op" or "Op:domain"
 
+  std::vector<std::string> names() const;
   const std::string* domain_of(const std::string& op) const;  // null: not one of them
 
  private:

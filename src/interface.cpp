@@ -61,7 +61,11 @@ void rename_interface(ir::Graph& g, const tf2onnx::Options& options, Diagnostics
     if (names.size() > values.size())
       diagnostics.push_back({Severity::error, Code::bad_option, std::string(option) + " has " + std::to_string(names.size()) + " names for " + std::to_string(values.size()), "", {}, SourceLoc::here()});
     else
-      for (std::size_t i = 0; i < names.size(); ++i) g.rename(values[i], names[i]);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        g.rename(values[i], names[i]);
+        if (values[i]->name() != names[i])
+          diagnostics.push_back({Severity::error, Code::bad_option, std::string(option) + ": the name '" + names[i] + "' is another tensor's already", "", {}, SourceLoc::here()});
+      }
   };
   rename(g.inputs(), options.rename_inputs, "--rename-inputs");
   rename(g.outputs(), options.rename_outputs, "--rename-outputs");

@@ -128,6 +128,13 @@ void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
   for (const Value* v : g.outputs()) check("output", v);
 }
 
+void warn_of_idle(const CustomOps& custom_ops, const std::vector<std::string>& asked, ir::Graph& g, Diagnostics& diagnostics) {
+  if (asked.empty()) return;
+  const std::unordered_set<std::string> there = ops_of(all_graphs(g));
+  for (const std::string& op : custom_ops.names())
+    if (!there.contains(op)) diagnostics.push_back({Severity::warning, Code::bad_option, "--custom-ops: the graph has no node of '" + op + "'", "", {}, SourceLoc::here()});
+}
+
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
 Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   c.target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
@@ -146,6 +153,7 @@ Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   dump("read", *model, o);
   run(tf_rewriters(), *model, o);
   dump("tf", *model, o);
+  warn_of_idle(custom_ops, o.custom_ops, *model, c.diagnostics);
   const GraphPtr mapped = map_ops(*model, tf_registry(), c.target, c.diagnostics, custom_ops);
   if (has_errors(c.diagnostics)) return c;
   dump("map", *mapped, o);

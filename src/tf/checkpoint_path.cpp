@@ -8,16 +8,12 @@
 #include <vector>
 
 #include "diagnostics.h"
+#include "support/path.h"
 
 namespace t2o::tf {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_file(const fs::path& p) {
-  std::error_code ignored;
-  return fs::is_regular_file(p, ignored);
-}
 
 bool has_index(const fs::path& prefix) { return is_file(prefix.string() + ".index"); }
 
@@ -73,9 +69,8 @@ bool is_table(const fs::path& file) {
 }  // namespace
 
 std::string find_checkpoint_prefix(const std::string& path) {
-  std::error_code ignored;
   if (has_index(path)) return path;
-  if (fs::is_directory(path, ignored)) return prefix_in_directory(path);
+  if (is_directory(path)) return prefix_in_directory(path);
   const fs::path name = fs::path(path).filename();
   if (name.extension() == ".index" && is_file(path)) return path.substr(0, path.size() - 6);
   if (const std::size_t data = path.rfind(".data-");

@@ -10,9 +10,9 @@ namespace {
 
 void finish_step(ir::Graph& g, Renames& renames) {
   put_in_order(g);
-  g.erase_dead();
-  rename_all(renames);
+  rename_all(renames);  // before what is dead goes, with the values of its subgraphs
   renames.clear();
+  g.erase_dead();
 }
 
 bool has_any(const ir::Graph& g, std::initializer_list<std::string_view> ops) {

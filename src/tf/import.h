@@ -31,6 +31,7 @@ struct VariableRef {
 struct ImportRequest {
   std::vector<Feed> feeds;
   std::vector<Fetch> fetches;
+  std::vector<Feed> spare_feeds;  // the signature's inputs that are not asked for: what the outputs need of them, they name
   std::function<TensorPtr(const VariableRef&)> variable;  // its value; null when there is none
   std::vector<std::string> use_default, ignore_default;   // PlaceholderWithDefault nodes by name
   std::vector<Feed> cut_inputs;    // when some of them are inside of functions: feeds and fetches are then the whole interface,

@@ -106,7 +106,13 @@ std::vector<Item> Importer::import_placeholder(Frame& f, std::uint32_t n, const 
       (f.kind != Frame::Kind::main || !contains(request_->ignore_default, def.name)))
     return {inputs[0]};
   if (f.kind != Frame::Kind::main) return import_node(f, n, inputs);
-  const ir::OutputSpec type = known_type({static_cast<std::int32_t>(n), 0});
+  ir::OutputSpec type = known_type({static_cast<std::int32_t>(n), 0});
+  std::string name = std::string(def.name) + ":0";
+  for (const Feed& spare : request_->spare_feeds)
+    if (spare.tensor == name || spare.tensor == def.name) {
+      name = spare.name;
+      if (spare.shape_given) type.shape = spare.shape;
+    }
   if (!request_->feeds.empty())
     report(f, n,
            {.severity = Severity::warning,
@@ -114,7 +120,7 @@ std::vector<Item> Importer::import_placeholder(Frame& f, std::uint32_t n, const 
             .message = "the outputs need '" + std::string(def.name) +
                        "', which is not among the inputs: it is made one",
             .remedy = has_default ? "Use its default, or list it." : "List it."});
-  return {Item{graph_->add_input(std::string(def.name) + ":0", type.dtype, type.shape)}};
+  return {Item{graph_->add_input(name, type.dtype, type.shape)}};
 }
 
 std::vector<Item> Importer::import_variable(Frame& f, std::uint32_t n) {

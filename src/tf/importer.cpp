@@ -175,7 +175,12 @@ void Importer::set_outputs(Frame& f) {
         plain ? v : identity(*graph_, v, std::string(f.body->node(static_cast<std::size_t>(t.node)).name)));
   }
   if (outputs.size() != fetched_.size()) return;
-  for (std::size_t i = 0; i < outputs.size(); ++i) graph_->rename(outputs[i], output_name(fetches_[i]));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string wanted = output_name(fetches_[i]);
+    graph_->rename(outputs[i], wanted);
+    if (outputs[i]->name() != wanted)
+      diagnostics_->push_back({.severity = Severity::warning, .code = Code::bad_option, .message = "the output '" + wanted + "' is called '" + outputs[i]->name() + "': an input has its name, and ONNX has one name for one tensor", .remedy = "--rename-outputs chooses another"});
+  }
   graph_->set_outputs(std::move(outputs));
 }
 

@@ -119,6 +119,31 @@ std::vector<Feed> make_feeds(const Source& s, const Options& o, const Names& nam
   return feeds;
 }
 
+std::vector<Feed> make_spare_feeds(const Source& s, const Options& o, const std::vector<Feed>& feeds) {
+  std::vector<Feed> spare;
+  if (!s.signature || o.inputs.empty()) return spare;
+  for (const SignatureTensor& t : s.signature->inputs)
+    if (std::none_of(feeds.begin(), feeds.end(), [&](const Feed& f) { return f.tensor == t.tensor; })) spare.push_back(feed_of(t, o.use_graph_names));
+  return spare;
+}
+
+std::string node_of(const std::string& tensor) { return tensor.substr(0, tensor.find(':')); }
+
+// --use-default and --ignore-default speak of PlaceholderWithDefault nodes.
+Strings placeholders_with_default(const Source& s, const Strings& asked, const char* option) {
+  std::set<std::string> known;
+  for (const NodeDef& n : s.graph.body.nodes)
+    if (n.op == "PlaceholderWithDefault") known.emplace(n.name);
+  Strings nodes;
+  for (const std::string& name : asked) {
+    nodes.push_back(node_of(name));
+    if (known.contains(nodes.back())) continue;
+    const std::string near = nearest(nodes.back(), Strings(known.begin(), known.end()));
+    fail(Code::bad_option, std::string(option) + ": there is no PlaceholderWithDefault '" + name + "' in " + s.path, near.empty() ? "" : "did you mean '" + near + "'?");
+  }
+  return nodes;
+}
+
 std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& names) {
   std::vector<Fetch> fetches;
   const auto add = [&](const SignatureTensor& t) {
@@ -149,7 +174,7 @@ void rename(std::vector<T>& tensors, const std::vector<std::string>& wanted, con
 }
 
 // Two inputs must not be one tensor, nor have one name; an output may be given twice under different names.
-void check_distinct(const ImportRequest& r) {
+void check_distinct(const ImportRequest& r, bool chosen) {
   std::set<std::string> tensors, inputs, outputs;
   for (const Feed& f : r.feeds) {
     const std::string tensor = f.tensor.find(':') == std::string::npos ? f.tensor + ":0" : f.tensor;
@@ -158,6 +183,8 @@ void check_distinct(const ImportRequest& r) {
   }
   for (const Fetch& f : r.fetches)
     if (!outputs.insert(f.name).second) fail(Code::bad_option, "two outputs have the name '" + f.name + "'");
+  for (const Fetch& f : r.fetches)
+    if (chosen && inputs.contains(f.name)) fail(Code::bad_option, "an input and an output have the name '" + f.name + "'", "ONNX has one name for one tensor: choose another");
 }
 
 // What is inside of functions is not there before they are inlined: the whole signature is imported, and cut afterwards.
@@ -192,13 +219,15 @@ ImportRequest make_request(const Source& s, const Options& o, Diagnostics&) {
   r.feeds = make_feeds(s, o, names);
   r.fetches = make_fetches(s, o, names);
   r.variable = s.variable;
-  r.use_default = o.use_default;
-  r.ignore_default = o.ignore_default;
+  r.use_default = placeholders_with_default(s, o.use_default, "--use-default");
+  r.ignore_default = placeholders_with_default(s, o.ignore_default, "--ignore-default");
+  std::erase_if(r.feeds, [&](const Feed& f) { return std::find(r.use_default.begin(), r.use_default.end(), node_of(f.tensor)) != r.use_default.end(); });
+  r.spare_feeds = make_spare_feeds(s, o, r.feeds);
   r.find_interface = r.feeds.empty() || r.fetches.empty();
   widen(r, s, o, names);
   if (r.cut_inputs.empty()) rename(r.feeds, o.rename_inputs, "inputs");
   if (r.cut_outputs.empty()) rename(r.fetches, o.rename_outputs, "outputs");
-  check_distinct(r);
+  check_distinct(r, !o.rename_inputs.empty() || !o.rename_outputs.empty());
   return r;
 }
 

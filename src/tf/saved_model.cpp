@@ -5,6 +5,7 @@
 
 #include "diagnostics.h"
 #include "support/mapped_file.h"
+#include "support/path.h"
 #include "tf/text_proto.h"
 #include "tf/wire.h"
 
@@ -12,11 +13,6 @@ namespace t2o::tf {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_there(const fs::path& p) {
-  std::error_code ignored;
-  return fs::exists(p, ignored);
-}
 
 struct Serialized {
   Bytes bytes;

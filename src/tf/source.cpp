@@ -6,6 +6,7 @@
 
 #include "support/mapped_file.h"
 #include "support/nearest.h"
+#include "support/path.h"
 #include "tf/checkpoint.h"
 #include "tf/checkpoint_path.h"
 #include "tf/restore_map.h"
@@ -153,8 +154,7 @@ Message read_message(const Found& f, std::string (*from_text)(std::string_view, 
 Source open_meta_graph(const Found& f) {
   const Message m = read_message(f, meta_graph_from_text);
   const std::string prefix = fs::path(f.path).replace_extension().string();
-  std::error_code ignored;
-  CheckpointPtr checkpoint = fs::exists(prefix + ".index", ignored) ? Checkpoint::open(prefix) : nullptr;
+  CheckpointPtr checkpoint = is_there(prefix + ".index") ? Checkpoint::open(prefix) : nullptr;
   return from_meta_graph("meta_graph", f.path, parse_meta_graph(m.bytes, m.owner), std::move(checkpoint));
 }
 
@@ -191,8 +191,9 @@ Source open_source(const Options& o, Diagnostics&) {
     return open_path(o);
   } catch (const ConversionError& e) {
     Diagnostic d = e.diagnostic();
-    const bool is_text = fs::exists(fs::path(o.model) / "saved_model.pbtxt");
-    const std::string file = fs::is_directory(o.model) ? o.model + (is_text ? "/saved_model.pbtxt" : "/saved_model.pb") : o.model;
+    std::error_code ignored;
+    const bool is_text = fs::exists(fs::path(o.model) / "saved_model.pbtxt", ignored);
+    const std::string file = fs::is_directory(o.model, ignored) ? o.model + (is_text ? "/saved_model.pbtxt" : "/saved_model.pb") : o.model;
     if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos) d.message = file + ": " + d.message;
     throw ConversionError(std::move(d));
   }

@@ -6,6 +6,7 @@
 
 #include "diagnostics.h"
 #include "support/mapped_file.h"
+#include "support/path.h"
 #include "tf/checkpoint_path.h"
 #include "tf/wire.h"
 
@@ -14,16 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using tf2onnx::Format;
-
-bool is_there(const fs::path& p) {
-  std::error_code ignored;
-  return fs::exists(p, ignored);
-}
-
-bool is_directory(const fs::path& p) {
-  std::error_code ignored;
-  return fs::is_directory(p, ignored);
-}
 
 [[noreturn]] void refuse(const std::string& path, const std::string& format) {
   fail(Code::not_yet, path + " is a model of " + format + ", which this program does not read yet",
@@ -37,6 +28,7 @@ void refuse_other_formats(const fs::path& path, std::string_view head) {
   if (extension == ".keras") refuse(path.string(), "Keras (.keras)");
   if (extension == ".h5" || extension == ".hdf5" || head.starts_with("\x89HDF"))
     refuse(path.string(), "Keras (.h5)");
+  if (extension == ".onnx") fail(Code::bad_file, path.string() + " is an ONNX model already", "give TensorFlow's model; `tf2onnx-cpp verify MODEL " + path.filename().string() + "` compares the two");
   if (extension == ".json") refuse(path.string(), "TensorFlow.js (model.json)");
 }
 

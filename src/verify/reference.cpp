@@ -1,5 +1,6 @@
 #include "verify/reference.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "diagnostics.h"
@@ -42,6 +43,19 @@ Interface found_interface(const tf::Source& source, const tf::ImportRequest& req
   return {ports(graph->inputs(), options.rename_inputs), ports(graph->outputs(), options.rename_outputs)};
 }
 
+// Where some inputs are asked for, the outputs may need others.
+void add_other_inputs(Interface& interface, const tf::Source& source, const tf::ImportRequest& request) {
+  Diagnostics diagnostics;
+  const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics);
+  if (!graph) throw_first(diagnostics);
+  for (const Value* v : graph->inputs()) {
+    const auto is_it = [&](const auto& port) { return port.name == v->name(); };
+    if (std::any_of(interface.inputs.begin(), interface.inputs.end(), is_it)) continue;
+    const auto spare = std::find_if(request.spare_feeds.begin(), request.spare_feeds.end(), is_it);
+    interface.inputs.push_back({v->name(), spare == request.spare_feeds.end() ? v->name() : spare->tensor, v->dtype(), v->shape()});
+  }
+}
+
 Interface interface_of(const tf::Source& source, const tf2onnx::Options& options) {
   Diagnostics diagnostics;
   const tf::ImportRequest request = tf::make_request(source, options, diagnostics);
@@ -54,6 +68,7 @@ Interface interface_of(const tf::Source& source, const tf2onnx::Options& options
     interface.inputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor, f.dtype, f.shape});
   for (const tf::Fetch& f : request.fetches)
     interface.outputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor});
+  if (!options.inputs.empty()) add_other_inputs(interface, source, request);
   return interface;
 }
 

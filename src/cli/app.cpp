@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/console.h"
 #include "cli/document.h"
+#include "cli/json.h"
 #include "exit_code.h"
 #include "onnx/library_versions.h"
 #include "onnx/opset_table.h"
@@ -71,16 +72,33 @@ std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) 
   return words;
 }
 
-int usage_error(const std::string& message, const std::string& remedy) {
-  std::cerr << to_string({Severity::error, Code::bad_option, message, remedy, {}}) << std::endl;
-  return kUsage;
+// Before the options are understood: who asked for JSON has it, the others a line.
+int refuse(const Diagnostic& d, bool json) {
+  const int code = exit_code({d});
+  if (json) std::cout << printed({{"diagnostics", to_json(Diagnostics{d})}, {"exit_code", code}}) << std::endl;
+  else std::cerr << to_string(d) << std::endl;
+  return code;
+}
+
+Diagnostic usage_error(const std::string& message, const std::string& remedy) {
+  return {Severity::error, Code::bad_option, message, remedy, {}};
 }
 
 std::string see_help(const CLI::App& command) {
   return "'" + describe(command).full_name() + " --help' tells what there is";
 }
 
-int unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
+// An option that does not exist, before its value is taken for something else.
+std::vector<std::string> unknown_options(const CLI::App& command, const std::vector<std::string>& words) {
+  std::vector<std::string> unknown;
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--") && !command.get_option_no_throw(word.substr(0, word.find('=')))) unknown.push_back(word);
+  }
+  return unknown;
+}
+
+Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
   const auto option =
       std::find_if(extras.begin(), extras.end(), [](const std::string& s) { return s.starts_with("-"); });
   if (option == extras.end())
@@ -125,7 +143,7 @@ void define(CLI::App& root, Session& session) {
   let_last_win(root);
 }
 
-int act(CLI::App& root, Session& session, bool version) {
+int act(CLI::App& root, Session& session, bool version, bool json) {
   if (version) {
     print_version();
     return kDone;
@@ -136,7 +154,7 @@ int act(CLI::App& root, Session& session, bool version) {
     return kUsage;
   }
   const std::vector<std::string> extras = given.front()->remaining();
-  if (!extras.empty()) return unknown_argument(*given.front(), extras);
+  if (!extras.empty()) return refuse(unknown_argument(*given.front(), extras), json);
   const int code = session.action();
   if (!std::cout.flush()) {
     std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}})
@@ -156,19 +174,21 @@ int run(int argc, char** argv) {
   define(root, session);
   root.add_flag("--version", version, "Print the versions of the program and of what is built into it.");
   const CLI::App* command = &root;
+  bool json = false;
   try {
     std::vector<std::string> words = arguments(argc, argv, root);
     if (const CLI::App* found = words.empty() ? nullptr : find_command(root, words.front())) command = found;
+    json = std::find(words.begin(), words.end(), "--json") != words.end();
+    if (const auto unknown = unknown_options(*command, words); command != &root && !unknown.empty()) return refuse(unknown_argument(*command, unknown), json);
     std::reverse(words.begin(), words.end());
     root.parse(std::move(words));
-    return act(root, session, version);
+    return act(root, session, version, json);
   } catch (const CLI::CallForHelp& help) {
     return root.exit(help);
   } catch (const CLI::ParseError& e) {
-    return usage_error(e.what(), see_help(*command));
+    return refuse(usage_error(e.what(), see_help(*command)), json);
   } catch (const ConversionError& e) {
-    std::cerr << e.what() << std::endl;
-    return exit_code({e.diagnostic()});
+    return refuse(e.diagnostic(), json);
   } catch (const std::exception& e) {
     std::cerr << to_string({Severity::error, Code::internal, e.what(), "", {}}) << std::endl;
     return kNotConvertible;

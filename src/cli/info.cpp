@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -9,7 +8,8 @@
 #include "exit_code.h"
 #include "op_mappers/registry.h"
 #include "pipeline.h"
-#include "tf/saved_model.h"
+#include "tf/graph_def.h"
+#include "tf/source.h"
 
 namespace t2o::cli {
 namespace {
@@ -46,11 +46,28 @@ Histogram count_ops(const ir::Graph& main_graph, int opset) {
   return histogram;
 }
 
-// Of a SavedModel; what is wrong with it, read_source() tells.
-std::vector<tf::Signature> signatures_of(const Options& options) {
-  if (!std::filesystem::is_directory(options.model)) return {};
+// A model whose graph cannot be made has nodes too.
+std::map<std::string, std::size_t> count_nodes(const tf::GraphDef& graph) {
+  std::map<std::string, std::size_t> counts;
+  const auto add = [&](const tf::NodeList& list) {
+    for (const tf::NodeDef& n : list.nodes) ++counts[std::string(n.op)];
+  };
+  add(graph.body);
+  for (const tf::RawFunction& f : graph.functions) add(tf::parse_function(f.bytes, graph.owner).body);
+  return counts;
+}
+
+// What is there even where no graph can be made of it; why not, read_source() tells.
+struct Contents {
+  std::vector<tf::Signature> signatures;
+  std::map<std::string, std::size_t> nodes;
+};
+
+Contents contents_of(const Options& options) {
   try {
-    return tf::open_saved_model(options.model, options.tags).meta_graph.signatures;
+    Diagnostics ignored;
+    const tf::Source source = tf::open_source(options, ignored);
+    return {source.signatures, count_nodes(source.graph)};
   } catch (const ConversionError&) {
     return {};
   }
@@ -95,6 +112,15 @@ Json as_json(const std::vector<tf::Signature>& signatures) {
   for (const tf::Signature& s : signatures)
     list.push_back({{"name", s.name}, {"inputs", tensors(s.inputs)}, {"outputs", tensors(s.outputs)}});
   return list;
+}
+
+std::string as_text(const Console& console, const std::map<std::string, std::size_t>& nodes) {
+  std::string out = console.paint(Style::strong, "ops") + " of the file and its functions";
+  for (const auto& [op, count] : nodes) {
+    const std::string number = std::to_string(count);
+    out += "\n" + std::string(number.size() < 7 ? 7 - number.size() : 0, ' ') + number + "  " + op;
+  }
+  return out;
 }
 
 Json as_json(const ir::Graph& graph, const Histogram& histogram, int opset) {
@@ -143,15 +169,18 @@ int inform(const InfoArguments& a) {
     const Progress progress(console, "reading " + a.options.model);
     graph = read_source(a.options, diagnostics);
   }
-  const std::vector<tf::Signature> signatures = signatures_of(a.options);
-  Json json = {{"model", a.options.model}, {"signatures", as_json(signatures)}};
-  if (!console.json()) std::cout << as_text(console, signatures);
+  const Contents contents = contents_of(a.options);
+  Json json = {{"model", a.options.model}, {"signatures", as_json(contents.signatures)}};
+  if (!console.json()) std::cout << as_text(console, contents.signatures);
   if (graph) {
     const Histogram histogram = count_ops(*graph, opset);
     if (console.json())
       json.update(as_json(*graph, histogram, opset));
     else
       std::cout << as_text(console, *graph, histogram, opset) << std::endl;
+  } else {
+    json["ops"] = contents.nodes;
+    if (!console.json() && !contents.nodes.empty()) std::cout << as_text(console, contents.nodes) << std::endl;
   }
   console.report(diagnostics, "the model cannot be read");
   const int code = graph ? kDone : exit_code(diagnostics);

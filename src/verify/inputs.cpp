@@ -162,11 +162,14 @@ Ints chosen_dims(const Port& port) {
   return dims;
 }
 
-Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed) {
+Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, std::optional<int> highest_integer) {
   Sample sample{"seed " + std::to_string(seed), {}};
+  if (highest_integer) sample.label += ", integers 0 .. " + std::to_string(*highest_integer);
   for (const Port& port : inputs) {
     std::optional<Range> range;
-    if (port.dtype == DType::u8)
+    if (is_int(port.dtype) && highest_integer)
+      range = {0, static_cast<double>(*highest_integer)};
+    else if (port.dtype == DType::u8)
       range = {0, 255};
     else if (is_int(port.dtype))
       range = {0, bit_width(port.dtype) < 8 ? 7.0 : 9.0};

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ void apply_input_shapes(std::vector<Port>& ports, const Strings& shapes);
 // The first axis becomes 2, the height and width of what looks like an image 64, all others 7.
 Ints chosen_dims(const Port& port);
 
-// Seeded: floats N(0, 1), u8 0 .. 255, other integers 0 .. 9, bools, words.
-Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed);
+// Seeded: floats N(0, 1), u8 0 .. 255, other integers 0 .. 9 or to what is given, bools, words.
+Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, std::optional<int> highest_integer = {});
 
 // Files and folders: .npz; .npy and .pb (of an ONNX TensorProto), each "name=path" where its name does not
 // say for which input it is; a test_data_set_N folder, or a folder of such, as in the ONNX model zoo.

@@ -39,14 +39,18 @@ std::string verdict(const Comparison& c) {
   return c.elements == 0 ? "ok, but empty: nothing was compared" : "ok";
 }
 
-Row row_of(const std::string& name, const std::string& type, const Comparison& c) {
+std::string verdict(const ComparedTensor& t) {
+  return t.is_random ? "random in TensorFlow itself: type and shape agree, values were not compared" : verdict(t.comparison);
+}
+
+Row row_of(const std::string& name, const std::string& type, const Comparison& c, std::string verdict) {
   const bool comparable = c.same_dtype && c.same_shape;
   return {name,
           type,
           comparable ? number(c.max_error) : "-",
           comparable ? number(c.mean_error) : "-",
           comparable ? number(c.max_relative) : "-",
-          verdict(c)};
+          std::move(verdict)};
 }
 
 std::string sample_text(const ComparedSample& s) {
@@ -55,8 +59,8 @@ std::string sample_text(const ComparedSample& s) {
   std::vector<Row> rows = {{"output", "type", "max error", "mean error", "max relative", "result"}};
   for (const ComparedTensor& t : s.outputs) {
     const std::string type = std::string(name(t.dtype)) + shape_text(t.dims);
-    rows.push_back(row_of(t.name, type, t.comparison));
-    if (t.has_data) rows.push_back(row_of("  with the data's", type, t.with_data));
+    rows.push_back(row_of(t.name, type, t.comparison, verdict(t)));
+    if (t.has_data) rows.push_back(row_of("  with the data's", type, t.with_data, verdict(t.with_data)));
   }
   return text + "\n" + aligned(rows);
 }
@@ -93,6 +97,7 @@ Json json_of(const ComparedSample& s) {
   for (const ComparedTensor& t : s.outputs) {
     Json j = {{"name", t.name}, {"dtype", name(t.dtype)}, {"shape", t.dims}};
     j.update(json_of(t.comparison));
+    if (t.is_random) j["random"] = true;
     if (t.has_data) j["with_data"] = json_of(t.with_data);
     outputs.push_back(std::move(j));
   }

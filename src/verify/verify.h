@@ -27,6 +27,7 @@ struct ComparedTensor {
   DType dtype = DType::undefined;  // TensorFlow's
   Ints dims;
   Comparison comparison;
+  bool is_random = false;  // TensorFlow gives other values each time: dtype and shape alone were compared
   Comparison with_data;  // ONNX Runtime against the output that came with the data
   bool has_data = false;
 };

@@ -186,6 +186,27 @@ TEST_F(Usage, WhatIsNotThereYetIsRefused) {
   for (const Names& arguments : refusals) refused(kNotConvertible, arguments, {"error[not-yet]", "help:"});
 }
 
+TEST_F(Usage, ErrorsBeforeTheOptionsAreUnderstoodAreJsonToo) {
+  for (const Names& arguments : {Names{"--json", "model.pb", "--no-such", "value", "-o", "x.onnx"}, Names{"model.pb", "--json", "--opset", "x"}, Names{"a.pb", "b.pb", "--json"}}) {
+    const Finished f = run(arguments);
+    EXPECT_EQ(f.exit_code, kUsage);
+    EXPECT_EQ(f.err, "");
+    const auto json = nlohmann::json::parse(f.out);
+    EXPECT_EQ(json["diagnostics"][0]["code"], "bad-option") << f.out;
+  }
+  const Finished f = run({"model.pb", "--no-such", "value", "-o", "x.onnx"});
+  EXPECT_TRUE(has(f.err, "there is no option '--no-such'")) << f.err;
+}
+
+TEST_F(Usage, WhatANameDoesNotFitIsRefused) {
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--ignore-default", "nothing"}, {"--ignore-default", "PlaceholderWithDefault 'nothing'"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--rename-inputs", "a", "--rename-outputs", "a"}, {"'a'"});
+  const Finished f = run({model_, "-o", (dir_ / "x.onnx").string(), "--custom-ops", "Foo"});
+  EXPECT_EQ(f.exit_code, 0);
+  EXPECT_TRUE(has(f.err, "no node of 'Foo'")) << f.err;
+  EXPECT_TRUE(has(run({dir_.file("done.onnx", "x"), "-o", "out.onnx"}).err, "ONNX model already"));
+}
+
 // What a function of a SavedModel holds has the names that a dump tells.
 TEST_F(Usage, CutsInsideOfFunctions) {
   model_ = T2O_SOURCE_DIR "/models/mnist";

@@ -269,8 +269,8 @@ TEST_F(Usage, GeneratedPagesAreCurrent) {
   const std::filesystem::path docs = std::filesystem::path(T2O_SOURCE_DIR) / "docs";
   EXPECT_EQ(run({"man", "--markdown"}).out, content(docs / "cli.md"))
       << "tf2onnx-cpp man --markdown > docs/cli.md";
-  EXPECT_EQ(run({"ops", "--markdown"}).out, content(docs / "support.md"))
-      << "tf2onnx-cpp ops --markdown > docs/support.md";
+  EXPECT_EQ(run({"ops", "--markdown", "--coverage", T2O_SOURCE_DIR "/tests/coverage.tsv"}).out, content(docs / "support.md"))
+      << "cmake --build build/release --target update_coverage";
   EXPECT_EQ(run({"opsets", "--markdown"}).out, content(docs / "opsets.md"))
       << "tf2onnx-cpp opsets --markdown > docs/opsets.md";
 }

@@ -17,6 +17,7 @@
 #include "onnx/checker.h"
 #include "op_mappers/map_ops.h"
 #include "rewriters/all.h"
+#include "tests/support/coverage.h"
 
 namespace fs = std::filesystem;
 
@@ -172,6 +173,7 @@ std::string mapped(const Case& c, ir::Graph& source) {
   });
   if (has_errors(diagnostics)) return told(diagnostics);
   expect_valid(*g, target);
+  test::record_coverage(source, c.opset);
   return told(diagnostics) + ir::to_text(*g);
 }
 

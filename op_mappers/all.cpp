@@ -59,6 +59,7 @@ const OpRegistry& tf_registry() {
     family("ctc", op_mappers::register_ctc);
     family("recurrent", op_mappers::register_recurrent);
     family("recurrent_cells", op_mappers::register_recurrent_cells);
+    family("cudnn_rnn", op_mappers::register_cudnn_rnn);
     family("control_flow", op_mappers::register_control_flow);
     family("tensor_lists", op_mappers::register_tensor_lists);
     // the last: they apply rows of the other families to the parts of complex numbers

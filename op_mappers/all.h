@@ -58,6 +58,7 @@ void register_sample_box(OpRegistry&);
 void register_ctc(OpRegistry&);
 void register_recurrent(OpRegistry&);        // layers that the rewriters found
 void register_recurrent_cells(OpRegistry&);  // LSTMBlockCell, GRUBlockCell, BlockLSTM
+void register_cudnn_rnn(OpRegistry&);        // CudnnRNN, CudnnRNNV2, CudnnRNNV3
 void register_control_flow(OpRegistry&);  // If, While, Case
 void register_tensor_lists(OpRegistry&);
 

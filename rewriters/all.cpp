@@ -4,6 +4,7 @@ namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
+      rewriters::unrolled(),
       rewriters::recurrent(),
       rewriters::fuse_gelu(),
       rewriters::fuse_conv1d(),

@@ -9,6 +9,8 @@ namespace {
 
 // The same by the way it is made: both layers transpose the input for themselves.
 bool is_same(Value* a, Value* b, int depth = 0) {
+  a = through_identities(a);
+  b = through_identities(b);
   if (a == b) return true;
   if (!a || !b || depth > 8) return false;
   if (a->constant() && b->constant())

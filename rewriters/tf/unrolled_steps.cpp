@@ -1,0 +1,340 @@
+#include "rewriters/tf/unrolled_steps.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "rewriters/tf/facts.h"
+#include "tf/op_defs.h"
+
+namespace t2o::rewriters {
+namespace {
+
+constexpr int kDeepest = 200;
+constexpr std::size_t kFewestSteps = 3;
+constexpr std::int64_t kSmall = 64;  // elements
+
+std::size_t mixed(std::size_t a, std::size_t b) {
+  return a ^ (b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U));
+}
+
+bool has_subgraphs(const ir::Node& n) {
+  bool any = false;
+  ir::for_each_subgraph(n, [&](ir::Graph&) { any = true; });
+  return any;
+}
+
+bool is_stateful(const ir::Node& n) {
+  const tf::OpDef* def = tf::find_op_def(n.op());
+  return !def || def->stateful;
+}
+
+bool is_same_constant(const Value& a, const Value& b) {
+  if (!a.constant() || !b.constant()) return false;
+  if (a.constant() == b.constant()) return true;
+  return a.constant()->elements() <= kSmall && same_content(*a.constant(), *b.constant());
+}
+
+}  // namespace
+
+NodeOrder::NodeOrder(ir::Graph& g) {
+  for (ir::Node& n : g.nodes()) {
+    places_[&n] = nodes_.size();
+    nodes_.push_back(&n);
+  }
+}
+
+std::size_t NodeOrder::place(const ir::Node& n) const {
+  const auto at = places_.find(&n);
+  return at == places_.end() ? nodes_.size() : at->second;
+}
+
+void NodeOrder::add_before(std::size_t at) {
+  for (ir::Node* n = nodes_[at]->prev(); n && places_.try_emplace(n, at).second; n = n->prev())
+    new_.insert(n);
+}
+
+void NodeOrder::erase(ir::Node& n) {
+  const std::size_t at = place(n);
+  if (at < nodes_.size() && nodes_[at] == &n) nodes_[at] = nullptr;
+  places_.erase(&n);
+  n.graph()->erase(n);
+}
+
+// ---- steps: a node belongs to the last step that it depends on
+
+bool UnrolledFinder::looks_like_steps(const ir::Node& unpack) const {
+  if (unpack.outputs().size() < kFewestSteps || !is_float(unpack.output()->dtype())) return false;
+  const auto reads = [](const Value* v) {
+    return std::any_of(v->uses().begin(), v->uses().end(), [](const ir::Use& u) {
+      const std::string& op = u.node->op();
+      return op == "MatMul" || op == "ConcatV2" || op == "Mul" || op == "LSTMBlockCell" ||
+             op == "GRUBlockCell" || op.starts_with("BatchMatMul");
+    });
+  };
+  return std::all_of(unpack.outputs().begin(), unpack.outputs().end(), reads);
+}
+
+int UnrolledFinder::level_of(const ir::Node& n) const {
+  const std::size_t at = order_->place(n);
+  if (at < begin_ || (at == begin_ && order_->is_new(n))) return kOutside;
+  if (order_->is_new(n) || at >= order_->size())
+    return static_cast<int>(found_.steps);  // nothing is known of it
+  return levels_[at - begin_];
+}
+
+int UnrolledFinder::level(const Value* v) const {
+  if (!v || !v->producer() || v->graph() != found_.source->graph()) return kOutside;
+  if (v->producer() == found_.source) return static_cast<int>(found_.row(v->index()));
+  return level_of(*v->producer());
+}
+
+void UnrolledFinder::find_levels() {
+  begin_ = order_->place(*found_.source);
+  levels_.assign(order_->size() - begin_, kOutside);
+  nodes_.assign(found_.steps, {});
+  for (std::size_t at = begin_ + 1; at < order_->size(); ++at) {
+    ir::Node* n = order_->node(at);
+    if (!n) continue;
+    int last = kOutside;
+    for (const Value* in : n->inputs()) last = std::max(last, level(in));
+    if (has_subgraphs(*n))
+      last = static_cast<int>(found_.steps);  // what it reads from around itself is not looked at
+    levels_[at - begin_] = last;
+    if (last >= 0 && last < static_cast<int>(found_.steps))
+      nodes_[static_cast<std::size_t>(last)].push_back(n);
+  }
+}
+
+// The same for nodes that do the same in different steps. What they read from outside their step is left
+// open: it is the state, and in the first step what that is at first.
+std::size_t UnrolledFinder::key(const ir::Node& n) const {
+  std::size_t h = std::hash<std::string>()(n.op());
+  const int own = level_of(n);
+  const bool has_weights = n.op().ends_with("Cell") || n.op().find("MatMul") != std::string::npos;
+  for (std::size_t i = 0; i < n.input_count(); ++i) {
+    const Value* v = n.input(i);
+    std::size_t k = 1;
+    if (v && v->producer() == found_.source) {
+      k = level(v) == own ? 2 : 3;
+    } else if (v && level(v) == own) {
+      const auto at = keys_.find(v->producer());
+      k = mixed(at == keys_.end() ? 4 : at->second, v->index());
+    } else if (has_weights && i > 0 && v && level(v) == kOutside) {
+      k = outside_key(v, 0);
+    }
+    h = mixed(h, k);
+  }
+  return h;
+}
+
+// Equal where is_same_outside() holds.
+std::size_t UnrolledFinder::outside_key(const Value* v, int depth) {
+  if (!v || depth > 3) return 5;
+  if (const TensorPtr& t = v->constant()) {
+    if (t->elements() > kSmall) return std::hash<const void*>()(t.get());
+    const Bytes bytes = t->dtype() == DType::string ? Bytes() : t->bytes();
+    return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  const ir::Node* n = v->producer();
+  if (!n) return std::hash<const void*>()(v);
+  std::size_t h = mixed(std::hash<std::string>()(n->op()), v->index());
+  for (const Value* in : n->inputs()) h = mixed(h, outside_key(in, depth + 1));
+  return h;
+}
+
+void UnrolledFinder::find_keys() {
+  keys_.clear();
+  by_key_.assign(found_.steps, {});
+  for (std::size_t step = 0; step < found_.steps; ++step)
+    for (ir::Node* n : nodes_[step]) {
+      by_key_[step][keys_[n] = key(*n)].push_back(n);
+    }
+}
+
+// ---- states: what one step leaves to the next
+
+// The node of another step that does what this one does. Of several the one that reads this, as this reads
+// the one before.
+const ir::Node* UnrolledFinder::same_node(const ir::Node& n, std::size_t step, std::size_t input) const {
+  const auto all = by_key_[step].find(keys_.at(&n));
+  if (all == by_key_[step].end()) return nullptr;
+  for (const ir::Node* other : all->second)
+    if (step == 0 ? n.input(input)->producer() == other : other->input(input)->producer() == &n) return other;
+  return all->second[0];
+}
+
+// Of what depends on no step: exporters repeat it.
+bool UnrolledFinder::is_same_outside(const Value* b, const Value* a, int depth) const {
+  if (a == b) return !b || level(b) == kOutside;
+  if (!a || !b || depth > 8 || level(a) != kOutside || level(b) != kOutside) return false;
+  if (b->constant()) return is_same_constant(*b, *a);
+  const ir::Node *n = b->producer(), *m = a->producer();
+  if (!n || !m || n == m || n->op() != m->op() || b->index() != a->index() ||
+      n->input_count() != m->input_count() || n->attrs() != m->attrs() || has_subgraphs(*n) ||
+      is_stateful(*n))
+    return false;
+  for (std::size_t i = 0; i < n->input_count(); ++i)
+    if (!is_same_outside(n->input(i), m->input(i), depth + 1)) return false;
+  return true;
+}
+
+// What a step reads may be made of the state before, and nothing else, such as the state times its weights:
+// then in the first step it is made in the same way. Gives the only input that is not the same in all steps.
+std::optional<std::size_t> UnrolledFinder::made_of(const Unrolled::State& s) const {
+  const ir::Node *n = s.after[0]->producer(), *m = s.initial->producer();
+  if (!n || !m || n->op() != m->op() || n->input_count() != m->input_count() || n->attrs() != m->attrs() ||
+      s.after[0]->index() != s.initial->index())
+    return {};
+  std::optional<std::size_t> only;
+  for (std::size_t i = 0; i < n->input_count(); ++i) {
+    const Value *b = n->input(i), *a = m->input(i);
+    if (is_same_outside(b, a, 0)) continue;
+    if (only || level(b) != 0 || level(a) != kOutside) return {};
+    only = i;
+  }
+  if (!only) return {};
+  for (std::size_t step = 1; step < s.after.size(); ++step) {
+    const ir::Node* other = s.after[step]->producer();
+    if (!other || other->op() != n->op() || level(other->input(*only)) != static_cast<int>(step)) return {};
+  }
+  return only;
+}
+
+bool UnrolledFinder::follow(Value* first) {
+  const ir::Node* reader = nullptr;
+  std::size_t input = 0, least = 0;
+  for (const ir::Use& u : first->uses()) {
+    if (level_of(*u.node) != 1 || !keys_.contains(u.node)) continue;
+    const std::size_t alike = by_key_[1].at(keys_.at(u.node)).size();
+    if (reader && alike >= least) continue;
+    reader = u.node;
+    input = u.input;
+    least = alike;
+  }
+  if (!reader) return false;
+  const ir::Node* n = same_node(*reader, 0, input);
+  if (!n) return false;
+  Unrolled::State s{.initial = n->input(input), .after = {first}};
+  if (level(s.initial) != kOutside && (level(s.initial) != 0 || !is_zero(s.initial))) return false;
+  s.is_shaped_zero = level(s.initial) == 0;
+  n = reader;
+  for (std::size_t step = 2; step < found_.steps; ++step) {
+    n = same_node(*n, step, input);
+    if (!n || level(n->input(input)) != static_cast<int>(step) - 1) return false;
+    s.after.push_back(n->input(input));
+  }
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    const auto i = made_of(s);
+    if (!i) break;
+    s.initial = s.initial->producer()->input(*i);
+    for (Value*& v : s.after) v = v->producer()->input(*i);
+  }
+  if (state_of_.contains(s.after[0])) return true;
+  const Value* v = s.after.back();
+  if (!v->producer() || !keys_.contains(v->producer())) return false;
+  const auto of_previous = [&](const ir::Node& m) {  // which input the state before is
+    for (std::size_t i = 0; i < m.input_count(); ++i)
+      if (m.input(i) == s.after[s.after.size() - 2]) return i;
+    return std::size_t{0};
+  };
+  const ir::Node* last = same_node(*v->producer(), found_.steps - 1, of_previous(*v->producer()));
+  s.after.push_back(last ? last->output(v->index()) : nullptr);
+  state_of_[s.after[0]] = found_.states.size();
+  found_.states.push_back(std::move(s));
+  return true;
+}
+
+bool UnrolledFinder::find_states() {
+  state_of_.clear();
+  for (const ir::Node* n : nodes_[1])
+    for (Value* in : n->inputs()) {
+      if (!in || in->producer() == found_.source || level(in) != 0 || state_of_.contains(in)) continue;
+      if (!follow(in)) return false;
+    }
+  return !found_.states.empty();
+}
+
+// ---- each step does what the second one does
+
+bool UnrolledFinder::match_producers(const Value* b, const Value* a, int depth) {
+  const ir::Node *n = b->producer(), *m = a->producer();
+  if (!n || !m || n->op() != m->op() || b->index() != a->index() || n->input_count() != m->input_count() ||
+      n->attrs() != m->attrs() || has_subgraphs(*n) || is_stateful(*n))
+    return false;
+  for (std::size_t i = 0; i < n->input_count(); ++i)
+    if (!match(n->input(i), m->input(i), depth + 1)) return false;
+  return true;
+}
+
+// b of the second step, a of step_.
+bool UnrolledFinder::match(Value* b, Value* a, int depth) {
+  if (!a || !b || depth > kDeepest) return a == b;
+  if (b->constant()) return is_same_constant(*b, *a);
+  if (const auto at = matched_.find(b); at != matched_.end()) return at->second == a;
+  if (const auto at = state_of_.find(b); at != state_of_.end()) {
+    Unrolled::State& s = found_.states[at->second];
+    if (step_ > 0) return a == s.after[step_ - 1];
+    return a == s.initial;
+  }
+  if (b->producer() == found_.source)
+    return a->producer() == found_.source && b->index() == found_.row(1) && a->index() == found_.row(step_);
+  const int own = level(b);  // 0: made of the state before alone
+  if (own > 1 || (own != kOutside && level(a) != static_cast<int>(step_) + own - 1)) return false;
+  if (own == kOutside) {
+    if (a == b) return is_kind(b, Kind::same);
+    if (level(a) != kOutside) return false;
+    ir::Node* n = b->producer();
+    if (n && n->op() == "Unpack" && n == a->producer()) {
+      found_.items[b] = n;
+      return n->outputs().size() == found_.steps && b->index() == found_.row(1) &&
+             a->index() == found_.row(step_) && is_kind(b, Kind::item);
+    }
+    if (!is_kind(b, Kind::made)) return false;
+  }
+  matched_[b] = a;
+  return match_producers(b, a, depth);
+}
+
+bool UnrolledFinder::match_step(std::size_t step) {
+  step_ = step;
+  matched_.clear();
+  for (const Unrolled::State& s : found_.states)
+    if (s.after[step] && !match(s.after[1], s.after[step], 0)) return false;
+  for (const auto& [b, a] : matched_) {
+    Values& all = found_.in_each_step[b];
+    all.resize(found_.steps);
+    all[1] = const_cast<Value*>(b);
+    all[step] = a;
+  }
+  return true;
+}
+
+std::optional<Unrolled> UnrolledFinder::find(ir::Node& unpack, bool backwards) {
+  if (!looks_like_steps(unpack)) return no("its rows are not read by cells");
+  const std::size_t work = 3 * (order_->size() - order_->place(unpack));
+  if (work > budget_) return no("the graph is too big to look at all its sequences");
+  budget_ -= work;
+  found_ = {};
+  found_.source = &unpack;
+  found_.backwards = backwards;
+  found_.steps = unpack.outputs().size();
+  kinds_.clear();
+  find_levels();
+  find_keys();
+  if (!find_states()) return no("no states go from step to step");
+  for (std::size_t step = 0; step < found_.steps; ++step)
+    if (step != 1 && !match_step(step)) return no("the steps differ");
+  std::unordered_set<ir::Node*> body;
+  for (const auto& [b, all] : found_.in_each_step) {
+    body.insert(b->producer());
+    if (level(b) == kOutside) found_.aside.insert(b->producer());
+  }
+  for (const Unrolled::State& s : found_.states)
+    if (!body.contains(s.after[1]->producer())) return no("a state is none");
+  found_.body.assign(body.begin(), body.end());
+  std::sort(found_.body.begin(), found_.body.end(),
+            [&](const ir::Node* a, const ir::Node* b) { return order_->place(*a) < order_->place(*b); });
+  return std::move(found_);
+}
+
+}  // namespace t2o::rewriters

@@ -116,7 +116,7 @@ class Roller {
     need(u_.source->input(0));
     for (const auto& [v, unpack] : u_.items) need(unpack->input(0));
     for (const Unrolled::State& s : u_.states)
-      if (!s.is_shaped_zero) need(s.initial);
+      if (!s.is_own_zero) need(s.initial);
     for (const ir::Node* n : u_.body)
       for (const Value* in : n->inputs()) need(in);
     std::size_t first = order_.size();
@@ -269,19 +269,14 @@ class Roller {
         .output();
   }
 
-  // Zeros in the shape of a step's own output are those of another state that gets this output.
+  // Zeros are no input of the layer: any will do that are as wide.
   Value* initial_of(const Unrolled::State& s) {
-    if (!s.is_shaped_zero) return s.initial;
-    const ir::Node* select = s.after[1]->producer();
-    if (select->op() != "SelectV2" && select->op() != "Select") return nullptr;
-    for (const Unrolled::State& other : u_.states) {
-      const ir::Node* n = other.after[1]->producer();
-      if (&other == &s || n->op() != select->op() || n->input(1) != select->input(1) || other.is_shaped_zero)
-        continue;
-      return add("ZerosLike", {other.initial}, {{"T", other.initial->dtype()}}, other.initial->dtype(),
-                 other.initial->shape());
-    }
-    return nullptr;
+    if (!s.is_own_zero) return s.initial;
+    std::int64_t width = known_last_dim(s.initial);
+    for (const Unrolled::State& other : u_.states)
+      if (width < 0) width = known_last_dim(other.initial);
+    const std::vector<std::byte> zero(byte_size(s.initial->dtype(), 1));
+    return constant(Tensor::filled(s.initial->dtype(), {1, std::max<std::int64_t>(width, 1)}, zero));
   }
 
   bool build_loop(bool finals_in_lists, std::string& why) {
@@ -291,10 +286,6 @@ class Roller {
     counter_ = body_->inputs()[0];
     for (const Unrolled::State& s : u_.states) {
       Value* initial = initial_of(s);
-      if (!initial) {
-        undo();
-        return no(why, "what a state is at first is not there before the first step");
-      }
       const Dim width = initial->shape().ranked() ? kUnknownDim : extent_of(initial, 1).dim;
       add_variable(initial, s.initial->dtype(),
                    is_known(width) ? Shape(Ints{kUnknownDim, width}) : initial->shape());

@@ -92,6 +92,7 @@ void UnrolledFinder::find_levels() {
   begin_ = order_->place(*found_.source);
   levels_.assign(order_->size() - begin_, kOutside);
   nodes_.assign(found_.steps, {});
+  own_zeros_.clear();
   for (std::size_t at = begin_ + 1; at < order_->size(); ++at) {
     ir::Node* n = order_->node(at);
     if (!n) continue;
@@ -99,6 +100,10 @@ void UnrolledFinder::find_levels() {
     for (const Value* in : n->inputs()) last = std::max(last, level(in));
     if (has_subgraphs(*n))
       last = static_cast<int>(found_.steps);  // what it reads from around itself is not looked at
+    if (last != kOutside && (n->op() == "ZerosLike" || n->op() == "Fill") && is_zero(n->output())) {
+      own_zeros_.insert(n);  // in the shape of something of the steps: what a state is at first
+      last = kOutside;
+    }
     levels_[at - begin_] = last;
     if (last >= 0 && last < static_cast<int>(found_.steps))
       nodes_[static_cast<std::size_t>(last)].push_back(n);
@@ -215,8 +220,8 @@ bool UnrolledFinder::follow(Value* first) {
   const ir::Node* n = same_node(*reader, 0, input);
   if (!n) return false;
   Unrolled::State s{.initial = n->input(input), .after = {first}};
-  if (level(s.initial) != kOutside && (level(s.initial) != 0 || !is_zero(s.initial))) return false;
-  s.is_shaped_zero = level(s.initial) == 0;
+  if (level(s.initial) != kOutside) return false;
+  s.is_own_zero = own_zeros_.contains(s.initial->producer());
   n = reader;
   for (std::size_t step = 2; step < found_.steps; ++step) {
     n = same_node(*n, step, input);
@@ -281,7 +286,7 @@ bool UnrolledFinder::match(Value* b, Value* a, int depth) {
   const int own = level(b);  // 0: made of the state before alone
   if (own > 1 || (own != kOutside && level(a) != static_cast<int>(step_) + own - 1)) return false;
   if (own == kOutside) {
-    if (a == b) return is_kind(b, Kind::same);
+    if (a == b) return is_kind(b, Kind::same) && !own_zeros_.contains(b->producer());
     if (level(a) != kOutside) return false;
     ir::Node* n = b->producer();
     if (n && n->op() == "Unpack" && n == a->producer()) {

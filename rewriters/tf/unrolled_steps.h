@@ -31,8 +31,8 @@ class NodeOrder {
 struct Unrolled {
   struct State {
     Value* initial = nullptr;
-    bool is_shaped_zero = false;  // that: zeros in the shape of something that the first step computes
-    Values after;                 // each step; the last one may not compute it: null
+    bool is_own_zero = false;  // and that is zeros in the shape of something of the steps
+    Values after;              // each step; the last one may not compute it: null
   };
   ir::Node* source = nullptr;  // the Unpack that hands out the rows of the input
   bool backwards = false;      // the last row comes first
@@ -84,7 +84,8 @@ class UnrolledFinder {
   std::size_t budget_;
 
   Unrolled found_;
-  std::size_t begin_ = 0;                      // of levels_
+  std::size_t begin_ = 0;  // of levels_
+  std::unordered_set<const ir::Node*> own_zeros_;
   std::vector<int> levels_;                    // the last step that a node depends on
   std::vector<std::vector<ir::Node*>> nodes_;  // of each step but the first
   std::vector<std::unordered_map<std::size_t, std::vector<ir::Node*>>> by_key_;

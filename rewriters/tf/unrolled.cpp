@@ -21,6 +21,24 @@ int rank_of(Value* v, int depth = 0) {
   return n->op() == "ReverseV2" || n->op() == "ReverseSequence" ? rank_of(n->input(0), depth + 1) : -1;
 }
 
+// Of a mask nothing else may be known than that its last axis was put there.
+Dim size_of(Value* v, int axis, int rank) {
+  Value* at = through_identities(v);
+  for (int k = axis, depth = 0; depth < 8 && at->producer(); ++depth) {
+    const ir::Node& n = *at->producer();
+    const auto ints = n.input_count() == 2 ? known_ints(n.input(1)) : std::nullopt;
+    if (n.op() == "ExpandDims" && ints && ints->size() == 1)
+      if ((*ints)[0] == k || (*ints)[0] + rank == k) return 1;
+    if (n.op() == "Transpose" && ints && static_cast<int>(ints->size()) == rank) {
+      k = static_cast<int>((*ints)[static_cast<std::size_t>(k)]);
+    } else if (n.op() != "ReverseV2") {
+      break;
+    }
+    at = through_identities(n.input(0));
+  }
+  return extent_of(v, axis).dim;
+}
+
 std::int64_t axis_of(const ir::Node& n) {
   const auto* axis = n.attr_if<std::int64_t>("axis");
   return axis ? *axis : 0;
@@ -68,10 +86,11 @@ class Roller {
         if (v) inside_.insert(v->producer());
   }
 
+  bool is_inside(ir::Node* n) const { return inside_.contains(n) || u_.zeros.contains(n); }
+
   bool is_read_outside(const Value* v) const {
-    return v &&
-           (v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(),
-                                                [&](const ir::Use& u) { return !inside_.contains(u.node); }));
+    return v && (v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(),
+                                                     [&](const ir::Use& u) { return !is_inside(u.node); }));
   }
 
   bool collect_outputs(std::string& why) {
@@ -124,7 +143,7 @@ class Roller {
     for (const Output& o : outputs_)
       for (const Value* v : *o.steps)
         for (const ir::Use& use : v ? v->uses() : Uses()) {
-          if (inside_.contains(use.node)) continue;
+          if (is_inside(use.node)) continue;
           const std::size_t at = order_.place(*use.node);
           if (at < first) is_new = false;
           if (at <= first) is_new = is_new || order_.is_new(*use.node);
@@ -183,7 +202,7 @@ class Roller {
     if (axis > 1) return nullptr;
     Ints dims{steps_};
     for (int i = 0; i < rank; ++i)
-      if (i != axis) dims.push_back(extent_of(from, i).dim);
+      if (i != axis) dims.push_back(size_of(from, i, rank));
     Value* rows = from;
     if (axis == 1) {
       rows = swapped(from, rank);
@@ -399,7 +418,7 @@ class Roller {
   bool is_still_read(const Value* v) const {
     if (!v) return false;
     return v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
-             if (inside_.contains(u.node)) return false;
+             if (is_inside(u.node)) return false;
              return u.node->op() != "Pack" || u.node->output()->is_used();
            });
   }

@@ -165,7 +165,25 @@ const ir::Node* UnrolledFinder::same_node(const ir::Node& n, std::size_t step, s
   if (all == by_key_[step].end()) return nullptr;
   for (const ir::Node* other : all->second)
     if (step == 0 ? n.input(input)->producer() == other : other->input(input)->producer() == &n) return other;
-  return all->second[0];
+  if (all->second.size() == 1) return all->second[0];
+  const auto readers = [&](const ir::Node& of) {
+    std::unordered_set<std::size_t> found;
+    for (const Value* v : of.outputs())
+      for (const ir::Use& u : v->uses())
+        if (level_of(*u.node) == level_of(of) && keys_.contains(u.node)) found.insert(keys_.at(u.node));
+    return found;
+  };
+  const auto wanted = readers(n);
+  const ir::Node* best = nullptr;
+  std::size_t most = 0;
+  for (const ir::Node* other : all->second) {
+    std::size_t common = 0;
+    for (const std::size_t k : readers(*other)) common += wanted.contains(k) ? 1 : 0;
+    if (best && common <= most) continue;
+    best = other;
+    most = common;
+  }
+  return best;
 }
 
 // Of what depends on no step: exporters repeat it.
@@ -237,12 +255,12 @@ bool UnrolledFinder::follow(Value* first) {
   if (state_of_.contains(s.after[0])) return true;
   const Value* v = s.after.back();
   if (!v->producer() || !keys_.contains(v->producer())) return false;
-  const auto of_previous = [&](const ir::Node& m) {  // which input the state before is
-    for (std::size_t i = 0; i < m.input_count(); ++i)
-      if (m.input(i) == s.after[s.after.size() - 2]) return i;
-    return std::size_t{0};
-  };
-  const ir::Node* last = same_node(*v->producer(), found_.steps - 1, of_previous(*v->producer()));
+  // A state that is made of the one before leads on to no other.
+  const auto& in = v->producer()->inputs();
+  const auto before = std::find(in.begin(), in.end(), s.after[s.after.size() - 2]);
+  const std::size_t at = before == in.end() ? 0 : static_cast<std::size_t>(before - in.begin());
+  const ir::Node* last = same_node(*v->producer(), found_.steps - 1, at);
+  if (last && before != in.end() && last->input(at) != v) last = nullptr;
   s.after.push_back(last ? last->output(v->index()) : nullptr);
   state_of_[s.after[0]] = found_.states.size();
   found_.states.push_back(std::move(s));
@@ -330,6 +348,7 @@ std::optional<Unrolled> UnrolledFinder::find(ir::Node& unpack, bool backwards) {
   for (std::size_t step = 0; step < found_.steps; ++step)
     if (step != 1 && !match_step(step)) return no("the steps differ");
   std::unordered_set<ir::Node*> body;
+  found_.zeros = own_zeros_;
   for (const auto& [b, all] : found_.in_each_step) {
     body.insert(b->producer());
     if (level(b) == kOutside) found_.aside.insert(b->producer());

@@ -40,6 +40,7 @@ struct Unrolled {
   std::vector<State> states;
   // The second step stands for all; these are in execution order.
   std::vector<ir::Node*> body;
+  std::unordered_set<const ir::Node*> zeros;              // only the shape of what they read matters
   std::unordered_set<const ir::Node*> aside;              // those that depend on no state and no input
   std::unordered_map<const Value*, ir::Node*> items;      // rows of other Unpacks that it reads
   std::unordered_map<const Value*, Values> in_each_step;  // what its values are in each step; null as above

@@ -27,6 +27,8 @@ struct Layer {
   Value* x;
   Schedule schedule;
   Past past;
+  bool padding_first;  // a reverse layer meets the steps behind a row's end before the row's own, and holds
+                       // what was before
   std::int64_t units;
   std::size_t directions;
   std::map<const Value*, Value*> places = {};  // what indices() made
@@ -198,12 +200,13 @@ Value* first_held(Layer& l, std::size_t d) {
   return h && l.past == Past::hold ? h : l.c.scalar_like(l.x, 0);
 }
 
-Value* held_past_end(Layer& l, std::size_t d, Value* y, Value* last) {
+Value* held_past_end(Layer& l, std::size_t d, Value* y, Value* last, bool reverse) {
   MapperContext& c = l.c;
   Value* zero = c.constant<std::int32_t>(0);
   Value* one = c.constant<std::int32_t>(1);
   Value* steps = c.reshape(c.range(zero, time_of(l, DType::i32), one), {-1, 1, 1});
   Value* runs = c.less(steps, c.unsqueeze(l.schedule.lengths, {1}));
+  if (reverse && l.padding_first) return c.where(runs, y, first_held(l, d));
   Value* held = last;
   if (l.past == Past::hold_zero && l.state(d, 0)) held = c.where(has_steps(l), last, c.scalar_like(l.x, 0));
   return c.where(runs, y, held);
@@ -233,7 +236,7 @@ Value* sequence(Layer& l, std::size_t d, Value* y, Value* last, bool reverse) {
     if (l.past != Past::zero) return held_in_gaps(l, d, y, reverse);
     return l.c.emit("GatherND", {y, indices(l, s.place)});
   }
-  return l.past == Past::zero ? y : held_past_end(l, d, y, last);
+  return l.past == Past::zero ? y : held_past_end(l, d, y, last, reverse);
 }
 
 Value* last_output(Layer& l, std::size_t d, Value* last, bool reverse) {
@@ -247,6 +250,8 @@ Value* last_output(Layer& l, std::size_t d, Value* last, bool reverse) {
                     : c.slice(l.schedule.taken, Ints{-1}, Ints{std::numeric_limits<std::int64_t>::max()},
                               Ints{0});
     taken = c.transpose(taken, {1, 0});
+  } else if (reverse && l.padding_first) {
+    taken = has_steps(l);
   } else {
     taken = c.unsqueeze(c.greater_equal(l.schedule.lengths, time_of(l, DType::i32)), {1});
   }
@@ -290,6 +295,7 @@ Values map_layer(MapperContext& c) {
           .x = c.in(0),
           .schedule = {},
           .past = past_of(c.attr_or<std::string>("past", "zero")),
+          .padding_first = c.flag("padding_first"),
           .units = c.attr<std::int64_t>("hidden_size"),
           .directions = direction == "bidirectional" ? std::size_t{2} : std::size_t{1}};
   if (Value* mask = c.in(1))

@@ -110,6 +110,60 @@ def reversed_rows():
     freeze("rnn_reversed_lengths", call, X, LENGTHS)
 
 
+def drawn_out():
+    """Layers without a loop: each step is drawn."""
+    s = tf.TensorSpec((None, 4, 2), tf.float32, "x")
+
+    def unrolled(name, layer, call=None, *specs):
+        layer.build((None, 4, 2))
+        layer.set_weights([RANDOM.standard_normal(w.shape) for w in layer.get_weights()])
+        freeze(f"unrolled_{name}", call or (lambda x: layer(x)), *(specs or (s,)))
+
+    def static(rows, w, b, clip=None):
+        batch = tf.shape(rows[0])[0]
+        c, h, outputs, cells = tf.zeros([batch, 3]), tf.zeros([batch, 3]), [], []
+        for x in rows:
+            i, g, f, o = tf.split(tf.concat([x, h], 1) @ w + b, 4, 1)
+            c = c * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(g)
+            c = c if clip is None else tf.clip_by_value(c, -clip, clip)
+            h = tf.tanh(c) * tf.sigmoid(o)
+            outputs.append(h)
+            cells.append(c)
+        return outputs, cells
+
+    w, b, w2 = RANDOM.standard_normal((5, 12)).astype("f"), RANDOM.standard_normal(12).astype("f"), RANDOM.standard_normal((5, 12)).astype("f")
+
+    def both_ways(x):
+        rows = tf.unstack(x, 4, 1)
+        there, back = static(rows, w, b)[0], static(rows[::-1], w2, b)[0][::-1]
+        return [tf.concat(pair, 1) for pair in zip(there, back)]
+
+    def steps_apart(x):
+        outputs, cells = static(tf.unstack(x, 4, 1), w, b)
+        return outputs[1], outputs[-1], tf.stack(outputs, 1), cells[-1]
+
+    states = L.LSTM(3, unroll=True, return_sequences=True, return_state=True)
+    unrolled("lstm_states", states, lambda x, h, c: states(x, initial_state=[tf.tanh(h), c]), s, H, C)
+    unrolled("gru_reset_before", L.GRU(3, unroll=True, reset_after=False))
+    unrolled("gru_bidirectional", L.Bidirectional(L.GRU(3, unroll=True, return_sequences=True)))
+    unrolled("rnn_backwards", L.SimpleRNN(3, unroll=True, go_backwards=True, return_sequences=True))
+    unrolled("stacked", L.RNN([L.LSTMCell(3), L.GRUCell(4)], unroll=True, return_sequences=True))
+    gaps = L.LSTM(3, unroll=True, return_sequences=True)
+    unrolled("lstm_gaps", gaps, masked(gaps))
+    back = L.GRU(3, unroll=True, go_backwards=True)
+    unrolled("gru_gaps_backwards", back, masked(back))
+    freeze("static_both_ways", both_ways, s)
+    freeze("static_steps_apart", steps_apart, s)
+    freeze("static_clipped", lambda x: static(tf.unstack(x, 4, 1), w, b, 0.5)[0][-1], s)
+    freeze("static_cells", lambda x: tf.stack(static(tf.unstack(x, 4, 1), w, b)[1], 1), s)
+
+
+def with_lengths(name, layer):
+    layer.build((None, None, 2))
+    layer.set_weights([RANDOM.standard_normal(w.shape) for w in layer.get_weights()])
+    freeze(name, lambda x, n: layer(x, mask=tf.sequence_mask(n, maxlen=tf.shape(x)[1])), X, LENGTHS)
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     keras("lstm_last", L.LSTM(3))
@@ -135,6 +189,11 @@ def main():
     peepholes()
     block_cells()
     reversed_rows()
+    drawn_out()
+    with_lengths("lengths_lstm", L.LSTM(3, return_sequences=True, return_state=True))
+    with_lengths("lengths_gru_backwards", L.GRU(3, return_sequences=True, return_state=True, go_backwards=True))
+    with_lengths("lengths_lstm_both_ways", L.Bidirectional(L.LSTM(3, return_sequences=True)))
+    with_lengths("lengths_rnn_both_ways_zeros", L.Bidirectional(L.RNN(L.SimpleRNNCell(3), return_sequences=True, zero_output_for_mask=True)))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,9 @@ struct Masked {
   StepMask mask;
   Columns active, inactive;
 };
+// The lengths [batch] that a mask [time, batch] or [time, batch, 1] compares the steps with; null: it may
+// have gaps.
+Value* lengths_of_mask(Value* mask);
 std::optional<Masked> unmask(const Loop& loop, StepMath& math, const Columns& c);
 
 }  // namespace t2o::rewriters

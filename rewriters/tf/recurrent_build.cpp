@@ -229,6 +229,10 @@ class LayerBuilder {
   Value* mask() {
     if (!r_.mask.is_list || mask_) return r_.mask.is_list ? mask_ : r_.mask.value;
     mask_ = in_order(r_.mask.value);
+    if (Value* lengths = lengths_of_mask(mask_)) {
+      padding_first_ = true;
+      return mask_ = lengths;
+    }
     if (!r_.mask.is_column) return mask_;
     const Shape& s = mask_->shape();
     const Shape flat = s.ranked() ? Shape(Ints{s[0], s[1]}) : Shape::unknown_dims(2);
@@ -253,6 +257,7 @@ class LayerBuilder {
                 {"activations", names},
                 {"activation_alpha", alphas},
                 {"activation_beta", betas}};
+    if (padding_first_) attrs.push_back({"padding_first", std::int64_t{1}});
     if (r_.mask.value) attrs.push_back({"past", std::string(text_of(past_of(layers_.size())))});
     if (c.kind == CellKind::gru)
       attrs.push_back({"linear_before_reset", std::int64_t{c.linear_before_reset}});
@@ -346,6 +351,7 @@ class LayerBuilder {
   Rewrite rewrite_;
   bool reverse_ = false;
   Value* mask_ = nullptr;
+  bool padding_first_ = false;
   std::vector<ir::Node*> layers_;
   std::unordered_map<const Value*, Value*> in_order_;
 };

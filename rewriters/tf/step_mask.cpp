@@ -117,7 +117,59 @@ std::optional<Condition> read_condition(const Loop& loop, Value* v) {
   return c;
 }
 
+// 0, 1, 2 ... along the last axis: [time], or [1, time].
+bool is_steps(Value* v) {
+  v = through_identities(v);
+  while (is_op(v, "Cast")) v = through_identities(v->producer()->input(0));
+  if (is_op(v, "ExpandDims")) {
+    if (known_ints(v->producer()->input(1)) != Ints{0}) return false;
+    v = through_identities(v->producer()->input(0));
+  }
+  if (v->constant()) {
+    const Shape& s = v->shape();
+    if (!is_int(v->dtype()) || s.rank() > 2 || s.rank() == 0 || (s.rank() == 2 && s[0] != 1)) return false;
+    std::int64_t next = 0;
+    for (const std::int64_t i : v->constant()->to_ints())
+      if (i != next++) return false;
+    return true;
+  }
+  return is_op(v, "Range") && known_ints(v->producer()->input(0)) == Ints{0} &&
+         known_ints(v->producer()->input(2)) == Ints{1};
+}
+
+// lengths[:, None]
+Value* column_of(Value* v) {
+  v = through_identities(v);
+  while (is_op(v, "Cast")) v = through_identities(v->producer()->input(0));
+  if (!is_op(v, "ExpandDims")) return nullptr;
+  const auto axis = known_ints(v->producer()->input(1));
+  if (axis != Ints{1} && axis != Ints{-1}) return nullptr;
+  Value* lengths = through_identities(v->producer()->input(0));
+  return is_int(lengths->dtype()) && known_rank(lengths) == 1 ? lengths : nullptr;
+}
+
 }  // namespace
+
+Value* lengths_of_mask(Value* mask) {
+  bool swapped = false;  // [time, batch] has become [batch, time]
+  for (int depth = 0; depth < 8; ++depth) {
+    mask = through_identities(mask);
+    const ir::Node* n = mask->producer();
+    if (!n || n->input_count() < 2) return nullptr;
+    if (n->op() == "Less" || n->op() == "Greater") {
+      const std::size_t steps = n->op() == "Less" ? 0 : 1;
+      return swapped && is_steps(n->input(steps)) ? column_of(n->input(1 - steps)) : nullptr;
+    }
+    const auto ints = known_ints(n->input(1));
+    if (n->op() == "Transpose" && (ints == Ints{1, 0} || ints == Ints{1, 0, 2})) {
+      swapped = !swapped;
+    } else if (n->op() != "ExpandDims" || (ints != Ints{-1} && ints != Ints{2})) {
+      return nullptr;
+    }
+    mask = n->input(0);
+  }
+  return nullptr;
+}
 
 std::optional<Masked> unmask(const Loop& loop, StepMath& math, const Columns& c) {
   const ir::Node* n = math.made_by(c, {"Select", "SelectV2"});

@@ -69,6 +69,27 @@ TEST(Recurrent, Lengths) {
   check("gru_block_cell", {{"GRU", 1}});
   check("rnn_reversed_lengths", {{"RNN", 1}});
 }
+TEST(Recurrent, LengthsFromMasks) {
+  check("lengths_lstm", {{"LSTM", 1}});
+  check("lengths_gru_backwards", {{"GRU", 1}});
+  check("lengths_lstm_both_ways", {{"LSTM", 1}});
+  check("lengths_rnn_both_ways_zeros", {{"RNN", 1}});
+}
+TEST(Recurrent, Unrolled) {
+  check("unrolled_lstm_states", {{"LSTM", 1}});
+  check("unrolled_gru_reset_before", {{"GRU", 1}});
+  check("unrolled_gru_bidirectional", {{"GRU", 1}});
+  check("unrolled_rnn_backwards", {{"RNN", 1}});
+  check("unrolled_stacked", {{"LSTM", 1}, {"GRU", 1}});
+  check("unrolled_lstm_gaps", {{"LSTM", 1}});
+  check("unrolled_gru_gaps_backwards", {{"GRU", 1}});
+}
+TEST(Recurrent, StaticRnn) {
+  check("static_both_ways", {{"LSTM", 2}});
+  check("static_steps_apart", {{"LSTM", 1}});
+  check("static_clipped", {});  // ONNX clips the gates, not the cell
+  check("static_cells", {});    // the cells of all steps are read
+}
 TEST(Recurrent, BlockCell) { check("lstm_block_cell", {{"LSTM", 1}}); }
 
 }  // namespace

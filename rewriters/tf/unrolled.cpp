@@ -158,6 +158,7 @@ class Roller {
 
   // ---- the loop
 
+  std::string name() const { return u_.body.back()->name() + "/const"; }
   Value* add(std::string op, Values inputs, Attrs attrs, DType dtype, Shape shape,
              const std::string& name = "") {
     ir::Node& n = g_.add({std::move(op),
@@ -170,7 +171,7 @@ class Roller {
     made_.push_back(&n);
     return n.output();
   }
-  Value* constant(TensorPtr t) { return g_.add_constant("", std::move(t)); }
+  Value* constant(TensorPtr t) { return g_.add_constant(name(), std::move(t)); }
   Value* i32(std::int32_t v) { return constant(Tensor::scalar<std::int32_t>(v)); }
   Value* i32s(const std::vector<std::int32_t>& v) {
     return constant(Tensor::of<std::int32_t>({static_cast<std::int64_t>(v.size())}, v));
@@ -213,12 +214,12 @@ class Roller {
     return u_.backwards ? reversed(rows) : rows;
   }
 
-  static Value* item_shape(ir::Graph& g, const Value* rows) {
+  Value* item_shape(ir::Graph& g, const Value* rows) const {
     std::vector<std::int32_t> dims;
     for (int i = 1; i < rows->shape().rank(); ++i)
       dims.push_back(static_cast<std::int32_t>(rows->shape()[i]));
     for (std::int32_t& d : dims) d = std::max(d, -1);
-    return g.add_constant("", Tensor::of<std::int32_t>({static_cast<std::int64_t>(dims.size())}, dims));
+    return g.add_constant(name(), Tensor::of<std::int32_t>({static_cast<std::int64_t>(dims.size())}, dims));
   }
 
   bool add_item(const Value* item, ir::Node& unpack) {
@@ -277,7 +278,7 @@ class Roller {
   }
 
   Value* written(const Output& o) {
-    Value* index = o.last_only ? body_->add_constant("", Tensor::scalar<std::int32_t>(0)) : counter_;
+    Value* index = o.last_only ? body_->add_constant(name(), Tensor::scalar<std::int32_t>(0)) : counter_;
     return body_
         ->add({"TensorListSetItem",
                {body_->inputs()[o.variable], index, inner(o.value)},
@@ -326,7 +327,7 @@ class Roller {
   }
 
   void close_loop() {
-    Value* one = body_->add_constant("", Tensor::scalar<std::int32_t>(1));
+    Value* one = body_->add_constant(name(), Tensor::scalar<std::int32_t>(1));
     Values results{
         body_->add({"AddV2", {counter_, one}, {{"T", DType::i32}}, {{"", DType::i32, Shape::scalar()}}})
             .output()};
@@ -335,7 +336,7 @@ class Roller {
       if (o.is_list) results.push_back(written(o));
     body_->set_outputs(std::move(results));
     Value* limit =
-        condition_->add_constant("", Tensor::scalar<std::int32_t>(static_cast<std::int32_t>(steps_)));
+        condition_->add_constant(name(), Tensor::scalar<std::int32_t>(static_cast<std::int32_t>(steps_)));
     Value* runs = condition_
                       ->add({"Less",
                              {condition_->inputs()[0], limit},

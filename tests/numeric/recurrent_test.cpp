@@ -24,7 +24,8 @@ void check(const std::string& model, const Counts& layers, const Strings& shapes
     ASSERT_TRUE(c.graph) << model << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
     Counts found;
     for (const ir::Node& n : c.graph->nodes())
-      if (n.op() == "Loop" || n.op() == "LSTM" || n.op() == "GRU" || n.op() == "RNN") ++found[n.op()];
+      if (n.op() == "Loop" || n.op() == "LSTM" || n.op() == "GRU" || n.op() == "RNN" || n.op() == "ScatterND")
+        ++found[n.op()];
     EXPECT_EQ(found, layers) << model;
     ASSERT_FALSE(has_errors(write_model(c, options, exported)));
     verify::VerifyOptions v;
@@ -58,11 +59,11 @@ TEST(Recurrent, Bidirectional) {
   check("gru_bidirectional_last", {{"GRU", 1}});
 }
 TEST(Recurrent, MasksWithGaps) {
-  check("lstm_gaps", {{"LSTM", 1}});
-  check("lstm_gaps_zeros", {{"LSTM", 1}});
-  check("gru_gaps_backwards", {{"GRU", 1}});
-  check("gru_gaps_states", {{"GRU", 1}});
-  check("rnn_gaps_bidirectional", {{"RNN", 1}});
+  check("lstm_gaps", {{"LSTM", 1}, {"ScatterND", 1}});
+  check("lstm_gaps_zeros", {{"LSTM", 1}, {"ScatterND", 1}});
+  check("gru_gaps_backwards", {{"GRU", 1}, {"ScatterND", 1}});
+  check("gru_gaps_states", {{"GRU", 1}, {"ScatterND", 1}});
+  check("rnn_gaps_bidirectional", {{"RNN", 1}, {"ScatterND", 1}});
 }
 TEST(Recurrent, Lengths) {
   check("lstm_peepholes_lengths", {{"LSTM", 1}});
@@ -71,7 +72,7 @@ TEST(Recurrent, Lengths) {
 }
 TEST(Recurrent, LengthsFromMasks) {
   check("lengths_lstm", {{"LSTM", 1}});
-  check("lengths_gru_backwards", {{"GRU", 1}});
+  check("lengths_gru_backwards", {{"GRU", 1}, {"ScatterND", 1}});
   check("lengths_lstm_both_ways", {{"LSTM", 1}});
   check("lengths_rnn_both_ways_zeros", {{"RNN", 1}});
 }
@@ -81,8 +82,8 @@ TEST(Recurrent, Unrolled) {
   check("unrolled_gru_bidirectional", {{"GRU", 1}});
   check("unrolled_rnn_backwards", {{"RNN", 1}});
   check("unrolled_stacked", {{"LSTM", 1}, {"GRU", 1}});
-  check("unrolled_lstm_gaps", {{"LSTM", 1}});
-  check("unrolled_gru_gaps_backwards", {{"GRU", 1}});
+  check("unrolled_lstm_gaps", {{"LSTM", 1}, {"ScatterND", 1}});
+  check("unrolled_gru_gaps_backwards", {{"GRU", 1}, {"ScatterND", 1}});
 }
 TEST(Recurrent, StaticRnn) {
   check("static_both_ways", {{"LSTM", 2}});

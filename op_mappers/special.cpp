@@ -78,7 +78,8 @@ Value* erf(MapperContext& c, Value* x) {
 
 namespace {
 
-constexpr double kPi = std::numbers::pi, kInf = std::numeric_limits<double>::infinity();
+constexpr double kPi = std::numbers::pi, kInf = std::numeric_limits<double>::infinity(),
+                 kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Functions are computed in f64, so that the numbers between lose no digits.
 using Function = Value* (*)(MapperContext&, Value*);
@@ -188,7 +189,7 @@ Value* digamma(MapperContext& c, Value* x) {
   Value* angle = c.mul(part, number(c, kPi));
   Value* cotangent = c.div(c.emit("Cos", {angle}), c.emit("Sin", {angle}));
   Value* is_pole = c.equal(part, number(c, 0));
-  cotangent = c.where(is_pole, number(c, std::numeric_limits<double>::quiet_NaN()), cotangent);
+  cotangent = c.where(is_pole, number(c, kNan), cotangent);
   return c.where(is_small, c.sub(y, c.mul(cotangent, number(c, kPi))), y);
 }
 
@@ -215,7 +216,7 @@ Value* expint(MapperContext& c, Value* x) {
                          c.where(c.less(x, number(c, 100)), large, horner(c, r, kFactorials)));
   Value* scaled = c.mul(c.mul(half_power, c.mul(r, ratio)), half_power);
   Value* y = c.where(c.less(x, number(c, 6)), small, scaled);
-  return c.where(c.equal(x, number(c, kInf)), x, y);
+  return c.where(c.equal(x, number(c, kInf)), number(c, kNan), y);  // TensorFlow's NaN
 }
 
 // Reduced to [1/2, 3/2]: f(1 / x) = -log(x)^2 / 2 - f(x), f(1 - x) = pi^2 / 6 - log(x) log(1 - x) - f(x)
@@ -232,7 +233,8 @@ Value* spence(MapperContext& c, Value* x) {
   Value* middle = c.where(is_small, c.sub(c.sub(zeta2, logs), inner), inner);
   Value* log = c.log(x);
   Value* flipped = c.sub(c.mul(c.mul(log, log), number(c, -0.5)), middle);
-  return c.where(is_large, flipped, middle);
+  Value* y_far = c.where(is_large, flipped, middle);
+  return c.where(c.equal(x, number(c, kInf)), number(c, kNan), y_far);  // TensorFlow's NaN
 }
 
 // Beyond 1.6: 1/2 with f = 1 / (pi x) ..., g = 1 / (pi^2 x^3) ... turned by the angle pi x^2 / 2

@@ -96,7 +96,10 @@ Value* any_y(MapperContext& c, Value* x, bool first_order) {
   const Wave w = wave(c, x, first_order);
   Value* sum = c.add(c.mul(w.p, w.sin), c.mul(w.q, w.cos));
   Value* y = c.where(c.less(x, number(c, kEdge)), near, c.mul(w.root, sum));
-  return c.where(c.less_equal(x, number(c, 0)), number(c, -std::numeric_limits<double>::infinity()), y);
+  Value* zero = number(c, 0);
+  y = c.where(c.less_equal(x, zero), number(c, -std::numeric_limits<double>::infinity()), y);
+  if (!first_order || c.in(0)->dtype() == DType::f64) return y;
+  return c.where(c.equal(x, zero), number(c, std::numeric_limits<double>::quiet_NaN()), y);  // in f32 only
 }
 
 }  // namespace

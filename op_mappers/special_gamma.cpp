@@ -12,6 +12,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity(),
                  kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSteps = 400;
+constexpr double kMostSteps = 10000;  // of zeta below 0
 
 Value* number(Emitter& e, double v) { return e.scalar(DType::f64, v); }
 Value* input(MapperContext& c, std::size_t i) { return c.cast(c.in(i), DType::f64); }
@@ -46,6 +47,14 @@ Value* upper_fraction(MapperContext& c, Value* a, Value* x) {
                       })[3];
 }
 
+// P is 1 far along x, 0 for an endless a; where both are infinite TensorFlow gives 0 for P as for Q.
+Value* gamma_at_infinity(MapperContext& c, Value* a, Value* x, bool upper, Value* y) {
+  Value* far = c.equal(x, number(c, kInf));
+  Value* endless = c.equal(a, number(c, kInf));
+  Value* beyond = upper ? c.where(far, number(c, 0), number(c, 1)) : number(c, 0);
+  return c.where(endless, beyond, c.where(far, number(c, upper ? 0 : 1), y));
+}
+
 // The regularized P(a, x), or Q = 1 - P.
 Value* incomplete_gamma(MapperContext& c, bool upper) {
   Value* a = input(c, 0);
@@ -61,9 +70,11 @@ Value* incomplete_gamma(MapperContext& c, bool upper) {
   Value* p = c.mul(factor, lower_series(c, a, c.where(is_low, x, one)));
   Value* q = c.mul(factor, upper_fraction(c, a, c.where(is_low, c.add(edge, one), x)));
   Value* y = upper ? c.where(is_low, c.sub(one, p), q) : c.where(is_low, p, c.sub(one, q));
-  Value* at_infinity = c.where(c.equal(x, number(c, kInf)), number(c, upper ? 0 : 1), y);
-  Value* is_valid = c.logical_and(c.greater(a, number(c, 0)), c.greater_equal(x, number(c, 0)));
-  return c.where(is_valid, at_infinity, number(c, kNan));
+  y = gamma_at_infinity(c, a, x, upper, y);
+  Value* zero = number(c, 0);
+  Value* is_valid = c.logical_and(c.greater(a, zero), c.greater_equal(x, zero));
+  y = c.where(is_valid, y, number(c, kNan));
+  return upper ? y : c.where(c.equal(x, zero), zero, y);  // whatever a is
 }
 
 // ---- Betainc
@@ -131,7 +142,7 @@ Value* incomplete_beta(MapperContext& c) {
 
 // Euler and Maclaurin: sum over k < 12 of (q + k)^-s, then with w = q + 12
 // w^(1-s) / (s - 1) + w^-s / 2 + sum over j of B_2j / (2j)! s (s + 1) ... (s + 2j - 2) w^(-s - 2j + 1)
-Value* hurwitz_zeta(MapperContext& c, Value* s, Value* q) {
+Value* zeta_of_positive(MapperContext& c, Value* s, Value* q) {
   constexpr int kTerms = 12;
   constexpr std::array<double, 8> kBernoulli = {1.0 / 12,
                                                 -1.0 / 720,
@@ -157,16 +168,61 @@ Value* hurwitz_zeta(MapperContext& c, Value* s, Value* q) {
     Value* two_more = c.mul(c.add(s, number(c, at + 1)), c.add(s, number(c, at + 2)));
     rising = c.div(c.mul(rising, two_more), square);
   }
-  Value* pole = c.logical_or(c.equal(s, one), c.equal(q, number(c, 0)));
-  Value* far = c.equal(q, number(c, kInf));
-  Value* steep = c.equal(s, number(c, kInf));
-  Value* at_infinity = c.where(c.logical_or(far, steep), number(c, 0), sum);
-  Value* y = c.where(pole, number(c, kInf), at_infinity);
-  Value* is_valid = c.logical_and(c.greater_equal(s, one), c.greater_equal(q, number(c, 0)));
-  return c.where(is_valid, y, number(c, kNan));
+  return sum;
 }
 
-// (-1)^(n+1) n! zeta(n + 1, x); digamma(x) for n = 0
+// sum over the k with q + k < 0 of (q + k)^-s; `below` is what is left of a q above.
+Value* zeta_of_negative(MapperContext& c, Value* s, Value* q, Value* below) {
+  Value* zero = number(c, 0);
+  Value* flat = c.reshape(c.minimum(q, zero), {-1});
+  Value* lowest = c.reduce("ReduceMin", c.concat({c.constant<double>({1}, {0}), flat}, 0), Ints{0}, false);
+  Value* steps = c.cast(c.emit("Ceil", {c.minimum(c.neg(lowest), number(c, kMostSteps))}), DType::i64);
+  return counted_loop(c, steps, {below}, [s, q](Emitter& e, Value* k, const Values& state) -> Values {
+    Value* at = e.add(q, e.sub(step_number(e, k), number(e, 1)));
+    Value* is_negative = e.less(at, number(e, 0));
+    Value* term = e.emit("Pow", {at, e.neg(s)});
+    return {e.add(state[0], e.where(is_negative, term, number(e, 0)))};
+  })[0];
+}
+
+// At the poles q = 0, -1, -2 ... an even s gives an infinity, any other s NaN, as does a negative q with a
+// broken s.
+Value* zeta_below_zero(MapperContext& c, Value* s, Value* q, Value* y) {
+  Value* nan = number(c, kNan);
+  Value* half = c.mul(s, number(c, 0.5));
+  Value* is_even = c.equal(c.emit("Floor", {half}), half);
+  Value* pole = c.where(is_even, number(c, kInf), nan);
+  Value* broken = c.logical_not(c.equal(c.emit("Floor", {s}), s));
+  Value* negative = c.where(broken, nan, y);
+  Value* is_pole = c.equal(c.emit("Floor", {q}), q);
+  Value* low = c.where(is_pole, pole, negative);
+  return c.where(c.less_equal(q, number(c, 0)), low, y);
+}
+
+// An endless s leaves 0, 1 or an infinity.
+Value* zeta_steep(MapperContext& c, Value* q) {
+  Value* one = number(c, 1);
+  Value* low = c.where(c.less(q, one), number(c, kInf), one);
+  return c.where(c.greater(q, one), number(c, 0), low);
+}
+
+Value* hurwitz_zeta(MapperContext& c, Value* s, Value* q) {
+  Value* shape = c.shape_of(c.add(s, q));
+  s = c.expand(s, shape);
+  q = c.expand(q, shape);
+  Value* zero = number(c, 0);
+  Value* one = number(c, 1);
+  Value* is_low = c.less(q, zero);
+  Value* y = zeta_of_positive(c, s, c.where(is_low, c.sub(q, c.emit("Floor", {q})), q));
+  y = zeta_below_zero(c, s, q, zeta_of_negative(c, s, q, y));
+  y = c.where(c.equal(s, number(c, kInf)), zeta_steep(c, q), y);
+  y = c.where(c.equal(q, number(c, kInf)), zero, y);
+  y = c.where(c.emit("IsNaN", {q}), q, y);
+  y = c.where(c.greater(s, one), y, number(c, kNan));
+  return c.where(c.equal(s, one), number(c, kInf), y);
+}
+
+// (-1)^(n+1) n! zeta(n + 1, x) for n = 0, 1, 2 ...; digamma(x) for n = 0
 Value* polygamma(MapperContext& c) {
   Value* n = input(c, 0);
   Value* x = input(c, 1);
@@ -174,7 +230,10 @@ Value* polygamma(MapperContext& c) {
   Value* size = c.mul(c.exp(lgamma(c, order)), hurwitz_zeta(c, order, x));
   Value* half = c.mul(n, number(c, 0.5));
   Value* is_even = c.equal(c.emit("Floor", {half}), half);
-  Value* y = c.where(is_even, c.neg(size), size);
+  Value* is_negated = c.logical_and(is_even, c.less(n, number(c, kInf)));
+  Value* y = c.where(is_negated, c.neg(size), size);
+  Value* whole = c.equal(c.emit("Floor", {n}), n);
+  y = c.where(whole, y, number(c, kNan));
   return c.where(c.equal(n, number(c, 0)), digamma(c, x), y);
 }
 

@@ -68,6 +68,33 @@ TEST(Special, Poles) {
   op_case("Betainc").values<double>({3}, {-1, 1, 2}).values<double>({3}, {1, 0, 3}).values<double>({3}, {0.5, 0.5, 2}).only_opsets({11}).check();
 }
 
+// Each pair of these, as TensorFlow has it.
+void check_edges(const char* op, const std::vector<double>& first, const std::vector<double>& second) {
+  std::vector<double> a, b;
+  for (const double x : first)
+    for (const double y : second) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  const Ints dims{static_cast<std::int64_t>(a.size())};
+  op_case(op).values_as(any, dims, a).values_as(any, dims, b).dtypes({f32, f64}).tol(1e-3, 1e-4).only_opsets({11, 18}).check();
+}
+
+TEST(Special, EdgesOfTwoArguments) {
+  const std::vector<double> x = {-INFINITY, -5.5, -3, -2.5, -1, -0.5, -0.0, 0, 0.5, 1, 2, 3.5, INFINITY, NAN};
+  check_edges("Zeta", {-INFINITY, -2, 0, 0.5, 1, 1.2, 2, 3.5, 5, 6, INFINITY, NAN}, x);
+  check_edges("Polygamma", {-INFINITY, -1, 0, 0.5, 1, 2, 3.5, 5, INFINITY, NAN}, x);
+  check_edges("Igamma", x, x);
+  check_edges("Igammac", x, x);
+  op_case("Zeta").values<double>({3}, {2, 3, 2}).values<double>({3}, {-50.5, -20.25, -0.75}).tol(1e-9, 0).only_opsets({11}).check();
+}
+
+TEST(Special, Edges) {
+  const std::vector<double> x = {-INFINITY, -2.5, -1, -0.0, 0, 0.5, 1, INFINITY, NAN};
+  for (const char* op : {"Spence", "Expint", "BesselY0", "BesselY1"})
+    op_case(op).values_as(any, {9}, x).dtypes({f32, f64}).tol(1e-4, 1e-6).only_opsets({11}).check();
+}
+
 TEST(Special, Integrals) {
   check("Expint", 0.01, 40);
   op_case("Expint").values<double>({5}, {5.9, 6.1, 15.9, 16.1, 200}).tol(1e-9, 0).only_opsets({11}).check();

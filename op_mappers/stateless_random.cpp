@@ -204,15 +204,15 @@ Value* runtime_words(MapperContext& c, Stream s, const Grouping& l) {
 
 constexpr std::int64_t kFewWords = 1 << 16, kManyWords = 1 << 24;  // made at conversion time
 
-// Below opset 18 ONNX has no exclusive or: there all must be known.
+// Below opset 18 ONNX has no exclusive or: what is known is better made at conversion time.
 struct Wanted {
   Stream stream;
-  bool may_run;
+  bool is_cheap;
 };
 
 Value* words(MapperContext& c, const Wanted& w, const Grouping& l) {
   const auto n = known_count(c);
-  const std::int64_t limit = w.may_run ? kFewWords : kManyWords;
+  const std::int64_t limit = w.is_cheap ? kFewWords : kManyWords;
   if (w.stream.known && n && *n <= limit / l.tried)
     return known_words(c, *w.stream.known, (*n + l.results - 1) / l.results, l);
   return runtime_words(c, w.stream, l);
@@ -340,11 +340,11 @@ Value* uniform_int(MapperContext& c, const Wanted& w) {
 
 using Distribution = Value* (*)(MapperContext&, const Wanted&);
 
-Mapper seeded(Distribution d, bool may_run) {
-  return [d, may_run](MapperContext& c) -> Values { return {d(c, {stream_of_seed(c, c.in(1)), may_run})}; };
+Mapper seeded(Distribution d, bool is_cheap) {
+  return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_seed(c, c.in(1)), is_cheap})}; };
 }
-Mapper keyed(Distribution d, bool may_run) {
-  return [d, may_run](MapperContext& c) -> Values { return {d(c, {stream_of_key(c), may_run})}; };
+Mapper keyed(Distribution d, bool is_cheap) {
+  return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_key(c), is_cheap})}; };
 }
 
 Value* philox_number(MapperContext& c) { return c.constant<std::int32_t>(1); }
@@ -377,7 +377,7 @@ void register_stateless_random(OpRegistry& r) {
                                  {"StatelessTruncatedNormal", truncated_normal},
                                  {"StatelessRandomUniformFullInt", full_int},
                                  {"StatelessRandomUniformInt", uniform_int}};
-  const std::string note = "the same numbers as TensorFlow's on CPUs; constant seed and shape below opset 18";
+  const std::string note = "the same numbers as TensorFlow's on CPUs; slow below opset 18 unless seed and shape are constant";
   for (const auto& row : rows) {
     r.op(row.op).note(note).by(seeded(row.d, false));
     r.op(row.op).since(18).note(note).by(seeded(row.d, true));
@@ -386,7 +386,7 @@ void register_stateless_random(OpRegistry& r) {
   }
   r.op("StatelessRandomGetAlg").by(map_algorithm);
   r.op("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg")
-      .note("constant seed below opset 18")
+      .note("slow below opset 18 unless the seed is constant")
       .by(map_key_counter);
 }
 

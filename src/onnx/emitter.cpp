@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onnx/bitwise.h"
 #include "onnx/fold.h"
 #include "onnx/infer.h"
 #include "onnx/legalize.h"
@@ -63,6 +64,7 @@ Value* Emitter::emit(const std::string& op, Values in, Attrs attrs) { return emi
 Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
   count_from_front(op, in, attrs);
   const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
+  if (!info && onnx::is_bitwise(op) && in.size() == 2 && is_int(in[0]->dtype())) return {onnx::bitwise_by_table(*this, op, in[0], in[1])};
   if (!info) fail_without_operator(op);
   const auto wide = onnx::widening(*info, in);
   if (!wide || !info->has_kernel) {
@@ -168,6 +170,50 @@ Value* unless_same(Value* x, Value* reshaped) {
   return known && reshaped->shape() == x->shape() ? x : reshaped;
 }
 
+bool surely_not_empty(const Value* x) {
+  if (!x->shape().ranked()) return false;
+  return std::all_of(x->shape().dims().begin(), x->shape().dims().end(), [](Dim d) { return d > 0; });
+}
+
+// A size of 0 stands for the size that x has there, which is right where that is the size asked for.
+bool keeps_unknown_dims(const Value* x, const Ints& known) {
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (known[i] <= 0 && (!is_symbol(known[i]) || !x->shape().ranked() || static_cast<int>(i) >= x->shape().rank() || x->shape()[static_cast<int>(i)] != known[i])) return false;
+  return true;
+}
+
+// One size that is not known beside others that are not 0 can be inferred.
+std::optional<Ints> with_inferred(const Ints& known) {
+  Ints dims = known;
+  if (std::count_if(dims.begin(), dims.end(), [](Dim d) { return d < 0; }) != 1 || std::count(dims.begin(), dims.end(), 0) > 0) return std::nullopt;
+  std::replace_if(dims.begin(), dims.end(), [](Dim d) { return d < 0; }, std::int64_t{-1});
+  return dims;
+}
+
+// Below opset 14 a size of 0 cannot be said. An empty x is made one element, reshaped to ones, and spread to nothing.
+Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
+  const Ints* known = dims->known_elements().get();
+  if (surely_not_empty(x) || (known && keeps_unknown_dims(x, *known))) return e.emit("Reshape", {x, dims});
+  if (const auto inferred = known ? with_inferred(*known) : std::nullopt) {
+    Value* sizes = e.ints(*inferred);
+    Value* y = e.emit("Reshape", {x, sizes});
+    e.graph().set_type(y, x->dtype(), Shape(*known));
+    return y;
+  }
+  Value* one = e.constant<std::int64_t>(1);
+  Value* zero = e.constant<std::int64_t>(0);
+  Value* is_empty = e.equal(e.size_of(x), zero);
+  Value* missing = e.unsqueeze(e.cast(is_empty, DType::i64), {0});
+  Value* element = x->dtype() == DType::string ? e.constant(std::make_shared<Tensor>(Ints{}, Strings{""})) : e.scalar_like(x, 0);
+  Value* filler = e.expand(element, missing);
+  Value* full = e.concat({e.reshape(x, {-1}), filler}, 0);
+  Value* shaped = e.emit("Reshape", {full, e.where(is_empty, one, dims)});
+  Value* sizes = e.where(is_empty, e.maximum(dims, zero), one);
+  Value* result = e.expand(shaped, sizes);
+  if (known) e.graph().set_type(result, x->dtype(), Shape(*known));
+  return result;
+}
+
 }  // namespace
 
 Value* Emitter::reshape(Value* x, Ints dims) {
@@ -194,7 +240,7 @@ Value* Emitter::reshape_to(Value* x, Value* dims) {
     if (std::find(sizes.begin(), sizes.end(), -1) != sizes.end()) fail(Code::opset_too_low, "a reshape to a size of 0 and an inferred size needs opset 14", "--opset 14 or above");
     return constant(std::make_shared<Tensor>(x->dtype(), sizes, heap_storage({})));
   }
-  return emit("Reshape", {x, dims});
+  return reshape_of_maybe_empty(*this, x, dims);
 }
 
 Value* Emitter::squeeze(Value* x, Ints axes) {
@@ -375,10 +421,19 @@ Value* Emitter::where(Value* condition, Value* x, Value* y) { return emit("Where
 
 Value* Emitter::range(Value* start, Value* limit, Value* delta) { return emit("Range", {start, limit, delta}); }
 
+// ONNX Runtime's kernel for f64 gives numbers where there is NaN.
+static Value* log_softmax_f64(Emitter& e, Value* x, std::int64_t axis) {
+  Value* most = e.reduce("ReduceMax", x, Ints{axis}, true);
+  Value* below = e.sub(x, most);
+  Value* sum = e.reduce("ReduceSum", e.exp(below), Ints{axis}, true);
+  return e.sub(below, e.log(sum));
+}
+
 // Before opset 13, the axes from `axis` on are one: the same thing only for the last axis.
 Value* Emitter::softmax(Value* x, std::int64_t axis, bool log) {
   const std::string op = log ? "LogSoftmax" : "Softmax";
   const bool last = axis == -1 || (x->shape().ranked() && axis == x->shape().rank() - 1);
+  if (log && x->dtype() == DType::f64 && target_->for_ort() && (last || x->shape().ranked())) return log_softmax_f64(*this, x, last ? -1 : axis);
   if (target_->opset >= 13 || last) return emit(op, {x}, {{"axis", last ? std::int64_t{-1} : axis}});
   if (!x->shape().ranked()) fail(Code::opset_too_low, op + " over another axis than the last needs opset 13 when the rank is unknown", "--opset 13 or above");
   const int rank = x->shape().rank();

@@ -10,5 +10,7 @@ using Step = std::function<Values(Emitter&, Value* k, const Values& state)>;
 
 // `count` steps (i64, rank 0), each state with the type of its initial value; gives the last state.
 Values counted_loop(Emitter&, Value* count, const Values& initial, const Step&);
+// The same where a step may change the sizes of a state, but not its rank.
+Values counted_loop_of_any_size(Emitter&, Value* count, const Values& initial, const Step&);
 
 }  // namespace t2o::op_mappers

@@ -2,25 +2,61 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
 #include "op_mappers/source_patterns.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
 
+// Whether axes may be an input: of ReduceSum since opset 13, of the others since 18.
+enum class Axes : std::uint8_t { attribute, input };
+
+// One axis after the other, each by a reshape that makes it the middle one.
+Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* whole, Value* axes, bool keep) {
+  Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
+  axes = counted_from_front(c, axes, x);
+  Value* y = counted_loop_of_any_size(c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+    const Sides s = sides(e, state[0], e.gather(axes, k, 0));
+    Value* three = e.reduce(op, as_three(e, state[0], s), Ints{1}, true);
+    return {e.reshape_to(three, e.concat({s.before, e.ints({1}), s.after}, 0))};
+  })[0];
+  y = c.cast_like(y, whole);
+  if (keep) return y;
+  Value* one = c.constant<std::int64_t>(1);
+  Value* rank = c.unsqueeze(c.rank_of(x), {0});
+  Value* kept = c.expand(one, rank);
+  Value* none = c.expand(c.constant<std::int64_t>(0), c.shape_of(axes));
+  Value* mask = c.emit("ScatterElements", {kept, axes, none}, {{"axis", std::int64_t{0}}});
+  Value* sizes = c.emit("Compress", {c.shape_of(y), c.cast(mask, DType::boolean)}, {{"axis", std::int64_t{0}}});
+  return c.reshape_to(y, sizes);
+}
+
+// ONNX Runtime reduces no empty tensor over an axis counted from the back.
+bool counts_from_back(const Value* x, const Ints& axes) {
+  return !x->shape().ranked() && std::any_of(axes.begin(), axes.end(), [](std::int64_t a) { return a < 0; });
+}
+
+template <Axes form>
 Value* reduced(MapperContext& c, const std::string& op, Value* x) {
   const bool keep = c.flag("keep_dims");
-  if (const auto axes = c.maybe_ints(1)) return c.reduce(op, x, *axes, keep);
+  if (const auto axes = c.maybe_ints(1))
+    return form == Axes::attribute && counts_from_back(x, *axes) ? reduced_in_turn(c, op, x, c.in(1), keep)
+                                                                 : c.reduce(op, x, *axes, keep);
   if (is_all_axes(c.node().input(1), c.node().input(0))) return c.reduce_all(op, x, keep);
-  return c.reduce(op, x, c.in(1), keep);
+  return form == Axes::attribute ? reduced_in_turn(c, op, x, c.in(1), keep) : c.reduce(op, x, c.in(1), keep);
 }
 
 // ONNX Runtime's sums of integers saturate, TensorFlow's wrap around.
+template <Axes form>
 Values map_sum(MapperContext& c) {
   Value* x = c.in(0);
-  if (x->dtype() != DType::i32 || x->known_elements()) return {reduced(c, "ReduceSum", x)};
-  return {c.cast(reduced(c, "ReduceSum", c.cast(x, DType::i64)), x->dtype())};
+  if (x->dtype() != DType::i32 || x->known_elements()) return {reduced<form>(c, "ReduceSum", x)};
+  return {c.cast(reduced<form>(c, "ReduceSum", c.cast(x, DType::i64)), x->dtype())};
 }
-Values map_prod(MapperContext& c) { return {reduced(c, "ReduceProd", c.in(0))}; }
+template <Axes form>
+Values map_prod(MapperContext& c) { return {reduced<form>(c, "ReduceProd", c.in(0))}; }
 
 bool surely_not_empty(MapperContext& c) {
   const Shape& s = c.in(0)->shape();
@@ -35,31 +71,45 @@ bool surely_not_empty(MapperContext& c) {
 }
 
 // Runtimes ignore NaN in ReduceMax, or not, as it comes: Sum(Clip(x, 0, 0)) is 0, or NaN where x has one.
+template <Axes form>
 Value* float_extremum(MapperContext& c, const std::string& op) {
   const DType type = c.in(0)->dtype();
   Value* x = c.cast(c.in(0), type == DType::f64 ? DType::f64 : DType::f32);
-  Value* m = reduced(c, op, x);
+  Value* m = reduced<form>(c, op, x);
   if (m == x) return c.in(0);
   Value* zeros = c.clip(x, 0, 0);
-  return c.cast(c.add(m, reduced(c, "ReduceSum", zeros)), type);
+  return c.cast(c.add(m, reduced<form>(c, "ReduceSum", zeros)), type);
 }
 
 // Of nothing it is the type's own lowest or highest value, also where it is computed in a wider type.
+template <Axes form>
 Value* narrow_extremum(MapperContext& c, const std::string& op) {
   const double half = c.in(0)->dtype() == DType::i8 ? 128 : 32768;
-  Value* m = reduced(c, op, c.cast(c.in(0), DType::i32));
+  Value* m = reduced<form>(c, op, c.cast(c.in(0), DType::i32));
   m = op == "ReduceMax" ? c.maximum(m, c.scalar_like(m, -half)) : c.minimum(m, c.scalar_like(m, half - 1));
   return c.cast(m, c.in(0)->dtype());
 }
 
+// Without the highest bit 64-bit numbers without a sign have the order of those with one.
+template <Axes form>
+Value* unsigned_extremum(MapperContext& c, const std::string& op) {
+  Value* half = c.constant(std::numeric_limits<std::int64_t>::min());
+  Value* m = reduced<form>(c, op, c.add(c.cast(c.in(0), DType::i64), half));
+  return c.cast(c.add(m, half), DType::u64);
+}
+
+template <Axes form>
 Value* extremum(MapperContext& c, const std::string& op) {
   const DType type = c.in(0)->dtype();
-  if (is_float(type)) return float_extremum(c, op);
+  if (type == DType::u64) return unsigned_extremum<form>(c, op);
+  if (is_float(type)) return float_extremum<form>(c, op);
   const bool narrow = type == DType::i8 || type == DType::i16;
-  return narrow && !surely_not_empty(c) ? narrow_extremum(c, op) : reduced(c, op, c.in(0));
+  return narrow && !surely_not_empty(c) ? narrow_extremum<form>(c, op) : reduced<form>(c, op, c.in(0));
 }
-Values map_max(MapperContext& c) { return {extremum(c, "ReduceMax")}; }
-Values map_min(MapperContext& c) { return {extremum(c, "ReduceMin")}; }
+template <Axes form>
+Values map_max(MapperContext& c) { return {extremum<form>(c, "ReduceMax")}; }
+template <Axes form>
+Values map_min(MapperContext& c) { return {extremum<form>(c, "ReduceMin")}; }
 
 // The mean of nothing is NaN in TensorFlow, 0 in ONNX Runtime: divide by min(elements, 1), which is 0 / 0 for
 // nothing.
@@ -70,32 +120,36 @@ Value* nan_when_empty(MapperContext& c, Value* mean) {
   return c.div(mean, divisor);
 }
 
+template <Axes form>
 Values map_mean(MapperContext& c) {
   Value* x = c.in(0);
-  if (is_int(x->dtype())) return {c.cast(reduced(c, "ReduceMean", c.cast(x, DType::i64)), x->dtype())};
-  Value* mean = reduced(c, "ReduceMean", x);
+  if (is_int(x->dtype())) return {c.cast(reduced<form>(c, "ReduceMean", c.cast(x, DType::i64)), x->dtype())};
+  Value* mean = reduced<form>(c, "ReduceMean", x);
   return {mean == x || surely_not_empty(c) ? mean : nan_when_empty(c, mean)};
 }
 
 // Over no elements the minimum of int32 is its highest value (true), the maximum its lowest (not > 0: false).
+template <Axes form>
 Values map_all(MapperContext& c) {
   Value* ones = c.cast(c.in(0), DType::i32);
-  return {c.cast(reduced(c, "ReduceMin", ones), DType::boolean)};
+  return {c.cast(reduced<form>(c, "ReduceMin", ones), DType::boolean)};
 }
+template <Axes form>
 Values map_any(MapperContext& c) {
-  Value* most = reduced(c, "ReduceMax", c.cast(c.in(0), DType::i32));
+  Value* most = reduced<form>(c, "ReduceMax", c.cast(c.in(0), DType::i32));
   return {c.greater(most, c.scalar_like(most, 0))};
 }
 
 // The sum of squares of integers wraps around.
+template <Axes form>
 Values map_euclidean_norm(MapperContext& c) {
   Value* x = c.in(0);
   if (is_int(x->dtype())) {
-    Value* sum = reduced(c, "ReduceSum", c.mul(x, x));
+    Value* sum = reduced<form>(c, "ReduceSum", c.mul(x, x));
     return {c.cast(c.sqrt(c.cast(sum, DType::f64)), x->dtype())};
   }
-  Value* norm = reduced(c, "ReduceL2", x);
-  return {norm == x ? c.abs(x) : norm};  // over no axes
+  Value* norm = reduced<form>(c, "ReduceL2", x);
+  return {norm == x || !c.maybe_ints(1) ? c.abs(norm) : norm};  // over no axes
 }
 
 // TensorFlow never picks NaN, ONNX Runtime does when it comes first.
@@ -107,10 +161,19 @@ Value* without_nan(MapperContext& c, Value* x, bool for_max) {
   return c.where(is_nan, c.cast(c.constant(worst), x->dtype()), x);
 }
 
+// Along an axis that is known at run time only, or counted from the back of an unknown rank.
+Value* index_along(MapperContext& c, const std::string& op, Value* x) {
+  const Sides s = sides(c, x, counted_from_front(c, c.in(1), x));
+  Value* three = as_three(c, x, s);
+  Value* index = c.emit(op, {three}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}});
+  return c.reshape_to(index, c.concat({s.before, s.after}, 0));
+}
+
 Values arg_extremum(MapperContext& c, const std::string& op) {
-  const std::int64_t axis = c.const_int(1);
+  const auto axis = c.maybe_ints(1);
   Value* x = without_nan(c, c.in(0), op == "ArgMax");
-  Value* index = c.emit(op, {x}, {{"axis", axis}, {"keepdims", std::int64_t{0}}});
+  if (!axis || counts_from_back(x, *axis)) return {c.cast(index_along(c, op, x), c.output_dtype())};
+  Value* index = c.emit(op, {x}, {{"axis", c.const_int(1)}, {"keepdims", std::int64_t{0}}});
   return {c.cast(index, c.output_dtype())};
 }
 Values map_arg_max(MapperContext& c) { return arg_extremum(c, "ArgMax"); }
@@ -119,17 +182,27 @@ Values map_arg_min(MapperContext& c) { return arg_extremum(c, "ArgMin"); }
 }  // namespace
 
 void register_reduction(OpRegistry& r) {
-  const std::string empty = "below opset 18 no empty tensors of unknown rank over axes counted from the back";
-  r.op("Sum").note("of 64-bit integers rounded beyond 2^53; " + empty).by(map_sum);
-  r.op("Prod").note("of integers not wrapped around, rounded beyond 2^53; " + empty).by(map_prod);
-  r.op("Mean").note("of 64-bit integers rounded beyond 2^53; " + empty).by(map_mean);
-  r.op("Max").note(empty).by(map_max);
-  r.op("Min").note(empty).by(map_min);
-  r.op("All").note(empty).by(map_all);
-  r.op("Any").note(empty).by(map_any);
-  r.op("EuclideanNorm").note(empty).by(map_euclidean_norm);
-  r.op("ArgMax").note("constant axis").by(map_arg_max);
-  r.op("ArgMin").note("constant axis").by(map_arg_min);
+  constexpr Axes attribute = Axes::attribute, input = Axes::input;
+  const std::string wide = "of 64-bit integers rounded beyond 2^53";
+  r.op("Sum").note(wide).by(map_sum<attribute>);
+  r.op("Sum").since(13).note(wide).by(map_sum<input>);
+  const std::string product = "of integers not wrapped around, rounded beyond 2^53";
+  r.op("Prod").note(product).by(map_prod<attribute>);
+  r.op("Prod").since(18).note(product).by(map_prod<input>);
+  r.op("Mean").note(wide).by(map_mean<attribute>);
+  r.op("Mean").since(18).note(wide).by(map_mean<input>);
+  r.op("Max").by(map_max<attribute>);
+  r.op("Max").since(18).by(map_max<input>);
+  r.op("Min").by(map_min<attribute>);
+  r.op("Min").since(18).by(map_min<input>);
+  r.op("All").by(map_all<attribute>);
+  r.op("All").since(18).by(map_all<input>);
+  r.op("Any").by(map_any<attribute>);
+  r.op("Any").since(18).by(map_any<input>);
+  r.op("EuclideanNorm").by(map_euclidean_norm<attribute>);
+  r.op("EuclideanNorm").since(18).by(map_euclidean_norm<input>);
+  r.op("ArgMax").by(map_arg_max);
+  r.op("ArgMin").by(map_arg_min);
 }
 
 }  // namespace t2o::op_mappers

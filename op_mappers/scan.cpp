@@ -2,11 +2,14 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
 
-using Combine = std::function<Value*(MapperContext&, Value*, Value*)>;
+using Combine = std::function<Value*(Emitter&, Value*, Value*)>;
 
 Values map_cumsum(MapperContext& c) {
   return {c.cumsum(c.in(0), c.in(1), c.flag("exclusive"), c.flag("reverse"))};
@@ -31,7 +34,7 @@ Value* moved(MapperContext& c, Value* x, int axis, std::int64_t by, bool reverse
 
 // An inclusive scan in log2(n) steps: after the step of width w each element combines the 2w elements up to
 // it.
-Value* scan(MapperContext& c, Value* unit, const Combine& combine) {
+Value* scan_of_known_size(MapperContext& c, Value* unit, const Combine& combine) {
   Value* x = c.in(0);
   const int rank = c.rank(0);
   std::int64_t axis = c.const_int(1);
@@ -48,13 +51,55 @@ Value* scan(MapperContext& c, Value* unit, const Combine& combine) {
   return x;
 }
 
+// x, of three axes, moved by `by` ([1]) places along the second.
+Value* moved_at_run_time(Emitter& e, Value* x, Value* by, bool reverse, Value* unit) {
+  Value* size = e.dims(x, 1, 2);
+  Value* lost = e.minimum(by, size);
+  Value* along = e.ints({1});
+  Value* from = reverse ? lost : e.ints({0});
+  Value* to = reverse ? size : e.sub(size, lost);
+  Value* kept = e.slice(x, from, to, along);
+  Value* dims = e.concat({e.dims(x, 0, 1), lost, e.dims(x, 2, 3)}, 0);
+  Value* filler = e.expand(unit, dims);
+  return reverse ? e.concat({kept, filler}, 1) : e.concat({filler, kept}, 1);
+}
+
+// The same steps in a Loop.
+Value* scan_of_any_size(MapperContext& c, Value* unit, const Combine& combine) {
+  const bool reverse = c.flag("reverse"), exclusive = c.flag("exclusive");
+  const DType type = c.in(0)->dtype(), work = is_half(type) ? DType::f32 : type;
+  Value* x = c.cast(c.in(0), work);
+  unit = c.cast(unit, work);
+  Ints powers;
+  for (int k = 0; k < 62; ++k) powers.push_back(std::int64_t{1} << k);
+  const Sides s = sides(c, x, counted_from_front(c, c.in(1), x));
+  Value* three = as_three(c, x, s);
+  Value* one = c.ints({1});
+  if (exclusive) three = moved_at_run_time(c, three, one, reverse, unit);
+  Value* steps = c.reduce("ReduceSum", c.cast(c.less(c.ints(powers), s.size), DType::i64), Ints{0}, false);
+  Value* y = counted_loop(c, steps, {three, one}, [&](Emitter& e, Value*, const Values& state) -> Values {
+    Value* earlier = moved_at_run_time(e, state[0], state[1], reverse, unit);
+    return {combine(e, earlier, state[0]), e.add(state[1], state[1])};
+  })[0];
+  return c.cast(c.reshape_to(y, c.shape_of(x)), type);
+}
+
+Value* scan(MapperContext& c, Value* unit, const Combine& combine) {
+  const auto axis = c.maybe_ints(1);
+  const Shape& s = c.in(0)->shape();
+  const auto is_axis = [&](std::int64_t a) { return s.ranked() && a >= -s.rank() && a < s.rank(); };
+  const bool known = axis && axis->size() == 1 && is_axis(axis->front()) && is_known(s[static_cast<int>(axis->front())]);
+  return known || (axis && s.ranked() && !is_axis(axis->front())) ? scan_of_known_size(c, unit, combine)
+                                                                  : scan_of_any_size(c, unit, combine);
+}
+
 Values map_cumprod_by_steps(MapperContext& c) {
   return {
-      scan(c, c.scalar_like(c.in(0), 1), [](MapperContext& m, Value* a, Value* b) { return m.mul(a, b); })};
+      scan(c, c.scalar_like(c.in(0), 1), [](Emitter& m, Value* a, Value* b) { return m.mul(a, b); })};
 }
 
 // log(exp(a) + exp(b)) = max(a, b) + log(1 + exp(-|a - b|)); both -inf: -inf
-Value* log_add_exp(MapperContext& c, Value* a, Value* b) {
+Value* log_add_exp(Emitter& c, Value* a, Value* b) {
   Value* most = c.maximum(a, b);
   Value* difference = c.abs(c.sub(a, b));
   Value* rest = c.log(c.add(c.exp(c.neg(difference)), c.scalar_like(a, 1)));
@@ -72,9 +117,9 @@ Values map_cumulative_logsumexp(MapperContext& c) {
 
 void register_scan(OpRegistry& r) {
   r.op("Cumsum").by(map_cumsum);
-  r.op("Cumprod").note("constant axis of known size below opset 26").by(map_cumprod_by_steps);
+  r.op("Cumprod").by(map_cumprod_by_steps);
   r.op("Cumprod").since(26).by(map_cumprod);
-  r.op("CumulativeLogsumexp").note("constant axis of known size").by(map_cumulative_logsumexp);
+  r.op("CumulativeLogsumexp").by(map_cumulative_logsumexp);
 }
 
 }  // namespace t2o::op_mappers

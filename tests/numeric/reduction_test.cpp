@@ -23,9 +23,13 @@ TEST(Reduction, AxesAndKeepDims) {
 
 TEST(Reduction, RuntimeAxes) {
   for (const std::string& op : kReductions)
-    op_case(op).in(f32, {2, 3, 4}).i32s({1, 2}, fed).since(18).check();
-  op_case("Sum").in(any, {2, 3, 4}).i32s({0}, fed).attr("keep_dims", true).dtypes({f32, i64}).since(13).check();
-  op_case("Max").in(f32, {2, 3, 4}).i32s({0}, fed).refuses_below(18, Code::opset_too_low, "run time").check();
+    for (const bool keep : {false, true}) {
+      op_case(op).in(f32, {2, 3, 4}).i32s({1, 2}, fed).attr("keep_dims", keep).check();
+      op_case(op).in(any, {2, 3, 4}).i32s({-1}, fed).attr("keep_dims", keep).dtypes({i32, f64}).check();
+      op_case(op).in(f32, {2, 3}).i32s({}, fed).attr("keep_dims", keep).check();
+      op_case(op).in(f32, {2, 3}).scalar<std::int32_t>(0, fed).attr("keep_dims", keep).check();
+    }
+  for (const char* op : {"All", "Any"}) op_case(op).in(boolean, {2, 3, 4}).i32s({2, 0}, fed).check();
 }
 
 TEST(Reduction, AllAxesOfUnknownRank) {
@@ -59,18 +63,24 @@ TEST(Reduction, NanInfAndNothing) {
 TEST(Reduction, OfEmptyTensorsOverOtherAxes) {
   for (const std::string& op : kReductions)
     for (const bool keep : {false, true}) {
-      op_case(op).in(f32, {0, 3, 4}).i32s({-1}).attr("keep_dims", keep).without({Mode::rank}).check();
+      op_case(op).in(f32, {0, 3, 4}).i32s({-1}).attr("keep_dims", keep).check();
       op_case(op).in(any, {0, 3, 4}).i32s({1}).attr("keep_dims", keep).dtypes({f32, i64}).check();
       op_case(op).in(f32, {3, 0}).i32s({0}).attr("keep_dims", keep).check();
-      op_case(op).in(any, {3, 0}).i32s({-1}).attr("keep_dims", keep).dtypes({f32, f64}).without({Mode::rank}).check();
+      op_case(op).in(any, {3, 0}).i32s({-1}).attr("keep_dims", keep).dtypes({f32, f64}).check();
     }
 }
 
 TEST(Reduction, RuntimeAxesCountedFromTheBack) {
-  op_case("Sum").in(f32, {0, 3}).i32s({-1}, fed).since(13).check();
-  op_case("Max").in(f32, {0, 3}).i32s({-1}, fed).attr("keep_dims", true).since(18).check();
-  op_case("Sum").in(f32, {}).i32s({}, fed).since(13).check();
-  for (const char* op : {"ArgMax", "ArgMin"}) op_case(op).in(f32, {0, 3}).scalar<std::int32_t>(-1).without({Mode::rank}).check();
+  for (const char* op : {"Sum", "Max", "Min", "Prod"}) {
+    op_case(op).in(f32, {0, 3}).i32s({-1}, fed).attr("keep_dims", true).check();
+    op_case(op).in(f32, {0, 3}).i32s({0}, fed).check();
+    op_case(op).in(f32, {}).i32s({}, fed).check();
+    op_case(op).in(f32, {0, 1, 2, 2}).i32s({-1, 1, -4}).check();
+  }
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    op_case(op).in(f32, {0, 3}).scalar<std::int32_t>(-1).check();
+    op_case(op).in(i64, {2, 4, 0, 0}).scalar<std::int32_t>(-3).check();
+  }
 }
 
 TEST(Reduction, WideIntegers) {
@@ -78,6 +88,16 @@ TEST(Reduction, WideIntegers) {
   for (const char* op : {"Max", "Min"})
     for (const std::int32_t axis : {0, 1, -1}) op_case(op).values<std::int64_t>({2, 3}, x).i32s({axis}).check();
 }
+
+TEST(Reduction, WideUnsigned) {
+  const std::vector<std::uint64_t> x = {1ULL << 63, 5, UINT64_MAX, (1ULL << 62) + 1, 0, 7};
+  for (const char* op : {"Max", "Min"}) {
+    for (const std::int32_t axis : {0, -1}) op_case(op).values<std::uint64_t>({2, 3}, x).i32s({axis}).check();
+    op_case(op).in(u64, {3, 2}).i32s({0}).empty().check();
+  }
+}
+
+TEST(Reduction, Bfloat16InTurn) { op_case("Prod").in(bf16, {3, 2}).i32s({-1}, fed).since(13).check(); }
 
 TEST(Reduction, AllAny) {
   for (const char* op : {"All", "Any"}) {
@@ -94,7 +114,7 @@ TEST(Reduction, ArgMaxArgMin) {
     op_case(op).in(f32, {3, 4}).scalar<std::int64_t>(-2).attr("output_type", i32).nan_inf().check();
     op_case(op).in(f32, {3, 7}).scalar<std::int64_t>(1).nan_inf().check();
     op_case(op).values<float>({5}, {1, 3, 3, 0, 0}).scalar<std::int32_t>(0).check();
-    op_case(op).in(f32, {3, 4}).scalar<std::int32_t>(1, fed).refuses(Code::not_constant, "input 1").check();
+    for (const std::int32_t axis : {1, -2}) op_case(op).in(any, {3, 4, 2}).scalar(axis, fed).dtypes({f32, i32}).nan_inf().check();
   }
   op_case("ArgMax").in(f32, {3, 4}).scalar<std::int64_t>(1).attr("output_type", u16).check();
 }

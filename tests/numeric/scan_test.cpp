@@ -19,17 +19,22 @@ TEST(Scan, Cumprod) {
   for (const bool exclusive : {false, true})
     for (const bool reverse : {false, true})
       op_case("Cumprod").in(any, {3, 5}).range(-3, 3).scalar<std::int32_t>(1).attr("exclusive", exclusive).attr("reverse", reverse)
-          .dtypes({f32, f64, f16, i32, i64}).without({Mode::dims, Mode::rank}).check();
+          .dtypes({f32, f64, f16, i32, i64}).check();
   op_case("Cumprod").in(f32, {3, 5}).scalar<std::int32_t>(1).only_opsets({26}).check();
-  op_case("Cumprod").in(f32, {3, 5}).scalar<std::int32_t>(1).only_opsets({21})
-      .refuses(Code::not_constant, "size of axis", {Mode::dims}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  op_case("Cumprod").in(f32, {3, 5}).scalar<std::int32_t>(1).only_opsets({21}).check();
+  for (const bool exclusive : {false, true})
+    for (const bool reverse : {false, true})
+      for (const std::int32_t axis : {1, -3})
+        op_case("Cumprod").in(any, {2, 5, 3}).range(-3, 3).scalar(axis, fed).attr("exclusive", exclusive).attr("reverse", reverse)
+            .dtypes({f32, i64, f16}).empty().only_opsets({11, 18}).check();
 }
 
 TEST(Scan, CumulativeLogsumexp) {
   for (const bool exclusive : {false, true})
     for (const bool reverse : {false, true})
       op_case("CumulativeLogsumexp").in(any, {3, 5}).range(-30, 30).scalar<std::int32_t>(1).attr("exclusive", exclusive)
-          .attr("reverse", reverse).dtypes({f32, f64}).without({Mode::dims, Mode::rank}).check();
+          .attr("reverse", reverse).dtypes({f32, f64}).check();
+  op_case("CumulativeLogsumexp").in(any, {3, 5}).range(-30, 30).scalar<std::int32_t>(-1, fed).attr("reverse", true).dtypes({f32, f64}).check();
 }
 
 }  // namespace

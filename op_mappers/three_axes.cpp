@@ -1,0 +1,27 @@
+#include "op_mappers/three_axes.h"
+
+#include <limits>
+
+namespace t2o::op_mappers {
+
+Sides sides(Emitter& e, Value* x, Value* axis) {
+  Value* dims = e.shape_of(x);
+  Value* next = e.add(axis, e.constant<std::int64_t>(1));
+  Value* first = e.ints({0});
+  Value* end = e.ints({std::numeric_limits<std::int64_t>::max()});
+  Value* along = e.ints({0});
+  return {e.slice(dims, first, axis, along), e.slice(dims, axis, next, along), e.slice(dims, next, end, along)};
+}
+
+Value* as_three(Emitter& e, Value* x, const Sides& s) {
+  Value* outer = e.reduce("ReduceProd", s.before, Ints{0}, true);
+  Value* inner = e.reduce("ReduceProd", s.after, Ints{0}, true);
+  return e.reshape_to(x, e.concat({outer, s.size, inner}, 0));
+}
+
+Value* counted_from_front(Emitter& e, Value* axes, Value* x) {
+  Value* rank = e.maximum(e.rank_of(x), e.constant<std::int64_t>(1));
+  return e.emit("Mod", {e.reshape(e.cast(axes, DType::i64), {-1}), rank});
+}
+
+}  // namespace t2o::op_mappers

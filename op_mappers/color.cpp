@@ -101,6 +101,14 @@ Values map_adjust_contrast(MapperContext& c) {
   return {like_input(c, y)};
 }
 
+// The first version, without a type of its own: clipped, as float32.
+Values map_adjust_contrast_v1(MapperContext& c) {
+  Value* x = c.cast(c.in(0), DType::f32);
+  Value* mean = c.reduce("ReduceMean", x, Ints{-3, -2}, true);
+  Value* y = c.add(c.mul(c.sub(x, mean), c.in(1)), mean);
+  return {c.minimum(c.maximum(y, c.in(2)), c.in(3))};
+}
+
 }  // namespace
 
 void register_color(OpRegistry& r) {
@@ -108,6 +116,7 @@ void register_color(OpRegistry& r) {
   r.op("HSVToRGB").by(map_hsv_to_rgb);
   r.op("AdjustHue").by(map_adjust_hue);
   r.op("AdjustSaturation").by(map_adjust_saturation);
+  r.op("AdjustContrast").by(map_adjust_contrast_v1);
   r.op("AdjustContrastv2").by(map_adjust_contrast);
 }
 

@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/apply.h"
 #include "op_mappers/fused.h"
 #include "op_mappers/mirror.h"
 #include "op_mappers/window.h"
@@ -33,8 +34,7 @@ Value* depthwise_kernel(MapperContext& c, Value* kernel) {
   return c.reshape_to(k, c.concat({c.ints({-1, 1}), c.dims(k, 2, 4)}, 0));
 }
 
-// Where the input's channels are not known: what the op says (Conv does), else one group. A grouped kernel
-// then fails when the model runs, it never computes something else.
+// Where channels are not known: what the op says (Conv does), else one group.
 std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channels) {
   const auto stated = c.attr_or<std::int64_t>("groups", 1);
   if (!is_known(input_channels) || !is_known(kernel_channels)) return stated;
@@ -43,6 +43,23 @@ std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channe
                                 " input channels are no multiple of the kernel's " +
                                 std::to_string(kernel_channels));
   return input_channels / kernel_channels;
+}
+
+// How many groups there are shows when the model runs: the kernel [out, in / groups, ...] as one of a single
+// group, with zeros for the channels of the other groups.
+Value* ungrouped(MapperContext& c, Value* kernel, Value* x, std::size_t spatial) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value *in = c.dim(x, 1), *out = c.dim(kernel, 0), *own = c.dim(kernel, 1);
+  Value* groups = c.div(in, own);
+  Value* repeats = c.concat({c.ints({1}), c.unsqueeze(groups, {0}), c.ints(Ints(spatial, 1))}, 0);
+  Value* of_input = c.div(c.range(zero, in, one), own);
+  Value* of_output = c.div(c.range(zero, out, one), c.div(out, groups));
+  Value* same = c.equal(c.unsqueeze(of_output, {1}), of_input);
+  Ints behind;
+  for (std::size_t i = 0; i < spatial; ++i) behind.push_back(static_cast<std::int64_t>(i) + 2);
+  Value* mask = c.unsqueeze(same, behind);
+  return c.where(mask, c.tile(kernel, repeats), c.scalar_like(kernel, 0));
 }
 
 void add_group(Attrs& attrs, std::int64_t group) {
@@ -54,8 +71,12 @@ Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
   w.kernel = kernel_extent(kernel, n);
   Value* x = to_channels_first(c, input, w.layout, n);
   auto [padded, attrs, _] = apply_window(c, x, w, 0);
-  add_group(attrs, group_count(c, dim_or_unknown(x, 1), dim_or_unknown(kernel, static_cast<int>(n))));
+  const Dim channels = dim_or_unknown(x, 1), own = dim_or_unknown(kernel, static_cast<int>(n));
+  const std::int64_t group = group_count(c, channels, own);
+  add_group(attrs, group);
   Value* k = kernel_channels_first(c, kernel, n);
+  const bool unclear = group == 1 && (!is_known(channels) || !is_known(own)) && !(is_symbol(own) && channels == own);
+  if (unclear) k = ungrouped(c, k, x, n);
   return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, n);
 }
 
@@ -105,13 +126,25 @@ Values map_fused_depthwise(MapperContext& c) {
 }
 
 // TensorFlow's kernel gives each image of a batch the result of the first one, which no model means.
-Values map_fused_pad_conv2d(MapperContext& c) {
+void check_one_image(MapperContext& c) {
   if (dim_or_unknown(c.in(0), 0) != 1)
     c.fail(Code::unsupported_op, "TensorFlow computes it for the first image of a batch only",
            "give the input a batch of 1, or use MirrorPad and Conv2D");
+}
+
+Values map_fused_pad_conv2d(MapperContext& c) {
+  check_one_image(c);
   const Window w = read_window(c, Layout::channels_last, 2);
   Value* x = mirror_pad(c, c.in(0), c.in(1), c.attr<std::string>("mode"));
   return {convolve(c, x, c.in(2), w)};
+}
+
+Values map_fused_resize_pad_conv2d(MapperContext& c) {
+  check_one_image(c);
+  const Window w = read_window(c, Layout::channels_last, 2);
+  Value* resized = c.cast_like(apply_one(c, "ResizeBilinear", {c.in(0), c.in(1)}), c.in(0));
+  Value* x = mirror_pad(c, resized, c.in(2), c.attr<std::string>("mode"));
+  return {convolve(c, x, c.in(3), w)};
 }
 
 // value + bias along the channels
@@ -130,6 +163,7 @@ void register_conv(OpRegistry& r) {
   r.op("DepthwiseConv2dNative").note("channels must be known").by(map_depthwise);
   r.op("_FusedConv2D").ignores({"use_cudnn_on_gpu", "num_args", "num_host_args"}).by(map_fused_conv2d);
   r.op("_FusedDepthwiseConv2dNative").ignores({"num_args"}).by(map_fused_depthwise);
+  r.op("FusedResizeAndPadConv2D").note("a batch of 1").by(map_fused_resize_pad_conv2d);
   r.op("FusedPadConv2D").note("a batch of 1").by(map_fused_pad_conv2d);
   r.op("BiasAdd").by(map_bias_add);
   r.op("BiasAddV1").by(map_bias_add_v1);

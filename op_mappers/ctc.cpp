@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/ctc_loss.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -46,6 +47,12 @@ Values map_greedy(MapperContext& c) {
 
 }  // namespace
 
-void register_ctc(OpRegistry& r) { r.op("CTCGreedyDecoder").by(map_greedy); }
+void register_ctc(OpRegistry& r) {
+  r.op("CTCGreedyDecoder").by(map_greedy);
+  r.op("CTCLoss", "CTCLossV2")
+      .ignores({"ignore_longer_outputs_than_inputs"})
+      .note("the loss, not its gradient; no preprocess_collapse_repeated")
+      .by(map_ctc_loss);
+}
 
 }  // namespace t2o::op_mappers

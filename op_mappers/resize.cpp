@@ -134,7 +134,7 @@ Values nearest(MapperContext& c, Form form) {
 }  // namespace
 
 Sampling read_sampling(MapperContext& c) {
-  const bool align = c.flag("align_corners"), half = c.flag("half_pixel_centers");
+  const bool align = c.flag("align_corners") || c.flag("resize_align_corners"), half = c.flag("half_pixel_centers");
   if (align && half) c.fail(Code::bad_model, "align_corners and half_pixel_centers are both set");
   return align ? Sampling::align_corners : half ? Sampling::half_pixel : Sampling::legacy;
 }

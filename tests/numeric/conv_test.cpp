@@ -37,7 +37,11 @@ TEST(Conv2D, ExplicitPadding) {
 }
 
 TEST(Conv2D, Groups) {
-  conv2d({2, 6, 6, 6}, {3, 3, 2, 9}, 1, "SAME").without({Mode::dims, Mode::rank}).check();
+  conv2d({2, 6, 6, 6}, {3, 3, 2, 9}, 1, "SAME").check();
+  conv2d({2, 6, 6, 6}, {3, 3, 1, 12}, 1, "VALID").check();
+  conv2d({2, 6, 6, 6}, {3, 3, 6, 2}, 1, "VALID").check();
+  for (const Ints& filter : {Ints{3, 3, 2, 9}, Ints{3, 3, 1, 6}, Ints{3, 3, 6, 2}})
+    op_case("Conv2D").in(f32, {1, 6, 6, 6}).in(f32, filter).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME").check();
 }
 
 TEST(Conv2D, KernelFedAtRunTime) {
@@ -110,6 +114,13 @@ TEST(DepthwiseConv2d, MultipliersAndStrides) {
       .dtypes({f32, f64})
       .empty()
       .check();
+}
+
+TEST(FusedResizeAndPadConv2D, FirstImage) {
+  for (const bool aligned : {false, true})
+    op_case("FusedResizeAndPadConv2D").in(f32, {1, 4, 5, 2}).i32s({7, 6}).values<std::int32_t>({4, 2}, {0, 0, 1, 1, 0, 2, 0, 0}, constant)
+        .in(f32, {3, 3, 2, 4}, constant).attr("resize_align_corners", aligned).attr("mode", "REFLECT").attr("strides", Ints{1, 1, 1, 1})
+        .attr("padding", "VALID").without({Mode::batch, Mode::dims, Mode::rank}).check();
 }
 
 TEST(Conv3D, PaddingAndStrides) {

@@ -25,5 +25,24 @@ TEST(Ctc, GreedyDecoder) {
   op_case("CTCGreedyDecoder").in(f32, {5, 2, 1}).i32s({5, 4}).note("nothing but blanks").check();
 }
 
+// Four sequences, of 3, 1, 2 and 2 labels.
+Case ctc_loss(DType type, Kind kind) {
+  return op_case("CTCLoss")
+      .in(type, {9, 4, 4})
+      .values<std::int64_t>({8, 2}, {0, 0, 0, 1, 0, 2, 1, 0, 2, 0, 2, 1, 3, 0, 3, 1}, kind)
+      .values<std::int32_t>({8}, {1, 1, 2, 2, 1, 2, 2, 2}, kind)
+      .i32s({9, 4, 7, 5}, kind)
+      .outputs(1)
+      .tol(1e-4, 1e-5);
+}
+
+TEST(Ctc, Loss) {
+  for (const Kind kind : {constant, fed}) {
+    for (const DType t : {f32, f64}) ctc_loss(t, kind).check();
+    ctc_loss(f32, kind).attr("ctc_merge_repeated", false).check();
+  }
+  ctc_loss(f32, constant).attr("preprocess_collapse_repeated", true).refuses(Code::unsupported_attr, "preprocess_collapse_repeated").check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

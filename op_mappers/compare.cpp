@@ -14,17 +14,43 @@ bool surely_incompatible(const Shape& a, const Shape& b) {
   return false;
 }
 
+// The number that each string has among all different ones, in the shape of x; `from` is where x begins.
+Value* numbers_of(MapperContext& c, Value* all, Value* x, Value* from) {
+  Value* to = c.add(from, c.unsqueeze(c.size_of(x), {0}));
+  return c.reshape_to(c.slice(all, from, to, c.ints({0})), c.shape_of(x));
+}
+
+// Where Equal takes no strings: equal ones have one number.
+Value* equal_strings(MapperContext& c, Value* x, Value* y) {
+  Value* first = c.reshape(x, {-1});
+  Value* second = c.reshape(y, {-1});
+  Value* all = c.emit_n("Unique", {c.concat({first, second}, 0)}, {}, 3)[2];
+  Value* a = numbers_of(c, all, x, c.ints({0}));
+  Value* b = numbers_of(c, all, y, c.unsqueeze(c.size_of(x), {0}));
+  return c.equal(a, b);
+}
+
+enum class Texts : std::uint8_t { by_number, plain };
+
 // tf.Tensor.__eq__ sets incompatible_shape_error=False: shapes that do not broadcast are unequal as a whole.
+template <Texts form>
 Value* equal(MapperContext& c, bool negated) {
   Value *x = c.in(0), *y = c.in(1);
   const bool error = c.attr_or<std::int64_t>("incompatible_shape_error", 1) != 0;
   if (!error && surely_incompatible(x->shape(), y->shape())) return c.constant(Tensor::scalar(negated));
-  Value* same = c.equal(x, y);
+  const bool numbered = form == Texts::by_number && x->dtype() == DType::string;
+  Value* same = numbered ? equal_strings(c, x, y) : c.equal(x, y);
   return negated ? c.logical_not(same) : same;
 }
 
-Values map_equal(MapperContext& c) { return {equal(c, false)}; }
-Values map_not_equal(MapperContext& c) { return {equal(c, true)}; }
+template <Texts form>
+Values map_equal(MapperContext& c) {
+  return {equal<form>(c, false)};
+}
+template <Texts form>
+Values map_not_equal(MapperContext& c) {
+  return {equal<form>(c, true)};
+}
 Values map_less_equal(MapperContext& c) { return {c.less_equal(c.in(0), c.in(1))}; }
 Values map_greater_equal(MapperContext& c) { return {c.greater_equal(c.in(0), c.in(1))}; }
 
@@ -85,8 +111,10 @@ Values map_right_shift(MapperContext& c) {  // of a negative x: ~(~x >> n), whic
 }  // namespace
 
 void register_compare(OpRegistry& r) {
-  r.op("Equal").note("strings since opset 19").by(map_equal);
-  r.op("NotEqual").note("strings since opset 19").by(map_not_equal);
+  r.op("Equal").by(map_equal<Texts::by_number>);
+  r.op("Equal").since(19).by(map_equal<Texts::plain>);
+  r.op("NotEqual").by(map_not_equal<Texts::by_number>);
+  r.op("NotEqual").since(19).by(map_not_equal<Texts::plain>);
   r.op("Less").to("Less");
   r.op("LessEqual").by(map_less_equal);
   r.op("Greater").to("Greater");
@@ -95,9 +123,10 @@ void register_compare(OpRegistry& r) {
   r.op("LogicalAnd").to("And");
   r.op("LogicalOr").to("Or");
   r.op("LogicalNot").to("Not");
-  r.op("BitwiseAnd").since(18).to("BitwiseAnd");
-  r.op("BitwiseOr").since(18).to("BitwiseOr");
-  r.op("BitwiseXor").since(18).to("BitwiseXor");
+  const std::string table = "below opset 18 by a table, four bits at a time";
+  r.op("BitwiseAnd").note(table).to("BitwiseAnd");
+  r.op("BitwiseOr").note(table).to("BitwiseOr");
+  r.op("BitwiseXor").note(table).to("BitwiseXor");
   r.op("Invert").by(map_invert_by_sub);
   r.op("Invert").since(18).to("BitwiseNot");
   r.op("LeftShift").by(map_left_shift);

@@ -85,6 +85,10 @@ Value* places(MapperContext& c, Value* depth, std::int64_t axis) {
   Value* one = c.constant<std::int64_t>(1);
   Value* row = c.range(zero, depth, one);
   if (axis == -1) return row;
+  if (!c.has_rank(0)) {
+    Value* behind = c.unsqueeze(c.sub(c.rank_of(c.in(0)), c.constant(axis)), {0});
+    return c.reshape_to(row, c.concat({c.unsqueeze(depth, {0}), c.expand(one, behind)}, 0));
+  }
   return c.unsqueeze(row, iota(1, c.rank(0) - axis + 1));
 }
 

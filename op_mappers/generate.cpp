@@ -1,6 +1,7 @@
 #include "op_mappers/generate.h"
 
 #include "op_mappers/all.h"
+#include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -8,6 +9,26 @@ namespace {
 Value* as_scalar(MapperContext& c, Value* v) {
   if (v->shape().is_scalar()) return v;
   return c.emit("Reshape", {v, c.ints({})});
+}
+
+// x (f32) rounded to the digits of a half type. Not by a Cast there and back: runtimes drop those.
+Value* rounded_to(MapperContext& c, Value* x, DType half) {
+  Value* spread = c.mul(x, c.scalar(DType::f32, half == DType::f16 ? 8193 : 65537));  // 2^(dropped digits) + 1
+  return c.sub(spread, c.sub(spread, x));
+}
+
+// In f16 and bf16 each step is rounded, which decides how many numbers there are.
+Value* half_range(MapperContext& c, Value* start, Value* limit, Value* delta) {
+  const DType type = start->dtype();
+  start = c.cast(start, DType::f32);
+  delta = c.cast(delta, DType::f32);
+  Value* length = rounded_to(c, c.sub(c.cast(limit, DType::f32), start), type);
+  Value* quotient = c.abs(rounded_to(c, c.div(length, delta), type));
+  Value* count = c.cast(c.emit("Ceil", {quotient}), DType::i64);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* steps = rounded_to(c, c.cast(c.range(zero, count, one), DType::f32), type);
+  return c.cast(c.add(start, rounded_to(c, c.mul(steps, delta), type)), type);
 }
 
 // TensorFlow counts ceil(|(limit - start) / delta|) in the type itself, ONNX in double: 0.3 / 0.1 would give
@@ -25,6 +46,7 @@ Values map_range(MapperContext& c) {
   Value* start = as_scalar(c, c.in(0));
   Value* limit = as_scalar(c, c.in(1));
   Value* delta = as_scalar(c, c.in(2));
+  if (is_half(start->dtype())) return {half_range(c, start, limit, delta)};
   if (is_float(start->dtype())) return {float_range(c, start, limit, delta)};
   return {c.range(start, limit, delta)};
 }

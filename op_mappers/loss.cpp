@@ -138,12 +138,18 @@ Values map_bias_add_grad(MapperContext& c) {
   if (c.layout() == Layout::channels_last) {
     if (!c.has_rank(0)) {
       Value* channels = c.dims(g, -1, 1 << 20);
-      Value* rows = c.reshape_to(g, c.concat({c.ints({-1}), channels}, 0));
+      Value* others = c.reduce("ReduceProd", c.dims(g, 0, -1), Ints{0}, true);
+      Value* rows = c.reshape_to(g, c.concat({others, channels}, 0));
       return {c.reduce("ReduceSum", rows, Ints{0}, false)};
     }
     Ints axes;
     for (int i = 0; i + 1 < c.rank(0); ++i) axes.push_back(i);
     return {c.reduce("ReduceSum", g, axes, false)};
+  }
+  if (!c.has_rank(0)) {  // [batch, channels, product of the others]
+    Value* others = c.reduce("ReduceProd", c.dims(g, 2, 1 << 20), Ints{0}, true);
+    Value* three = c.reshape_to(g, c.concat({c.dims(g, 0, 2), others}, 0));
+    return {c.reduce("ReduceSum", three, Ints{0, 2}, false)};
   }
   Ints axes{0};
   for (int i = 2; i < c.rank(0); ++i) axes.push_back(i);

@@ -35,8 +35,25 @@ Values map_fused_matmul(MapperContext& c) {
   return {apply_fused_ops(c, matrix_product(c, "transpose_a", "transpose_b"), 2, Layout::channels_last)};
 }
 
+bool may_be_empty(const Shape& s) {
+  for (int i = 0; i + 2 < s.rank(); ++i)
+    if (s[i] <= 0) return true;
+  return false;
+}
+
+// ONNX Runtime takes the transpose into its product, which then refuses an empty batch beside a plain matrix.
+Value* with_batch_of(MapperContext& c, Value* b, Value* a) {
+  const Shape &x = a->shape(), &y = b->shape();
+  if (!x.ranked() || !y.ranked() || x.rank() < 3 || y.rank() != 2 || !may_be_empty(x)) return b;
+  Value* batch = c.dims(a, 0, -2);
+  return c.expand(b, c.concat({batch, c.shape_of(b)}, 0));
+}
+
 Value* batch_product(MapperContext& c, Value* a, Value* b) {
-  if (c.flag("adj_x")) a = swap_last_two(c, a);
+  if (c.flag("adj_x")) {
+    a = swap_last_two(c, a);
+    b = with_batch_of(c, b, a);
+  }
   if (c.flag("adj_y")) b = swap_last_two(c, b);
   return c.emit("MatMul", {a, b});
 }

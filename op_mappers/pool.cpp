@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -26,6 +28,14 @@ Window pool_window(MapperContext& c, Layout layout, const Ints& ksize, const Int
   return w;
 }
 
+// TensorFlow passes over NaN; ONNX Runtime's f16 kernel does not, nor a window of one element.
+Value* without_nan(MapperContext& c, Value* x, const Ints& ksize) {
+  const bool single = std::count(ksize.begin(), ksize.end(), 1) == static_cast<std::ptrdiff_t>(ksize.size());
+  if (x->dtype() != DType::f16 && !(single && is_float(x->dtype()) && x->dtype() != DType::bf16)) return x;
+  Value* is_nan = c.emit("IsNaN", {x});
+  return c.where(is_nan, lowest(c, x->dtype()), x);
+}
+
 Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::size_t spatial) {
   if (ksize.size() != spatial + 2 || strides.size() != spatial + 2)
     c.fail(Code::bad_model, "ksize and strides need " + std::to_string(spatial + 2) + " entries");
@@ -35,7 +45,7 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
     return max_over_channels(c, ksize, strides);
   }
   const Window w = pool_window(c, layout, ksize, strides);
-  Value* x = to_channels_first(c, c.in(0), layout, spatial);
+  Value* x = to_channels_first(c, without_nan(c, c.in(0), ksize), layout, spatial);
   auto [padded, attrs, _] = apply_window(c, x, w, kLowest);
   return from_channels_first(c, c.emit("MaxPool", {padded}, attrs), layout, spatial);
 }

@@ -187,8 +187,13 @@ Values map_scatter_nd(MapperContext& c) {
 // ---- DynamicStitch: merged[indices[m][i], ...] = data[m][i, ...], the later one wins
 
 // data of shape labels' + rest as [elements of labels] + rest
-Value* stitch_rows(MapperContext& c, Value* data, Value* labels, int rank) {
+Value* stitch_rows(MapperContext& c, Value* data, Value* labels) {
   constexpr int kToEnd = std::numeric_limits<int>::max();
+  if (!labels->shape().ranked()) {
+    Value* inner = after(c, c.shape_of(data), c.unsqueeze(c.rank_of(labels), {0}));
+    return c.reshape_to(data, c.concat({c.unsqueeze(c.size_of(labels), {0}), inner}, 0));
+  }
+  const int rank = labels->shape().rank();
   if (rank == 0) return c.unsqueeze(data, {0});
   if (rank == 1) return data;
   Value* count = c.unsqueeze(c.size_of(labels), {0});
@@ -204,7 +209,7 @@ Stitch stitch_inputs(MapperContext& c) {
   Values indices, rows;
   for (std::size_t i = 0; i < n; ++i) {
     indices.push_back(c.reshape(c.cast(c.in(i), DType::i64), {-1}));
-    rows.push_back(stitch_rows(c, c.in(n + i), c.in(i), c.rank(i)));
+    rows.push_back(stitch_rows(c, c.in(n + i), c.in(i)));
   }
   return {c.concat(indices, 0), c.concat(rows, 0)};
 }
@@ -233,12 +238,12 @@ Values map_stitch_constant(MapperContext& c) {
   return {c.gather(rows, c.ints(position), 0)};
 }
 
-// The row that comes last of each place.
+// The row that comes last of each place; -1 where there is none.
 template <By by>
 Value* last_rows(MapperContext& c, Value* indices, Value* count, Value* order) {
-  Value* zero = c.constant<std::int64_t>(0);
-  if (by == By::scatter) return scatter_rows(c, c.expand(zero, count), indices, order, "max");
-  return segment_reduce(c, by, Reduction::max, order, indices, count, zero);
+  Value* none = c.constant<std::int64_t>(-1);
+  if (by == By::scatter) return scatter_rows(c, c.expand(none, count), indices, order, "max");
+  return segment_reduce(c, by, Reduction::max, order, indices, count, none);
 }
 
 template <By by>
@@ -252,7 +257,7 @@ Values map_stitch(MapperContext& c) {
   Value* highest = c.reduce("ReduceMax", c.concat({c.ints({-1}), s.indices}, 0), {0}, true);
   Value* order = c.range(zero, c.dim(s.indices, 0), one);
   Value* last = last_rows<by>(c, s.indices, c.add(highest, one), order);
-  return {c.gather(s.rows, last, 0)};
+  return {c.gather(with_zero_row(c, s.rows), last, 0)};
 }
 
 Values map_partition(MapperContext& c) {
@@ -260,7 +265,7 @@ Values map_partition(MapperContext& c) {
   if (n < 1 || static_cast<std::size_t>(n) != c.node().outputs().size())
     c.fail(Code::bad_model, "num_partitions is not the number of outputs");
   Value* partitions = c.reshape(c.in(1), {-1});
-  Value* data = stitch_rows(c, c.in(0), c.in(1), c.rank(1));
+  Value* data = stitch_rows(c, c.in(0), c.in(1));
   Values out;
   for (std::int64_t i = 0; i < n; ++i) {
     Value* chosen = c.equal(partitions, c.scalar_like(partitions, static_cast<double>(i)));

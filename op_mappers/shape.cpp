@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
+#include "op_mappers/loop.h"
 #include "op_mappers/source_patterns.h"
 
 namespace t2o::op_mappers {
@@ -116,6 +117,27 @@ Value* gathered_transpose(MapperContext& c, Value* x, Value* perm) {
   return c.gather(c.reshape(x, {-1}), index, 0);
 }
 
+// The same without a rank: a Loop over the axes makes the index, flat.
+Value* gathered_transpose_of_any_rank(MapperContext& c, Value* x, Value* perm) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* shape = c.shape_of(x);
+  perm = c.emit("Mod", {perm, c.maximum(c.rank_of(x), one)});
+  Value* sizes = c.gather(shape, perm, 0);
+  Value* axes = c.range(zero, c.rank_of(x), one);
+  Value* is_behind = c.less(c.unsqueeze(perm, {1}), axes);  // [axis of y, axis of x]
+  Value* strides = c.reduce("ReduceProd", c.where(is_behind, shape, one), Ints{1}, false);
+  Value* start = c.ints({0});
+  Value* index = counted_loop_of_any_size(c, c.rank_of(x), {start}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+    Value* size = e.squeeze(e.gather(sizes, k, 0), {0});
+    Value* places = e.range(e.constant<std::int64_t>(0), size, e.constant<std::int64_t>(1));
+    Value* along = e.mul(places, e.gather(strides, k, 0));
+    Value* all = e.add(e.unsqueeze(state[0], {1}), along);
+    return {e.reshape(all, {-1})};
+  })[0];
+  return c.reshape_to(c.gather(c.reshape(x, {-1}), index, 0), sizes);
+}
+
 Ints counted_from_front(MapperContext& c, Ints perm) {
   const auto rank = static_cast<std::int64_t>(perm.size());
   for (std::int64_t& axis : perm) {
@@ -130,10 +152,9 @@ Values map_transpose(MapperContext& c) {
   Value* x = c.in(0);
   if (const auto perm = c.maybe_ints(1)) return {c.transpose(x, counted_from_front(c, *perm))};
   if (is_reversed_axes(c.node().input(1), c.node().input(0))) return {c.emit("Transpose", {x})};
-  if (!c.has_rank(0) || c.rank(0) == 0)
-    c.fail(Code::not_constant, "input 'perm' is known at run time only and the rank of 'x' is unknown",
-           "give the input a shape, or make perm a constant");
-  return {gathered_transpose(c, x, c.cast(c.in(1), DType::i64))};
+  Value* perm = c.cast(c.in(1), DType::i64);
+  if (!c.has_rank(0)) return {gathered_transpose_of_any_rank(c, x, perm)};
+  return {c.rank(0) == 0 ? x : gathered_transpose(c, x, perm)};
 }
 
 Values map_broadcast_to(MapperContext& c) { return {c.expand(c.in(0), c.cast(c.in(1), DType::i64))}; }
@@ -167,18 +188,19 @@ Values map_invert_permutation(MapperContext& c) {  // y[x[i]] = i
 
 // output[k] = the coordinates of the flat indices along axis k
 Values map_unravel_index(MapperContext& c) {
-  const Ints dims = c.const_ints(1);
+  Value* dims = c.cast(c.in(1), DType::i64);
   Value* index = c.cast(c.in(0), DType::i64);
-  Values rows;
-  std::int64_t stride = 1;
-  for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
-    Value* along = c.emit("Mod", {c.div(index, c.constant(std::max<std::int64_t>(stride, 1))),
-                                  c.constant(std::max<std::int64_t>(*d, 1))});
-    rows.insert(rows.begin(), c.unsqueeze(along, {0}));
-    stride *= *d;
-  }
-  if (rows.empty()) c.fail(Code::bad_model, "dims of UnravelIndex are empty");
-  return {c.cast(c.concat(rows, 0), c.output_dtype())};
+  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* axes = c.range(zero, c.dim(dims, 0), one);
+  Value* is_behind = c.less(c.unsqueeze(axes, {1}), axes);
+  Value* strides = c.reduce("ReduceProd", c.where(is_behind, dims, one), Ints{1}, false);
+  Value* flat = c.reshape(index, {-1});
+  Value* shape = c.shape_of(index);
+  Value* safe = c.maximum(c.unsqueeze(strides, {1}), one);  // a size of 0 has no indices
+  Value* along = c.emit("Mod", {c.div(flat, safe), c.maximum(c.unsqueeze(dims, {1}), one)});
+  Value* y = c.reshape_to(along, c.concat({c.dims(dims, 0, 1), shape}, 0));
+  return {c.cast(y, c.output_dtype())};
 }
 
 }  // namespace
@@ -197,17 +219,15 @@ void register_shape(OpRegistry& r) {
   r.op("ShapeN").ignores({"N"}).by(map_shape);
   r.op("Size").by(map_size);
   r.op("Rank").by(map_rank);
-  r.op("Reshape").note("sizes of 0 that are known at run time only need opset 14").by(map_reshape);
+  r.op("Reshape").by(map_reshape);
   r.op("ExpandDims").note("constant axis below opset 13").by(map_expand_dims);
   r.op("ExpandDims").since(13).by(map_expand_dims_runtime);
   r.op("Squeeze").by(map_squeeze);
-  r.op("Transpose", "ConjugateTranspose")
-      .note("a perm known at run time only needs a known rank")
-      .by(map_transpose);
+  r.op("Transpose", "ConjugateTranspose").by(map_transpose);
   r.op("BroadcastTo").by(map_broadcast_to);
   r.op("BroadcastArgs").by(map_broadcast_args);
   r.op("InvertPermutation").by(map_invert_permutation);
-  r.op("UnravelIndex").note("constant dims").by(map_unravel_index);
+  r.op("UnravelIndex").by(map_unravel_index);
 }
 
 }  // namespace t2o::op_mappers

@@ -173,17 +173,28 @@ std::string without_batch_and_channel(std::string format) {
   return format;
 }
 
+// The one or the other order, by how many rows x turns out to have.
+Value* rows_to_take(MapperContext& c, const Ints& all, const Ints& spatial) {
+  Ints padded = spatial;
+  padded.resize(all.size(), 0);
+  Value* rows = c.dims(c.in(0), 0, 1);
+  Value* has_all = c.equal(rows, c.ints({static_cast<std::int64_t>(all.size())}));
+  Value* full = c.ints(all);
+  Value* order = c.where(has_all, full, c.ints(padded));
+  Value* first = c.ints({0});
+  return c.slice(order, first, rows, first);
+}
+
 Values map_vec_permute(MapperContext& c) {
   const auto from = c.attr_or<std::string>("src_format", "NHWC"),
              to = c.attr_or<std::string>("dst_format", "NCHW");
+  const Ints all = format_permutation(c, from, to);
+  const Ints spatial = format_permutation(c, without_batch_and_channel(from), without_batch_and_channel(to));
+  if (!c.has_rank(0) || !is_known(c.in(0)->shape()[0])) return {c.gather(c.in(0), rows_to_take(c, all, spatial), 0)};
   const auto rows = static_cast<std::size_t>(c.dim_of(0, 0));
-  const bool spatial = rows == from.size() - 2;
-  if (!spatial && rows != from.size())
+  if (rows != spatial.size() && rows != all.size())
     c.fail(Code::bad_model, "x does not have one row for each letter of src_format");
-  const Ints perm =
-      spatial ? format_permutation(c, without_batch_and_channel(from), without_batch_and_channel(to))
-              : format_permutation(c, from, to);
-  return {c.gather(c.in(0), c.ints(perm), 0)};
+  return {c.gather(c.in(0), c.ints(rows == all.size() ? all : spatial), 0)};
 }
 
 // y = index in dst_format of the letter that stands at x in src_format; x may count from the end
@@ -203,7 +214,7 @@ void register_space(OpRegistry& r) {
   r.op("BatchToSpaceND").note("block_shape with a static shape").by(map_batch_to_space_nd);
   r.op("SpaceToBatch").by(map_space_to_batch);
   r.op("BatchToSpace").by(map_batch_to_space);
-  r.op("DataFormatVecPermute").note("length of x known").by(map_vec_permute);
+  r.op("DataFormatVecPermute").by(map_vec_permute);
   r.op("DataFormatDimMap").by(map_dim_map);
 }
 

@@ -19,7 +19,10 @@ TEST(Compare, Numbers) {
 TEST(Compare, BooleansAndStrings) {
   for (const char* op : {"Equal", "NotEqual"}) {
     op_case(op).in(boolean, {4, 5}).in(boolean, {5}).check();
-    op_case(op).strings({3}, {"a", "b", ""}).strings({3}, {"a", "c", ""}).since(19).check();
+    op_case(op).strings({3}, {"a", "b", ""}).strings({3}, {"a", "c", ""}).check();
+    op_case(op).strings({2, 1}, {"a", "b"}).strings({3}, {"a", "c", "b"}).check();
+    op_case(op).strings({2, 1}, {"a", "b"}).strings({}, {"b"}, constant).check();
+    op_case(op).strings({0}, {}).strings({}, {"b"}, constant).check();
   }
 }
 
@@ -42,6 +45,13 @@ TEST(Compare, Logic) {
 
 TEST(Compare, Bits) {
   for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) op_case(op).in(any, {4, 5}).in(any, {5}).dtypes(kInts).check();
+  for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
+    op_case(op).in(any, {4, 5}).in(any, {4, 5}).dtypes({i8, u64}).empty().check();
+    op_case(op).values<std::int64_t>({4}, {INT64_MIN, -1, INT64_MAX, 5}).values<std::int64_t>({2, 1}, {-2, INT64_MIN}).check();
+    op_case(op).values<std::uint64_t>({3}, {UINT64_MAX, 1ULL << 63, 6}).values<std::uint64_t>({3}, {UINT64_MAX - 1, 1ULL << 63, 3}).check();
+    op_case(op).values<std::int8_t>({4}, {-128, -1, 127, 5}).values<std::int8_t>({}, {-127}).check();
+    for (const std::int32_t mask : {0, 1, 255, INT32_MAX, INT32_MIN, -1, 6}) op_case(op).values<std::int32_t>({3}, {-7, 1234567, INT32_MIN}).scalar(mask).check();
+  }
   op_case("Invert").in(any, {4, 5}).dtypes(kInts).check();
 }
 

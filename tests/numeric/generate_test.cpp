@@ -18,6 +18,9 @@ TEST(Generate, Range) {
     range_of(3, 3, 1, kind).dtypes({f32, i32}).check();
     for (const double limit : {0.3, 0.6, 0.7, 1.0, 1.1, 2.3}) range_of(0, limit, 0.1, kind).dtypes({f32, f64}).check();
   }
+  range_of(1, 300, 0.7, fed).dtypes({f16, bf16}).since(13).check();
+  for (const double limit : {0.3, 1.0}) range_of(0, limit, 0.1, fed).dtypes({f16}).check();
+  range_of(3, -2, -0.37, fed).dtypes({f16}).check();
 }
 
 TEST(Generate, LinSpace) {

@@ -45,6 +45,7 @@ TEST(Linalg, Determinants) {
     op_case("LogMatrixDeterminant").in(t, {2, 3, 3}).tol(1e-4, 1e-4).check();
   }
   op_case("LogMatrixDeterminant").values<float>({3, 3}, kNeedsExchange).check();
+  for (const char* op : {"MatrixDeterminant", "LogMatrixDeterminant"}) op_case(op).in(any, {0, 2, 2}).dtypes({f32, f64}).check();
 }
 
 TEST(Linalg, Cholesky) {

@@ -48,6 +48,11 @@ TEST(BatchMatMul, AdjointsAndBroadcasting) {
   op_case("BatchMatMulV2").in(any, {2, 3, 4}).in(any, {4, 5}).dtypes({f64, f16, i32, i64, i16}).check();
 }
 
+TEST(BatchMatMul, AnEmptyBatchBesideAMatrix) {
+  for (const bool adj : {false, true})
+    op_case("BatchMatMulV2").in(f32, {0, 3, 2}).in(f32, adj ? Ints{4, 3} : Ints{3, 4}).attr("adj_x", true).attr("adj_y", adj).check();
+}
+
 TEST(BatchMatMulV3, ResultType) {
   op_case("BatchMatMulV3").in(i8, {2, 3, 4}).in(i8, {4, 5}).attr("Tout", i32).check();
   op_case("BatchMatMulV3").in(f32, {2, 3, 4}).in(f32, {4, 5}).attr("Tout", f32).check();

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -41,6 +43,22 @@ TEST(MaxPool, Dtypes) {
       .attr("padding", "SAME")
       .dtypes({f32, f64, f16, i32, u8, i8, i16, u16})
       .empty()
+      .check();
+}
+
+TEST(MaxPool, PassesOverNan) {
+  op_case("MaxPool")
+      .values_as(any, {1, 1, 6, 1}, {0, NAN, 2, 3, NAN, NAN})
+      .attr("ksize", Ints{1, 1, 1, 1})
+      .attr("strides", Ints{1, 1, 2, 1})
+      .attr("padding", "SAME")
+      .dtypes({f32, f64, f16})
+      .check();
+  op_case("MaxPool")
+      .values_as(f16, {1, 1, 6, 1}, {0, NAN, 2, 3, NAN, NAN})
+      .attr("ksize", Ints{1, 1, 2, 1})
+      .attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "VALID")
       .check();
 }
 

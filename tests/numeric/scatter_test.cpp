@@ -60,17 +60,19 @@ TEST(Scatter, IndicesOfSeveralAxes) {
 TEST(Scatter, DynamicStitch) {
   op_case("DynamicStitch").i32s({0, 3}).i32s({2, 1}).as_list(2).in(f32, {2, 3}).in(f32, {2, 3}).as_list(2).check();
   op_case("DynamicStitch").i32s({0, 2}).i32s({2, 1}).as_list(2).in(f32, {2, 3}).in(f32, {2, 3}).as_list(2).note("the later wins").check();
+  op_case("DynamicStitch").i32s({0, 5}, fed).i32s({2}, fed).as_list(2).in(any, {2, 3}).in(any, {1, 3}).as_list(2).dtypes({f32, i64, boolean})
+      .note("zeros where no index points").check();
   op_case("DynamicStitch").i32s({0, 2}, fed).i32s({2, 1, 0}, fed).as_list(2).in(f32, {2, 3}).in(f32, {3, 3}).as_list(2)
-      .refuses(Code::not_constant, "rank", {Mode::rank}).check();
+      .check();
   op_case("DynamicStitch").values<std::int32_t>({}, {1}).values<std::int32_t>({2, 2}, {0, 4, 3, 2}).as_list(2).in(f32, {3})
-      .in(f32, {2, 2, 3}).as_list(2).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+      .in(f32, {2, 2, 3}).as_list(2).check();
 }
 
 TEST(Scatter, DynamicPartition) {
   op_case("DynamicPartition").in(any, {5, 2}).values<std::int32_t>({5}, {0, 2, 0, 1, 2}).attr("num_partitions", std::int64_t{4})
-      .dtypes({f32, f64, f16, i32, i64, u8, boolean}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+      .dtypes({f32, f64, f16, i32, i64, u8, boolean}).check();
   op_case("DynamicPartition").in(f32, {2, 3, 2}).values<std::int32_t>({2, 3}, {0, 1, 0, 1, 1, 0}).attr("num_partitions", std::int64_t{2})
-      .refuses(Code::not_constant, "rank", {Mode::rank}).check();
+      .check();
 }
 
 }  // namespace

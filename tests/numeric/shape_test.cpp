@@ -36,7 +36,11 @@ TEST(Shape, Reshape) {
   op_case("Reshape").in(f32, {2, 6}).i32s({4, -1}, fed).check();
   op_case("Reshape").in(f32, {0, 6}).i32s({0, 3}).check();
   op_case("Reshape").in(f32, {0, 6}).i32s({3, -1}).check();
-  op_case("Reshape").in(f32, {0, 6}).i32s({3, 0, 2}, fed).since(14).check();
+  op_case("Reshape").in(f32, {0, 6}).i32s({3, 0, 2}, fed).check();
+  op_case("Reshape").in(any, {0, 6}).i32s({3, 4, 0}, fed).dtypes({f32, i8, boolean}).check();
+  op_case("Reshape").in(f32, {0, 6}).i32s({-1, 2}, fed).check();
+  op_case("Reshape").strings({0, 2}, {}).i32s({2, 0, 1}, fed).check();
+  op_case("Reshape").in(f32, {}).i32s({1, 1}, fed).check();
   op_case("Reshape").strings({2, 2}, {"a", "b", "c", "d"}).i32s({4}).check();
   op_case("Reshape").in(any, {0, 3}).i32s({0, -1}).dtypes({f32, i64, boolean}).note("TensorFlow gives [0, 3]").check();
   op_case("Reshape").in(f32, {2, 0, 6}).ints({-1, 3, 0}).check();
@@ -70,7 +74,7 @@ TEST(Shape, Transpose) {
   op_case("Transpose").in(f32, {2, 3, 4}).i32s({-1, 0, 1}).check();
   op_case("ConjugateTranspose").in(f32, {2, 3, 4}).i32s({-2, -3, 2}).check();
   op_case("ConjugateTranspose").in(f32, {2, 3}).i32s({1, 0}).check();
-  op_case("Transpose").in(f32, {2, 3, 4}).i32s({2, 0, 1}, fed).refuses(Code::not_constant, "perm", {Mode::rank}).check();
+  op_case("Transpose").in(f32, {2, 3, 4}).i32s({2, 0, 1}, fed).check();
   op_case("Transpose").strings({2, 2}, {"a", "b", "c", "d"}).i32s({1, 0}).check();
 }
 
@@ -95,6 +99,8 @@ TEST(Shape, Broadcasting) {
   op_case("InvertPermutation").ints({2, 0, 1}, fed).check();
   op_case("UnravelIndex").i32s({22, 41, 37}, fed).i32s({7, 6}).check();
   op_case("UnravelIndex").scalar<std::int64_t>(22, fed).ints({3, 4, 5}).check();
+  op_case("UnravelIndex").i32s({22, 41, 37, 0}, fed).i32s({7, 2, 3}, fed).check();
+  op_case("UnravelIndex").scalar<std::int64_t>(59, fed).ints({3, 4, 5}, fed).check();
 }
 
 }  // namespace

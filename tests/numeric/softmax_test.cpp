@@ -16,6 +16,12 @@ TEST(Softmax, DtypesAndRanks) {
   }
 }
 
+TEST(Softmax, NotFinite) {
+  for (const char* op : {"Softmax", "LogSoftmax"})
+    for (const double odd : {double{NAN}, double{INFINITY}, -double{INFINITY}})
+      op_case(op).values_as(any, {2, 3}, {1, odd, 2, 3, 4, 5}).dtypes({f32, f64, f16}).check();
+}
+
 TEST(Softmax, LargeLogits) {
   op_case("Softmax").values<float>({2, 3}, {1000, 999, -1000, -INFINITY, 0, 1}).check();
 }

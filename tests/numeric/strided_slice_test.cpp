@@ -83,5 +83,12 @@ TEST(StridedSlice, RuntimeStrides) {
       .attr("new_axis_mask", std::int64_t{2}).check();
 }
 
+TEST(StridedSlice, BackFromBeforeTheFirst) {
+  for (const Kind kind : {constant, fed})
+    for (const std::int32_t begin : {-4, -3, -2, -1, 1})
+      op_case("StridedSlice").in(f32, {3, 2}).i32s({begin}, kind).i32s({-5}, kind).i32s({-2}).attr("begin_mask", std::int64_t{0})
+          .attr("end_mask", std::int64_t{1}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

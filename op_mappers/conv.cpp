@@ -75,7 +75,8 @@ Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
   const std::int64_t group = group_count(c, channels, own);
   add_group(attrs, group);
   Value* k = kernel_channels_first(c, kernel, n);
-  const bool unclear = group == 1 && (!is_known(channels) || !is_known(own)) && !(is_symbol(own) && channels == own);
+  const bool unclear =
+      group == 1 && (!is_known(channels) || !is_known(own)) && !(is_symbol(own) && channels == own);
   if (unclear) k = ungrouped(c, k, x, n);
   return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, n);
 }

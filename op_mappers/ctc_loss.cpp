@@ -24,8 +24,8 @@ Value* log_sum(Emitter& e, const Values& terms) {
 }
 
 struct Labels {
-  Value* counts;  // [batch, 1]
-  Value* states;  // [batch, 2 * longest + 1]: the class of each state
+  Value* counts;    // [batch, 1]
+  Value* states;    // [batch, 2 * longest + 1]: the class of each state
   Value* is_label;  // [2 * longest + 1]
 };
 
@@ -37,8 +37,8 @@ Labels labels_of(MapperContext& c, Value* batch, Value* blank) {
   Value* sizes = c.concat({batch, longest}, 0);
   Value* classes = c.cast(c.in(2), DType::i64);
   Value* dense = c.emit("ScatterND", {c.expand(blank, sizes), at, classes});
-  Value* present = c.emit("ScatterND", {c.expand(c.constant<std::int64_t>(0), sizes), at,
-                                        c.expand(one, c.shape_of(classes))});
+  Value* present = c.emit(
+      "ScatterND", {c.expand(c.constant<std::int64_t>(0), sizes), at, c.expand(one, c.shape_of(classes))});
   Labels l{};
   l.counts = c.reduce("ReduceSum", present, Ints{1}, true);
   Value* ends = c.concat({batch, c.ints({1})}, 0);
@@ -63,7 +63,8 @@ Value* moved(Emitter& e, Value* x, std::int64_t by) {  // right, with -inf from 
 
 Values map_ctc_loss(MapperContext& c) {
   if (c.flag("preprocess_collapse_repeated"))
-    c.fail(Code::unsupported_attr, "preprocess_collapse_repeated is not supported", "collapse repeated labels before");
+    c.fail(Code::unsupported_attr, "preprocess_collapse_repeated is not supported",
+           "collapse repeated labels before");
   const bool merge = c.attr_or<std::int64_t>("ctc_merge_repeated", 1) != 0;
   const bool blank_first = c.node().op() == "CTCLossV2";
   Value* logits = c.in(0);  // [time, batch, classes]
@@ -76,23 +77,27 @@ Values map_ctc_loss(MapperContext& c) {
   Value* numbers = iota(c, c.dim(l.states, 1));
   Value* none = minus_infinity(c, logits);
   // a label may follow the one before it without a blank, unless they are the same
-  Value* before = c.concat({c.expand(c.constant<std::int64_t>(-1), c.concat({c.dims(l.states, 0, 1), c.ints({2})}, 0)), l.states}, 1);
+  Value* before = c.concat(
+      {c.expand(c.constant<std::int64_t>(-1), c.concat({c.dims(l.states, 0, 1), c.ints({2})}, 0)), l.states},
+      1);
   Value* other = c.logical_not(c.equal(l.states, c.slice(before, {0}, {-2}, {1})));
   Value* jumps = merge ? c.logical_and(l.is_label, other) : l.is_label;
 
   Value* start = c.expand(none, c.shape_of(l.states));
-  const Values last = counted_loop(c, c.dim(logits, 0), {start}, [&](Emitter& e, Value* k, const Values& state) -> Values {
-    Value* x = state[0];
-    Value* step = e.squeeze(e.gather(scores, k, 0), {0});
-    Value* score = e.emit("GatherElements", {step, l.states}, {{"axis", std::int64_t{1}}});
-    Value* stay = merge ? x : e.where(l.is_label, minus_infinity(e, x), x);
-    Value* jump = e.where(jumps, moved(e, x, 2), minus_infinity(e, x));
-    Value* any = log_sum(e, {stay, moved(e, x, 1), jump});
-    Value* opening = e.where(e.less(numbers, e.constant<std::int64_t>(2)), e.scalar_like(x, 0), minus_infinity(e, x));
-    Value* is_first = e.equal(k, e.constant<std::int64_t>(0));
-    Value* next = e.add(e.where(is_first, opening, any), score);
-    return {e.where(e.less(k, lengths), next, x)};
-  });
+  const Values last =
+      counted_loop(c, c.dim(logits, 0), {start}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+        Value* x = state[0];
+        Value* step = e.squeeze(e.gather(scores, k, 0), {0});
+        Value* score = e.emit("GatherElements", {step, l.states}, {{"axis", std::int64_t{1}}});
+        Value* stay = merge ? x : e.where(l.is_label, minus_infinity(e, x), x);
+        Value* jump = e.where(jumps, moved(e, x, 2), minus_infinity(e, x));
+        Value* any = log_sum(e, {stay, moved(e, x, 1), jump});
+        Value* opening =
+            e.where(e.less(numbers, e.constant<std::int64_t>(2)), e.scalar_like(x, 0), minus_infinity(e, x));
+        Value* is_first = e.equal(k, e.constant<std::int64_t>(0));
+        Value* next = e.add(e.where(is_first, opening, any), score);
+        return {e.where(e.less(k, lengths), next, x)};
+      });
   Value* end = c.add(l.counts, l.counts);
   Value* is_end = c.logical_or(c.equal(numbers, end), c.equal(numbers, c.sub(end, one)));
   Value* ends = c.where(is_end, last[0], none);

@@ -13,7 +13,8 @@ Value* as_scalar(MapperContext& c, Value* v) {
 
 // x (f32) rounded to the digits of a half type. Not by a Cast there and back: runtimes drop those.
 Value* rounded_to(MapperContext& c, Value* x, DType half) {
-  Value* spread = c.mul(x, c.scalar(DType::f32, half == DType::f16 ? 8193 : 65537));  // 2^(dropped digits) + 1
+  Value* spread =
+      c.mul(x, c.scalar(DType::f32, half == DType::f16 ? 8193 : 65537));  // 2^(dropped digits) + 1
   return c.sub(spread, c.sub(spread, x));
 }
 

@@ -17,11 +17,12 @@ enum class Axes : std::uint8_t { attribute, input };
 Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* whole, Value* axes, bool keep) {
   Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
   axes = counted_from_front(c, axes, x);
-  Value* y = counted_loop_of_any_size(c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
-    const Sides s = sides(e, state[0], e.gather(axes, k, 0));
-    Value* three = e.reduce(op, as_three(e, state[0], s), Ints{1}, true);
-    return {e.reshape_to(three, e.concat({s.before, e.ints({1}), s.after}, 0))};
-  })[0];
+  Value* y = counted_loop_of_any_size(
+      c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+        const Sides s = sides(e, state[0], e.gather(axes, k, 0));
+        Value* three = e.reduce(op, as_three(e, state[0], s), Ints{1}, true);
+        return {e.reshape_to(three, e.concat({s.before, e.ints({1}), s.after}, 0))};
+      })[0];
   y = c.cast_like(y, whole);
   if (keep) return y;
   Value* one = c.constant<std::int64_t>(1);
@@ -29,7 +30,8 @@ Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* whole, Va
   Value* kept = c.expand(one, rank);
   Value* none = c.expand(c.constant<std::int64_t>(0), c.shape_of(axes));
   Value* mask = c.emit("ScatterElements", {kept, axes, none}, {{"axis", std::int64_t{0}}});
-  Value* sizes = c.emit("Compress", {c.shape_of(y), c.cast(mask, DType::boolean)}, {{"axis", std::int64_t{0}}});
+  Value* sizes =
+      c.emit("Compress", {c.shape_of(y), c.cast(mask, DType::boolean)}, {{"axis", std::int64_t{0}}});
   return c.reshape_to(y, sizes);
 }
 
@@ -56,7 +58,9 @@ Values map_sum(MapperContext& c) {
   return {c.cast(reduced<form>(c, "ReduceSum", c.cast(x, DType::i64)), x->dtype())};
 }
 template <Axes form>
-Values map_prod(MapperContext& c) { return {reduced<form>(c, "ReduceProd", c.in(0))}; }
+Values map_prod(MapperContext& c) {
+  return {reduced<form>(c, "ReduceProd", c.in(0))};
+}
 
 bool surely_not_empty(MapperContext& c) {
   const Shape& s = c.in(0)->shape();
@@ -107,9 +111,13 @@ Value* extremum(MapperContext& c, const std::string& op) {
   return narrow && !surely_not_empty(c) ? narrow_extremum<form>(c, op) : reduced<form>(c, op, c.in(0));
 }
 template <Axes form>
-Values map_max(MapperContext& c) { return {extremum<form>(c, "ReduceMax")}; }
+Values map_max(MapperContext& c) {
+  return {extremum<form>(c, "ReduceMax")};
+}
 template <Axes form>
-Values map_min(MapperContext& c) { return {extremum<form>(c, "ReduceMin")}; }
+Values map_min(MapperContext& c) {
+  return {extremum<form>(c, "ReduceMin")};
+}
 
 // The mean of nothing is NaN in TensorFlow, 0 in ONNX Runtime: divide by min(elements, 1), which is 0 / 0 for
 // nothing.
@@ -120,9 +128,21 @@ Value* nan_when_empty(MapperContext& c, Value* mean) {
   return c.div(mean, divisor);
 }
 
+// Not the means of means, which would be rounded in between.
+template <Axes form>
+Value* mean_of_integers(MapperContext& c, Value* x) {
+  Value* sum = reduced<form>(c, "ReduceSum", x);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* results = c.maximum(c.size_of(sum), one);
+  return c.div(sum, c.maximum(c.div(c.size_of(x), results), one));
+}
+
 template <Axes form>
 Values map_mean(MapperContext& c) {
   Value* x = c.in(0);
+  const auto axes = c.maybe_ints(1);
+  if (form == Axes::attribute && is_int(x->dtype()) && (!axes || counts_from_back(x, *axes)))
+    return {c.cast(mean_of_integers<form>(c, c.cast(x, DType::i64)), x->dtype())};
   if (is_int(x->dtype())) return {c.cast(reduced<form>(c, "ReduceMean", c.cast(x, DType::i64)), x->dtype())};
   Value* mean = reduced<form>(c, "ReduceMean", x);
   return {mean == x || surely_not_empty(c) ? mean : nan_when_empty(c, mean)};

@@ -88,14 +88,14 @@ Value* scan(MapperContext& c, Value* unit, const Combine& combine) {
   const auto axis = c.maybe_ints(1);
   const Shape& s = c.in(0)->shape();
   const auto is_axis = [&](std::int64_t a) { return s.ranked() && a >= -s.rank() && a < s.rank(); };
-  const bool known = axis && axis->size() == 1 && is_axis(axis->front()) && is_known(s[static_cast<int>(axis->front())]);
+  const bool known =
+      axis && axis->size() == 1 && is_axis(axis->front()) && is_known(s[static_cast<int>(axis->front())]);
   return known || (axis && s.ranked() && !is_axis(axis->front())) ? scan_of_known_size(c, unit, combine)
                                                                   : scan_of_any_size(c, unit, combine);
 }
 
 Values map_cumprod_by_steps(MapperContext& c) {
-  return {
-      scan(c, c.scalar_like(c.in(0), 1), [](Emitter& m, Value* a, Value* b) { return m.mul(a, b); })};
+  return {scan(c, c.scalar_like(c.in(0), 1), [](Emitter& m, Value* a, Value* b) { return m.mul(a, b); })};
 }
 
 // log(exp(a) + exp(b)) = max(a, b) + log(1 + exp(-|a - b|)); both -inf: -inf

@@ -190,7 +190,8 @@ Values map_vec_permute(MapperContext& c) {
              to = c.attr_or<std::string>("dst_format", "NCHW");
   const Ints all = format_permutation(c, from, to);
   const Ints spatial = format_permutation(c, without_batch_and_channel(from), without_batch_and_channel(to));
-  if (!c.has_rank(0) || !is_known(c.in(0)->shape()[0])) return {c.gather(c.in(0), rows_to_take(c, all, spatial), 0)};
+  if (!c.has_rank(0) || !is_known(c.in(0)->shape()[0]))
+    return {c.gather(c.in(0), rows_to_take(c, all, spatial), 0)};
   const auto rows = static_cast<std::size_t>(c.dim_of(0, 0));
   if (rows != spatial.size() && rows != all.size())
     c.fail(Code::bad_model, "x does not have one row for each letter of src_format");

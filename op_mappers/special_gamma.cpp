@@ -129,13 +129,14 @@ Value* incomplete_beta(MapperContext& c) {
   Value* factor = c.div(c.exp(c.add(gammas, powers)), v.a);
   Value* y = c.mul(factor, beta_fraction(c, v));
   Value* sides = c.where(is_low, y, c.sub(one, y));
+  // the ends of x before a NaN of a or b, but behind what is not positive
   Value* zero = number(c, 0);
-  Value* positive_a = c.greater(a, zero);
-  Value* positive_b = c.greater(b, zero);
-  Value* is_valid = c.less_equal(x, one);
-  is_valid = c.logical_and(is_valid, c.greater_equal(x, zero));
-  is_valid = c.logical_and(is_valid, positive_a);
-  return c.where(c.logical_and(is_valid, positive_b), sides, number(c, kNan));
+  Value* nan = number(c, kNan);
+  Value* upper = c.where(c.equal(x, one), one, sides);
+  Value* ends = c.where(c.equal(x, zero), zero, upper);
+  Value* outside = c.logical_or(c.less(x, zero), c.greater(x, one));
+  Value* improper = c.logical_or(c.less_equal(a, zero), c.less_equal(b, zero));
+  return c.where(c.logical_or(outside, improper), nan, ends);
 }
 
 // ---- Zeta, Polygamma

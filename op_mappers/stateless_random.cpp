@@ -377,7 +377,8 @@ void register_stateless_random(OpRegistry& r) {
                                  {"StatelessTruncatedNormal", truncated_normal},
                                  {"StatelessRandomUniformFullInt", full_int},
                                  {"StatelessRandomUniformInt", uniform_int}};
-  const std::string note = "the same numbers as TensorFlow's on CPUs; slow below opset 18 unless seed and shape are constant";
+  const std::string note =
+      "the same numbers as TensorFlow's on CPUs; slow below opset 18 unless seed and shape are constant";
   for (const auto& row : rows) {
     r.op(row.op).note(note).by(seeded(row.d, false));
     r.op(row.op).since(18).note(note).by(seeded(row.d, true));

@@ -106,16 +106,18 @@ Value* open_end(MapperContext& c, Bounds& strides, std::size_t i, std::int64_t f
   return c.where(goes_on, one, other);
 }
 
-constexpr std::int64_t kBehind = kLast - 1;  // to ONNX Runtime the highest number is an open end in both directions
+constexpr std::int64_t kBehind =
+    kLast - 1;  // to ONNX Runtime the highest number is an open end in both directions
 
-// A step back from a begin before the first element takes nothing in TensorFlow, the first one in ONNX: then the
-// end is put behind the last.
+// A step back from a begin before the first element takes nothing in TensorFlow, the first one in ONNX: then
+// the end is put behind the last.
 Value* end_of_range(MapperContext& c, const Entry& e, Bounds& begin, Bounds& strides, Value* end) {
   const auto step = strides.known(e.at), first = begin.known(e.at);
   if ((step && *step > 0) || (first && *first >= -1)) return end;
   Value* x = c.in(0);
   const bool in_front = e.axis >= 0;
-  Value* size = in_front || c.has_rank(0) ? c.reshape(c.dim(x, static_cast<int>(e.axis)), {1}) : c.gather(c.shape_of(x), c.ints({e.axis}), 0);
+  Value* size = in_front || c.has_rank(0) ? c.reshape(c.dim(x, static_cast<int>(e.axis)), {1})
+                                          : c.gather(c.shape_of(x), c.ints({e.axis}), 0);
   Value* before = c.less(c.add(begin.vector(e.at), size), c.ints({0}));
   if (!step) before = c.logical_and(before, c.less(strides.vector(e.at), c.ints({0})));
   if (const auto known = constant_ints(before)) return (*known)[0] != 0 ? c.ints({kBehind}) : end;

@@ -10,7 +10,8 @@ Sides sides(Emitter& e, Value* x, Value* axis) {
   Value* first = e.ints({0});
   Value* end = e.ints({std::numeric_limits<std::int64_t>::max()});
   Value* along = e.ints({0});
-  return {e.slice(dims, first, axis, along), e.slice(dims, axis, next, along), e.slice(dims, next, end, along)};
+  return {e.slice(dims, first, axis, along), e.slice(dims, axis, next, along),
+          e.slice(dims, next, end, along)};
 }
 
 Value* as_three(Emitter& e, Value* x, const Sides& s) {

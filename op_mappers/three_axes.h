@@ -1,8 +1,8 @@
 #pragma once
 #include "onnx/emitter.h"
 
-// One axis of x between two: what comes before it and what comes behind it, each as one axis. So the place of the axis, and
-// the rank of x, need not be known before the model runs.
+// One axis of x between two: what comes before it and what comes behind it, each as one axis. So the place of
+// the axis, and the rank of x, need not be known before the model runs.
 namespace t2o::op_mappers {
 
 struct Sides {

@@ -89,6 +89,12 @@ TEST(Reduction, WideIntegers) {
     for (const std::int32_t axis : {0, 1, -1}) op_case(op).values<std::int64_t>({2, 3}, x).i32s({axis}).check();
 }
 
+TEST(Reduction, MeanOfIntegersInTurn) {
+  const std::vector<std::int32_t> x = {1, 2, 2, 2, 1, 3, 2, 2, 2};
+  op_case("Mean").values<std::int32_t>({3, 3}, x).i32s({0, -1}).check();
+  op_case("Mean").values<std::int32_t>({3, 3}, x).i32s({1, 0}, fed).check();
+}
+
 TEST(Reduction, WideUnsigned) {
   const std::vector<std::uint64_t> x = {1ULL << 63, 5, UINT64_MAX, (1ULL << 62) + 1, 0, 7};
   for (const char* op : {"Max", "Min"}) {

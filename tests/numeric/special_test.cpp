@@ -89,6 +89,20 @@ TEST(Special, EdgesOfTwoArguments) {
   op_case("Zeta").values<double>({3}, {2, 3, 2}).values<double>({3}, {-50.5, -20.25, -0.75}).tol(1e-9, 0).only_opsets({11}).check();
 }
 
+TEST(Special, EdgesOfBetainc) {
+  std::vector<double> a, b, x;
+  const std::vector<double> odd = {-1, 0, 2, NAN};
+  for (const double i : odd)
+    for (const double k : odd)
+      for (const double m : {-double{INFINITY}, -1.0, 0.0, 0.25, 1.0, 2.0, double{NAN}}) {
+        a.push_back(i);
+        b.push_back(k);
+        x.push_back(m);
+      }
+  const Ints dims{static_cast<std::int64_t>(a.size())};
+  op_case("Betainc").values_as(any, dims, a).values_as(any, dims, b).values_as(any, dims, x).dtypes({f32, f64}).tol(1e-4, 1e-5).only_opsets({11}).check();
+}
+
 TEST(Special, Edges) {
   const std::vector<double> x = {-INFINITY, -2.5, -1, -0.0, 0, 0.5, 1, INFINITY, NAN};
   for (const char* op : {"Spence", "Expint", "BesselY0", "BesselY1"})

@@ -245,6 +245,21 @@ Mapper einsum(Mapper real) {
   };
 }
 
+// 0 where x is 0, whatever y is
+Complex unless_zero(MapperContext& c, Complex x, Complex y) {
+  Value* zero = c.scalar_like(x.re, 0);
+  Value* none = is_zero(c, x);
+  Value* re = c.where(none, zero, y.re);
+  return {re, c.where(none, zero, y.im)};
+}
+Complex x_div_y(MapperContext& c, Complex x, Complex y) { return unless_zero(c, x, divided(c, x, y)); }
+Complex x_log_y(MapperContext& c, Complex x, Complex y) {
+  return unless_zero(c, x, times(c, x, logarithm(c, y)));
+}
+Complex x_log1p_y(MapperContext& c, Complex x, Complex y) {
+  return unless_zero(c, x, times(c, x, logarithm_1p(c, y)));
+}
+
 }  // namespace
 
 void register_complex_math(OpRegistry& r) {
@@ -255,6 +270,9 @@ void register_complex_math(OpRegistry& r) {
   r.complex("Square").by(of_one(square));
   r.complex("Reciprocal", "Inv").by(of_one(reciprocal));
   r.complex("Exp").by(of_one(exponential));
+  r.complex("Xdivy").by(of_two(x_div_y));
+  r.complex("Xlogy").by(of_two(x_log_y));
+  r.complex("Xlog1py").by(of_two(x_log1p_y));
   r.complex("Log").by(of_one(logarithm));
   r.complex("Sqrt").note("the sign of a zero is lost on the branch cut").by(of_one(square_root));
   r.complex("Rsqrt").note("the sign of a zero is lost on the branch cut").by(of_one(reciprocal_root));

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "op_mappers/all.h"
+#include "op_mappers/bitcast.h"
 #include "op_mappers/special.h"
 
 namespace t2o::op_mappers {
@@ -126,35 +127,6 @@ Values map_cast(MapperContext& c) {
   return {c.cast(x, to)};
 }
 
-bool is_same_width_int(DType a, DType b) { return is_int(a) && is_int(b) && bit_width(a) == bit_width(b); }
-
-bool maps_bits_already(MapperContext& c) {
-  const DType from = c.in(0)->dtype(), to = c.output_dtype();
-  return from == to || is_same_width_int(from, to);
-}
-
-Value* bits_of_constant(MapperContext& c) {
-  const TensorPtr& t = c.in(0)->constant();
-  if (!t || bit_width(t->dtype()) != bit_width(c.output_dtype())) return nullptr;
-  return c.constant(t->with_dtype(c.output_dtype()));
-}
-
-Values map_bitcast_by_cast(MapperContext& c) {  // between integers of one width a cast keeps the bits
-  if (Value* folded = bits_of_constant(c)) return {folded};
-  if (maps_bits_already(c)) return {c.cast(c.in(0), c.output_dtype())};
-  c.fail(Code::opset_too_low, "Bitcast between these types needs ONNX BitCast",
-         "convert with --opset 26 or higher");
-}
-
-Values map_bitcast(MapperContext& c) {
-  if (Value* folded = bits_of_constant(c)) return {folded};
-  if (maps_bits_already(c)) return {c.cast(c.in(0), c.output_dtype())};
-  if (bit_width(c.in(0)->dtype()) != bit_width(c.output_dtype()))
-    c.fail(Code::unsupported_type,
-           "Bitcast between types of different width changes the shape, ONNX BitCast cannot");
-  return {c.emit("BitCast", {c.in(0)}, {{"to", c.output_dtype()}})};
-}
-
 // IEEE's sign bit: less than 0, or -0.
 Value* is_negative(MapperContext& c, Value* x) {
   Value* zero = c.scalar_like(x, 0);
@@ -217,8 +189,9 @@ void register_elementwise(OpRegistry& r) {
   r.op("Atan2").by(map_atan2);
   r.op("L2Loss").by(map_l2_loss);
   r.op("Cast").note("Truncate between floats is refused").by(map_cast);
-  r.op("Bitcast").note("integers of one width, constants").by(map_bitcast_by_cast);
-  r.op("Bitcast").since(26).note("types of one width").by(map_bitcast);
+  const auto bits = [](Bits how) { return [how](MapperContext& c) { return map_bitcast(c, how); }; };
+  r.op("Bitcast").note("f64 needs opset 26; below, any NaN is the common one").by(bits(Bits::by_arithmetic));
+  r.op("Bitcast").since(26).by(bits(Bits::by_bitcast));
 }
 
 }  // namespace t2o::op_mappers

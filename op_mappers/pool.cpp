@@ -28,10 +28,12 @@ Window pool_window(MapperContext& c, Layout layout, const Ints& ksize, const Int
   return w;
 }
 
-// TensorFlow passes over NaN; ONNX Runtime's f16 kernel does not, nor a window of one element.
+// TensorFlow passes over NaN; ONNX Runtime's kernels for f16 and f64 do not, nor one for windows of one
+// element.
 Value* without_nan(MapperContext& c, Value* x, const Ints& ksize) {
+  const DType type = x->dtype();
   const bool single = std::count(ksize.begin(), ksize.end(), 1) == static_cast<std::ptrdiff_t>(ksize.size());
-  if (x->dtype() != DType::f16 && !(single && is_float(x->dtype()) && x->dtype() != DType::bf16)) return x;
+  if (type != DType::f16 && type != DType::f64 && !(single && type == DType::f32)) return x;
   Value* is_nan = c.emit("IsNaN", {x});
   return c.where(is_nan, lowest(c, x->dtype()), x);
 }

@@ -136,7 +136,10 @@ Value* combined(MapperContext& c, const Combination& how, Value* data, Value* sh
   const DType work = is_half(data->dtype()) ? DType::f32 : data->dtype();
   Value* to = c.cast(data, work);
   Value* from = c.cast(updates, work);
-  return c.cast(combined_by_scatter(c, how, to, shape, indices, from), data->dtype());
+  Value* result = combined_by_scatter(c, how, to, shape, indices, from);
+  if (how.how != Reduction::add && is_float(work))
+    result = c.where(c.emit("IsNaN", {to}), to, result);  // NaN stays
+  return c.cast(result, data->dtype());
 }
 
 Value* negated_for_sub(MapperContext& c, Value* updates) {

@@ -9,7 +9,7 @@ const DTypes complexes = {c64, c128};
 
 TEST(ComplexMath, Arithmetic) {
   for (const char* op :
-       {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan", "SquaredDifference"})
+       {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan", "SquaredDifference", "Xdivy", "Xlogy"})
     op_case(op).in(any, {2, 3}).in(any, {3}).dtypes(complexes).check();
   op_case("AddN").in(any, {2, 3}).in(any, {2, 3}).in(any, {2, 3}).as_list(3).dtypes(complexes).check();
   op_case("Mul").in(any, {}).in(any, {0, 3}).dtypes(complexes).check();
@@ -30,6 +30,8 @@ TEST(ComplexMath, Zeros) {
     const std::string zero = b.op("ZerosLike", {z});
     b.output(b.op("DivNoNan", {z, zero}));
     b.output(b.op("MulNoNan", {z, zero}));
+    b.output(b.op("Xdivy", {zero, z}));
+    b.output(b.op("Xlogy", {zero, z}));
     b.output(b.op("Sqrt", {zero}));
     b.output(b.op("Sign", {zero}));
     b.output(b.op("Pow", {zero, zero}));

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -79,9 +81,21 @@ TEST(Elementwise, Bitcast) {
   op_case("Bitcast").in(i32, {2, 3}).attr("type", u32).check();
   op_case("Bitcast").in(u8, {2, 3}).attr("type", i8).check();
   op_case("Bitcast").in(f32, {2, 3}).attr("type", f32).check();
-  op_case("Bitcast").in(f32, {2, 3}).attr("type", i32).refuses_below(26, Code::opset_too_low, "BitCast").check();
+  const std::vector<double> odd = {0, -0.0, 1, -1, 1.5, 3.1415926, -65504, 1e-7, -6e-8, INFINITY, -INFINITY, 2047.5, 0.99999994, 1e-5, 4, 32767};
+  for (const DType t : {i32, u32, u8, i16, u64}) {
+    op_case("Bitcast").values_as(f32, {8, 2}, odd).attr("type", t).check();
+    op_case("Bitcast").in(f32, {4, 2}).attr("type", t).check();
+  }
+  op_case("Bitcast").values<float>({7}, {1e-45F, -1e-40F, 3e38F, 1.17549435e-38F, 1.1754942e-38F, -3.4028235e38F, 1e-30F}).attr("type", i32).check();
+  op_case("Bitcast").values_as(f16, {16}, odd).attr("type", u16).check();
+  op_case("Bitcast").values_as(bf16, {16}, odd).attr("type", i16).since(13).check();
+  op_case("Bitcast").values<std::int32_t>({9}, {0, INT32_MIN, 1, 0x7f800000, -8388608, 0x3f800001, 0x007fffff, 0x00800000, -1082130432}).attr("type", f32).check();
+  op_case("Bitcast").values<std::uint16_t>({6}, {0, 0x8000, 1, 0x7c00, 0x3c01, 0xfbff}).attr("type", f16).check();
   op_case("Bitcast").in(i64, {2, 3}).attr("type", f64).refuses_below(26, Code::opset_too_low, "BitCast").check();
-  op_case("Bitcast").in(f32, {2, 3}).attr("type", u8).only_opsets({26}).refuses(Code::unsupported_type, "width").check();
+  for (const DType t : {u8, i16, i32}) op_case("Bitcast").values<std::int64_t>({3}, {-2, INT64_MAX, 1234567890123}).attr("type", t).check();
+  op_case("Bitcast").values<std::uint8_t>({2, 4}, {1, 2, 3, 255, 0, 0, 128, 63}).attr("type", f32).check();
+  op_case("Bitcast").values<std::uint8_t>({8}, {1, 2, 3, 255, 0, 0, 128, 255}).attr("type", i64).check();
+  op_case("Bitcast").in(i16, {0, 2}).attr("type", i32).check();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -55,6 +57,11 @@ TEST(Scatter, IndicesOfSeveralAxes) {
   }
   op_case("ScatterNd").values<std::int32_t>({2, 2, 1}, {0, 0, 2, 0}).in(f32, {2, 2, 3}).i32s({4, 3}, fed).check();
   op_case("ScatterNd").values<std::int32_t>({3, 2}, {0, 0, 2, 0, 0, 0}).in(f32, {3}).i32s({4, 3}, fed).check();
+}
+
+TEST(Scatter, NanStays) {
+  for (const char* op : {"TensorScatterMax", "TensorScatterMin"})
+    op_case(op).values<float>({3}, {NAN, 1, 2}).values<std::int32_t>({3, 1}, {0, 0, 1}).values<float>({3}, {5, 6, -7}).check();
 }
 
 TEST(Scatter, DynamicStitch) {

@@ -1,0 +1,10 @@
+#pragma once
+#include "op_mappers/context.h"
+
+namespace t2o::op_mappers {
+
+enum class Bits : std::uint8_t { by_arithmetic, by_bitcast };  // ONNX has BitCast since opset 26
+
+Values map_bitcast(MapperContext&, Bits);
+
+}  // namespace t2o::op_mappers

@@ -19,6 +19,8 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
       rewriters::drop_neutral(),
       rewriters::fuse_repeat(target),
       rewriters::cancel_transposes(),
+      rewriters::fuse_einsum(target),
+      rewriters::fuse_attention(target),
       rewriters::fold_layout(target),
       rewriters::fuse_layer_norm(target),  // what is left channels last
       rewriters::fuse_conv(),

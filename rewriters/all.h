@@ -28,6 +28,8 @@ Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the who
 Rewriter fuse_repeat(const onnx::Target&);  // onnx: pixels repeated by Unsqueeze, Tile and Reshape become a Resize
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
+Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a MatMul between reshapes
+Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias
 
 }  // namespace rewriters

@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+constexpr std::int64_t kHeads = 2, kWidth = 4;
+
+enum class Mask : std::uint8_t { none, padding, fed, condition, inverted, causal };
+
+std::string shape_of(Builder& b, std::int64_t rows, std::int64_t last) {
+  return last == 0 ? b.constant_of<std::int32_t>({4}, {-1, static_cast<std::int32_t>(rows), kHeads, kWidth})
+                   : b.constant_of<std::int32_t>({3}, {-1, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(last)});
+}
+
+std::string scalar(Builder& b, float v) { return b.constant_of<float>({}, {v}); }
+
+// [batch, row, heads * width] -> [batch, head, row, width]
+std::string split_heads(Builder& b, const std::string& x, std::int64_t rows) {
+  const std::string y = b.op("Reshape", {x, shape_of(b, rows, 0)});
+  return b.op("Transpose", {y, b.constant_of<std::int32_t>({4}, {0, 2, 1, 3})});
+}
+
+std::vector<std::uint8_t> visible(std::int64_t batch, std::int64_t rows, std::int64_t columns, bool hide_a_row) {
+  std::vector<std::uint8_t> v(static_cast<std::size_t>(batch * rows * columns), 1);
+  for (std::size_t i = 0; i < v.size(); i += 3) v[i] = 0;
+  if (hide_a_row) std::fill(v.begin(), v.begin() + columns, std::uint8_t{0});
+  return v;
+}
+
+TensorPtr booleans(Ints dims, const std::vector<std::uint8_t>& v) {
+  std::vector<std::byte> bytes;
+  for (const std::uint8_t x : v) bytes.push_back(std::byte{x});
+  return std::make_shared<Tensor>(Tensor(DType::boolean, std::move(dims), heap_storage(std::move(bytes))));
+}
+
+std::string masked(Builder& b, const std::string& scores, Mask mask, std::int64_t batch, std::int64_t rows, std::int64_t columns, float low) {
+  if (mask == Mask::none) return scores;
+  if (mask == Mask::padding) {
+    std::vector<std::int32_t> seen(static_cast<std::size_t>(batch * columns), 1);
+    for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = i < static_cast<std::size_t>(columns) ? 0 : i % 2 == 0;
+    const std::string m = b.op("Cast", {b.input(Tensor::of<std::int32_t>({batch, 1, 1, columns}, seen))}, {{"SrcT", i32}, {"DstT", f32}});
+    const std::string hidden = b.op("Sub", {scalar(b, 1), m});
+    return b.op("AddV2", {scores, b.op("Mul", {hidden, scalar(b, low)})});
+  }
+  if (mask == Mask::fed) {
+    std::vector<float> added;
+    for (const std::uint8_t s : visible(batch, rows, columns, true)) added.push_back(s != 0 ? 0 : low);
+    return b.op("AddV2", {b.input(Tensor::of<float>({batch, 1, rows, columns}, added)), scores});
+  }
+  if (mask == Mask::causal) {
+    std::vector<std::uint8_t> seen;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c) seen.push_back(c <= r ? 1 : 0);
+    return b.op("SelectV2", {b.const_input(booleans({1, 1, rows, columns}, seen)), scores, scalar(b, low)});
+  }
+  const std::string seen = b.input(booleans({batch, 1, rows, columns}, visible(batch, rows, columns, true)));
+  if (mask == Mask::inverted) return b.op("SelectV2", {seen, scalar(b, low), scores});
+  return b.op("SelectV2", {seen, scores, scalar(b, low)});
+}
+
+Case heads_first(Mask mask, float low, std::int64_t batch = 2, std::int64_t rows = 5, std::int64_t columns = 3) {
+  Case c = graph_case("heads first", [=](Builder& b) {
+    const std::string q = split_heads(b, b.input(f32, {batch, rows, kHeads * kWidth}), rows);
+    const std::string k = split_heads(b, b.input(f32, {batch, columns, kHeads * kWidth}), columns);
+    const std::string v = split_heads(b, b.input(f32, {batch, columns, kHeads * kWidth}), columns);
+    std::string scores = b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}});
+    scores = b.op("RealDiv", {scores, scalar(b, 2)});
+    scores = masked(b, scores, mask, batch, rows, columns, low);
+    const std::string y = b.op("BatchMatMulV2", {b.op("Softmax", {scores}), v});
+    const std::string t = b.op("Transpose", {y, b.constant_of<std::int32_t>({4}, {0, 2, 1, 3})});
+    b.output(b.op("Reshape", {t, shape_of(b, rows, kHeads * kWidth)}));
+  });
+  c.only_opsets({22, 23, 24, 26});
+  return c;
+}
+
+Case by_einsum(Mask mask, float low, const char* first, const char* second, bool keys_first) {
+  Case c = graph_case(std::string("by einsum ") + first, [=](Builder& b) {
+    const std::string q = b.op("Mul", {b.input(f32, {2, 5, kHeads, kWidth}), scalar(b, 0.5F)});
+    const std::string k = b.input(f32, {2, 3, kHeads, kWidth});
+    const std::string v = b.input(f32, {2, 3, kHeads, 6});
+    using engines::TfInput;
+    const auto einsum = [&](const std::string& x, const std::string& y, const char* equation) {
+      return b.op("Einsum", {TfInput(Strings{x, y})}, {{"equation", equation}});
+    };
+    std::string scores = keys_first ? einsum(k, q, first) : einsum(q, k, first);
+    scores = masked(b, scores, mask, 2, 5, 3, low);
+    b.output(einsum(b.op("Softmax", {scores}), v, second));
+  });
+  c.only_opsets({18, 23, 26});
+  return c;
+}
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+TEST(Attention, WithoutMask) {
+  heads_first(Mask::none, 0).check();
+  heads_first(Mask::none, 0, 1, 4, 4).check();
+  heads_first(Mask::none, 0, 2, 1, 1).check();
+}
+
+// A row of which everything is hidden gives the mean of the values.
+TEST(Attention, MasksThatHideWholeRows) {
+  for (const float low : {-1e4F, -1e9F, -1e30F, kLowest})
+    for (const Mask m : {Mask::padding, Mask::fed, Mask::condition, Mask::inverted}) heads_first(m, low).check();
+  heads_first(Mask::padding, -1e9F, 1, 4, 4).check();
+}
+
+TEST(Attention, CausalMasks) {
+  for (const float low : {-1e4F, -1e9F, kLowest, -std::numeric_limits<float>::infinity()}) heads_first(Mask::causal, low, 2, 4, 4).check();
+}
+
+TEST(Attention, ConditionsThatHideLittle) {
+  heads_first(Mask::condition, -10).check();
+  heads_first(Mask::condition, -std::numeric_limits<float>::infinity()).check();
+}
+
+TEST(Attention, ByEinsum) {
+  by_einsum(Mask::none, 0, "BTNH,BSNH->BNTS", "BNTS,BSNH->BTNH", false).check();
+  by_einsum(Mask::none, 0, "aecd,abcd->acbe", "acbe,aecd->abcd", true).check();
+  by_einsum(Mask::condition, kLowest, "BTNH,BSNH->BNTS", "BNTS,BSNH->BTNH", false).check();
+  by_einsum(Mask::padding, -1e9F, "aecd,abcd->acbe", "acbe,aecd->abcd", true).check();
+}
+
+TEST(Attention, HalfFloats) {
+  graph_case("half floats", [](Builder& b) {
+    const std::string q = b.input(f16, {2, 2, 3, 4}), k = b.input(f16, {2, 2, 3, 4}), v = b.input(f16, {2, 2, 3, 4});
+    const std::string w = b.op("Softmax", {b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}})});
+    b.output(b.op("BatchMatMulV2", {w, v}));
+  }).only_opsets({23, 24, 26}).tol(1e-2, 1e-2).check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

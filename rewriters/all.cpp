@@ -7,6 +7,7 @@ const std::vector<Rewriter>& tf_rewriters() {
       rewriters::unrolled(),
       rewriters::recurrent(),
       rewriters::fuse_gelu(),
+      rewriters::layer_norm_of_batch_norm(),
       rewriters::fuse_conv1d(),
       rewriters::fuse_dilation(),  // of sequences too
       rewriters::bidirectional(),
@@ -21,6 +22,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
       rewriters::cancel_transposes(),
       rewriters::fuse_einsum(target),
       rewriters::fuse_attention(target),
+      rewriters::fuse_instance_norm(target),
       rewriters::fold_layout(target),
       rewriters::fuse_layer_norm(target),  // what is left channels last
       rewriters::fuse_conv(),

@@ -27,6 +27,8 @@ Rewriter merge_nodes();         // onnx: nodes that do the same with the same be
 Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the whole graph, with the fewest bytes transposed
 Rewriter fuse_repeat(const onnx::Target&);  // onnx: pixels repeated by Unsqueeze, Tile and Reshape become a Resize
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
+Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
+Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
 Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a MatMul between reshapes
 Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention

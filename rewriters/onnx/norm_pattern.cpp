@@ -1,0 +1,79 @@
+#include "rewriters/onnx/norm_pattern.h"
+
+#include <algorithm>
+
+namespace t2o::rewriters {
+namespace {
+
+bool keeps_dims(const Value* v) {
+  const auto* keep = v->producer()->attr_if<std::int64_t>("keepdims");
+  return !keep || *keep == 1;
+}
+
+bool is_number(const Value* v, double number) { return v->constant() && v->constant()->elements() == 1 && v->constant()->float_at(0) == number; }
+
+Pat number(double n) {
+  return constant().where([n](const Value* v) { return is_number(v, n); });
+}
+
+}  // namespace
+
+bool is_scalar_constant(const Value* v) { return v->constant() && v->constant()->elements() == 1 && is_float(v->dtype()); }
+
+// Axes are an attribute or, since opset 18, an input.
+Pat mean_of(const Pat& x) {
+  const Pat plain = (op("ReduceMean", x, constant()) | op("ReduceMean", x)).where(keeps_dims);
+  return plain | op("Div", plain, op("Cast", op("Min", op("Size", x), number(1))));
+}
+
+std::optional<Ints> axes_of_mean(const Value* mean, int rank) {
+  const ir::Node* n = mean->producer();
+  if (n->op() == "Div") n = n->input(0)->producer();
+  const auto* attribute = n->attr_if<Ints>("axes");
+  if (!attribute && !(n->input(1) && n->input(1)->constant())) return std::nullopt;
+  Ints axes = attribute ? *attribute : n->input(1)->constant()->to_ints();
+  for (std::int64_t& a : axes)
+    if (a < 0) a += rank;
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+Pat squared(const Pat& x) { return op("Mul", x, x) | op("Pow", x, number(2)); }
+
+// The difference stands twice where TensorFlow's SquaredDifference made one of its own.
+NormPattern::NormPattern()
+    : epsilon(constant().where(is_scalar_constant)),
+      mean(mean_of(x)),
+      variance(mean_of(squared(op("Sub", x, mean)))),
+      difference(op("Sub", x, mean)),
+      inverse(any()),
+      deviation(op("Sqrt", op("Add", variance, epsilon))),
+      scale(any()) {
+  inverse = op("Reciprocal", deviation);
+  scale = op("Mul", inverse, gamma);
+}
+
+Pat NormPattern::plain() const { return op("Mul", difference, inverse) | op("Div", difference, deviation); }
+
+Pat NormPattern::scaled() const {
+  return op("Mul", plain(), gamma) | op("Mul", difference, scale) | op("Div", op("Mul", difference, gamma), deviation) |
+         op("Add", op("Mul", x, scale), op("Mul", op("Neg", mean), scale)) | op("Sub", op("Mul", x, scale), op("Mul", mean, scale));
+}
+
+Pat NormPattern::shifted() const {
+  return op("Add", op("Mul", plain(), gamma) | op("Mul", difference, scale) | op("Div", op("Mul", difference, gamma), deviation), beta) |
+         op("Add", op("Mul", x, scale), op("Sub", beta, op("Mul", mean, scale))) |
+         op("Add", op("Mul", x, scale), op("Add", op("Mul", op("Neg", mean), scale), beta));
+}
+
+Pat NormPattern::shifted_only() const {
+  return op("Add", plain(), beta) | op("Add", op("Mul", x, inverse), op("Sub", beta, op("Mul", mean, inverse))) |
+         op("Add", op("Mul", x, inverse), op("Add", op("Mul", op("Neg", mean), inverse), beta));
+}
+
+onnx::DTypeSet kernel_types(const char* op, const onnx::Target& target) {
+  const onnx::OpInfo* info = onnx::op_info(op, target.opset, target.ml_opset, target.for_ort());
+  return info && info->has_kernel ? info->params[0].kernels : onnx::DTypeSet{};
+}
+
+}  // namespace t2o::rewriters

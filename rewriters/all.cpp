@@ -20,6 +20,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
       rewriters::drop_neutral(),
       rewriters::fuse_repeat(target),
       rewriters::cancel_transposes(),
+      rewriters::fuse_activation(target),
       rewriters::fuse_einsum(target),
       rewriters::fuse_attention(target),
       rewriters::fuse_instance_norm(target),

@@ -30,6 +30,7 @@ Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a co
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
+Rewriter fuse_activation(const onnx::Target&);  // onnx: HardSwish, HardSigmoid, LeakyRelu, Mish, Clip, Relu
 Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a MatMul between reshapes
 Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias

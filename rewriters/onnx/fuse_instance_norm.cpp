@@ -135,7 +135,9 @@ struct GroupNorm : InstanceNorm {
     if (!target.for_ort() && target.opset >= 21) {
       Attrs attrs = eps;
       attrs.push_back({"num_groups", f.groups});
-      return e.emit("GroupNormalization", {image, factor, offset}, attrs);
+      Value* y = e.emit("GroupNormalization", {image, factor, offset}, attrs);
+      e.graph().set_type(y, image->dtype(), image->shape());
+      return y;
     }
     const auto count = static_cast<std::size_t>(f.groups);
     Value* one = channels(e, Doubles(count, 1), image->dtype());

@@ -35,7 +35,7 @@ Pat squared(const Pat& x) { return op("Square", x) | mul(x, x) | op("Pow", x, nu
 // x / 2 times what is 2 for a large x and 0 for a very negative one
 Pat half_of(const Pat& x, const Pat& doubled) {
   const Pat half = num(0.5);
-  return mul(mul(half, x), doubled) | mul(x, mul(half, doubled)) | mul(half, mul(x, doubled));
+  return mul(mul(half, x), doubled) | mul(x, mul(half, doubled)) | mul(half, mul(x, doubled)) | op("RealDiv", mul(x, doubled), num(2));
 }
 
 // x / 2 * (1 + erf(x / sqrt(2)))
@@ -50,8 +50,9 @@ Pat exact_gelu(const Pat& x) {
 Pat tanh_gelu(const Pat& x) {
   const Pat factor = num(std::sqrt(2 / 3.14159265358979323846)), coefficient = num(0.044715);
   const Pat cube = op("Pow", x, num(3)) | mul(x, squared(x));
-  const Pat bracket = add(num(1), mul(coefficient, squared(x)));
-  const Pat inner = mul(factor, add(x, mul(coefficient, cube)) | mul(x, bracket)) | mul(mul(factor, x), bracket);
+  const Pat bend = mul(coefficient, squared(x)) | mul(mul(coefficient, x), x);
+  const Pat bracket = add(num(1), bend);
+  const Pat inner = mul(factor, add(x, mul(coefficient, cube) | mul(bend, x)) | mul(x, bracket)) | mul(mul(factor, x), bracket);
   return half_of(x, add(num(1), op("Tanh", inner)));
 }
 

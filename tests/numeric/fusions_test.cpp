@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness.h"
+
+// What rewriters make one operator of, beside TensorFlow's many.
+namespace t2o::numeric {
+namespace {
+
+std::string scalar(Builder& b, double v) { return b.const_input(Tensor::of<float>({}, {static_cast<float>(v)})); }
+std::string mul(Builder& b, const std::string& x, const std::string& y) { return b.op("Mul", {x, y}); }
+std::string add(Builder& b, const std::string& x, const std::string& y) { return b.op("AddV2", {x, y}); }
+
+using Function = std::function<std::string(Builder&, const std::string&)>;
+
+void activation(const char* name, const Function& f) {
+  const std::vector<float> edges = {std::nanf(""), INFINITY, -INFINITY, -0.0F, 0.0F, 1e30F, -1e30F, 3.0F, -3.0F, 0.5F, -0.5F, 1.0F, -1.0F, 2.5F, -2.5F, 6.5F, -6.5F, 10.0F};
+  graph_case(name, [f, edges](Builder& b) { b.output(f(b, b.input(Tensor::of<float>({3, 6}, edges)))); }).check();
+  graph_case(name, [f](Builder& b) { b.output(f(b, b.input(f32, {4, 33}, verify::Range{-8, 8}))); }).check();
+}
+
+TEST(Fusions, HardSwishAndHardSigmoid) {
+  const auto part = [](Builder& b, const std::string& x) { return b.op("Relu6", {add(b, x, scalar(b, 3))}); };
+  activation("x relu6(x + 3) / 6", [=](Builder& b, const std::string& x) { return b.op("RealDiv", {mul(b, x, part(b, x)), scalar(b, 6)}); });
+  activation("x (relu6(x + 3) / 6)", [=](Builder& b, const std::string& x) { return mul(b, x, mul(b, scalar(b, 1.0 / 6), part(b, x))); });
+  activation("relu6(x + 3) / 6", [=](Builder& b, const std::string& x) { return b.op("RealDiv", {part(b, x), scalar(b, 6)}); });
+  activation("clipped line", [](Builder& b, const std::string& x) {
+    const std::string line = add(b, mul(b, x, scalar(b, 0.2)), scalar(b, 0.5));
+    return b.op("Maximum", {b.op("Minimum", {line, scalar(b, 1)}), scalar(b, 0)});
+  });
+}
+
+TEST(Fusions, LeakyRelu) {
+  const auto small = [](Builder& b, const std::string& x) { return mul(b, x, scalar(b, 0.1)); };
+  activation("max(x, 0.1 x)", [=](Builder& b, const std::string& x) { return b.op("Maximum", {small(b, x), x}); });
+  activation("x > 0", [=](Builder& b, const std::string& x) { return b.op("SelectV2", {b.op("Greater", {x, scalar(b, 0)}), x, small(b, x)}); });
+  activation("x < 0", [=](Builder& b, const std::string& x) { return b.op("SelectV2", {b.op("Less", {x, scalar(b, 0)}), small(b, x), x}); });
+  activation("max(x, 2 x)", [=](Builder& b, const std::string& x) { return b.op("Maximum", {mul(b, x, scalar(b, 2)), x}); });
+  activation("two rectifiers", [](Builder& b, const std::string& x) {
+    const std::string below = mul(b, b.op("Relu", {b.op("Neg", {x})}), scalar(b, 0.3));
+    return b.op("Sub", {b.op("Relu", {x}), below});
+  });
+}
+
+TEST(Fusions, BoundsAndMish) {
+  activation("max(min(x, 2), -1)", [](Builder& b, const std::string& x) { return b.op("Maximum", {b.op("Minimum", {x, scalar(b, 2)}), scalar(b, -1)}); });
+  activation("bounds the wrong way round", [](Builder& b, const std::string& x) { return b.op("Maximum", {b.op("Minimum", {x, scalar(b, -1)}), scalar(b, 2)}); });
+  activation("min(relu(x), 6)", [](Builder& b, const std::string& x) { return b.op("Minimum", {b.op("Relu", {x}), scalar(b, 6)}); });
+  activation("max(x, 0)", [](Builder& b, const std::string& x) { return b.op("Maximum", {x, scalar(b, 0)}); });
+  activation("mish", [](Builder& b, const std::string& x) { return mul(b, x, b.op("Tanh", {b.op("Softplus", {x})})); });
+}
+
+TEST(Fusions, Gelu) {
+  activation("0.5 x (1 + tanh(c (x + k x x x)))", [](Builder& b, const std::string& x) {
+    const std::string cube = mul(b, mul(b, mul(b, scalar(b, 0.044715), x), x), x);
+    const std::string t = b.op("Tanh", {mul(b, scalar(b, 0.7978845608), add(b, x, cube))});
+    return mul(b, mul(b, scalar(b, 0.5), x), add(b, scalar(b, 1), t));
+  });
+  activation("x (1 + erf(x / sqrt(2))) / 2", [](Builder& b, const std::string& x) {
+    const std::string e = b.op("Erf", {mul(b, x, scalar(b, std::sqrt(0.5)))});
+    return b.op("RealDiv", {mul(b, x, add(b, e, scalar(b, 1))), scalar(b, 2)});
+  });
+}
+
+// ---- normalizations
+
+struct Moments {
+  std::string mean, variance;
+};
+
+Moments moments(Builder& b, const std::string& x, const std::vector<std::int32_t>& axes) {
+  const auto over = [&] { return b.const_input(Tensor::of<std::int32_t>({std::ssize(axes)}, axes)); };
+  const std::string mean = b.op("Mean", {x, over()}, {{"keep_dims", true}});
+  const std::string square = b.op("SquaredDifference", {x, b.op("StopGradient", {mean})});
+  return {mean, b.op("Mean", {square, over()}, {{"keep_dims", true}})};
+}
+
+std::string normalized(Builder& b, const std::string& x, const std::vector<std::int32_t>& axes, const Ints& weights, bool as_layer) {
+  const Moments m = moments(b, x, axes);
+  const std::string inverse = b.op("Rsqrt", {add(b, m.variance, scalar(b, 1e-3))});
+  const std::string gamma = b.const_input(f32, weights), beta = b.const_input(f32, weights);
+  if (as_layer) return add(b, mul(b, gamma, mul(b, b.op("Sub", {x, m.mean}), inverse)), beta);
+  const std::string scale = mul(b, inverse, gamma);
+  return add(b, mul(b, x, scale), b.op("Sub", {beta, mul(b, m.mean, scale)}));
+}
+
+Case normalization(const char* name, Ints dims, std::vector<std::int32_t> axes, Ints weights, bool as_layer) {
+  return graph_case(name, [=](Builder& b) { b.output(normalized(b, b.input(f32, dims), axes, weights, as_layer)); });
+}
+
+TEST(Fusions, InstanceNormalization) {
+  for (const bool as_layer : {false, true}) {
+    normalization("channels last", {2, 4, 5, 3}, {1, 2}, {3}, as_layer).empty().check();
+    normalization("channels first", {2, 3, 4, 5}, {2, 3}, {3, 1, 1}, as_layer).check();
+    normalization("sequence", {2, 6, 3}, {1}, {3}, as_layer).check();
+    normalization("volume", {2, 2, 3, 4, 3}, {1, 2, 3}, {3}, as_layer).check();
+    normalization("one pixel", {2, 1, 1, 3}, {1, 2}, {3}, as_layer).check();
+    normalization("not over all of the image", {2, 4, 5, 3}, {1}, {3}, as_layer).check();
+    normalization("layer", {2, 4, 5}, {-1}, {5}, as_layer).empty().check();
+  }
+}
+
+Case groups(std::int64_t groups, std::int64_t size, Ints image) {
+  return graph_case("groups", [=](Builder& b) {
+    const auto dims = [&](std::initializer_list<std::int64_t> last) {
+      std::vector<std::int32_t> d{-1};
+      for (std::size_t i = 1; i < image.size(); ++i) d.push_back(static_cast<std::int32_t>(image[i]));
+      for (const std::int64_t l : last) d.push_back(static_cast<std::int32_t>(l));
+      return b.const_input(Tensor::of<std::int32_t>({std::ssize(d)}, d));
+    };
+    Ints whole = image, weights(image.size(), 1);
+    whole.push_back(groups * size);
+    weights.push_back(groups);
+    weights.push_back(size);
+    std::vector<std::int32_t> axes;
+    for (std::size_t i = 1; i < image.size(); ++i) axes.push_back(static_cast<std::int32_t>(i));
+    axes.push_back(static_cast<std::int32_t>(image.size()) + 1);
+    const std::string parts = b.op("Reshape", {b.input(f32, whole), dims({groups, size})});
+    b.output(b.op("Reshape", {normalized(b, parts, axes, weights, false), dims({groups * size})}));
+  });
+}
+
+TEST(Fusions, GroupNormalization) {
+  groups(2, 3, {2, 4, 5}).check();
+  groups(1, 4, {2, 4, 5}).check();
+  groups(4, 1, {2, 4, 5}).check();
+  groups(2, 2, {3, 7}).check();
+  groups(2, 3, {2, 4, 5}).options([](Options& o) { o.target_runtime = "any"; }).only_opsets({18, 21, 23}).check();
+}
+
+TEST(Fusions, BatchNormalizationOfRows) {
+  graph_case("rows", [](Builder& b) {
+    const std::string x = b.input(f32, {2, 3, 8});
+    const auto ints = [&](const std::vector<std::int32_t>& v) { return b.const_input(Tensor::of<std::int32_t>({std::ssize(v)}, v)); };
+    const auto whole = [&](std::int32_t v) { return b.const_input(Tensor::of<std::int32_t>({}, {v})); };
+    const std::string shape = b.op("Shape", {x}, {{"out_type", i32}});
+    const auto part = [&](std::int32_t begin, std::int32_t end, std::int64_t end_mask) {
+      return b.op("StridedSlice", {shape, ints({begin}), ints({end}), ints({1})}, {{"end_mask", end_mask}});
+    };
+    const std::string rows = b.op("Prod", {part(0, 2, 0), ints({0})}), columns = b.op("Prod", {part(2, 0, 1), ints({0})});
+    const std::string dims = b.op("Pack", {engines::TfInput(Strings{whole(1), rows, columns, whole(1)})}, {{"axis", std::int64_t{0}}});
+    const std::string count = b.op("Pack", {engines::TfInput(Strings{rows})}, {{"axis", std::int64_t{0}}});
+    const std::string ones = b.op("Fill", {count, scalar(b, 1)}), zeros = b.op("Fill", {count, scalar(b, 0)});
+    const std::string nothing = b.const_input(Tensor::of<float>({0}, {})), none = b.const_input(Tensor::of<float>({0}, {}));
+    const std::string y = b.op("FusedBatchNormV3", {b.op("Reshape", {x, dims}), ones, zeros, nothing, none},
+                               {{"is_training", true}, {"data_format", "NCHW"}, {"epsilon", 1e-3F}});
+    const std::string scaled = mul(b, b.op("Reshape", {y, shape}), b.const_input(f32, {8}));
+    b.output(add(b, scaled, b.const_input(f32, {8})));
+  }).check();
+}
+
+TEST(Fusions, DenseLayersByEinsum) {
+  const auto einsum = [](const char* equation, Ints x, Ints w) {
+    graph_case(equation, [=](Builder& b) {
+      const std::string in = b.input(f32, x), weights = b.const_input(f32, w);
+      b.output(b.op("Einsum", {engines::TfInput(Strings{in, weights})}, {{"equation", equation}}));
+    }).check();
+  };
+  einsum("abc,cde->abde", {2, 3, 4}, {4, 2, 5});
+  einsum("abcd,cde->abe", {2, 3, 4, 5}, {4, 5, 6});
+  einsum("abcd,dec->abe", {2, 3, 4, 5}, {5, 6, 4});
+  einsum("abc,cd->abd", {2, 3, 4}, {4, 5});
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -25,6 +25,35 @@ Value* handed_on(const ir::Node& n) {
   return same ? x : nullptr;
 }
 
+bool is_true(const Value* v) {
+  const TensorPtr& t = v->constant();
+  return t && t->dtype() == DType::boolean && t->elements() == 1 && t->float_at(0) != 0;
+}
+
+// All true, in the shape of x.
+bool is_true_everywhere(const Value* v, const Value* x) {
+  const ir::Node* n = v->producer();
+  if (!n || n->op() != "Expand" || !is_true(n->input(0))) return false;
+  const ir::Node* dims = n->input(1)->producer();
+  while (dims && dims->op() == "Cast") dims = dims->input(0)->producer();
+  if (dims && dims->op() == "Shape" && dims->attrs().empty() && dims->input(0) == x) return true;
+  const Shape& s = v->shape();
+  return s.ranked() && s == x->shape() && std::count(s.dims().begin(), s.dims().end(), kUnknownDim) == 0;
+}
+
+// Where(true everywhere and m, x, y), where all of x is meant: the shape is that of x anyway.
+bool drop_true(ir::Graph& g, ir::Node& n) {
+  const ir::Node* both = n.op() == "Where" ? n.input(0)->producer() : nullptr;
+  if (!both || both->op() != "And") return false;
+  for (const std::size_t i : {0U, 1U})
+    for (const std::size_t data : {1U, 2U})
+      if (is_true_everywhere(both->input(i), n.input(data))) {
+        g.set_input(n, 0, both->input(1 - i));
+        return true;
+      }
+  return false;
+}
+
 // Concat(Concat(a, b), c) along one axis is one Concat.
 bool flatten(ir::Graph& g, ir::Node& n) {
   const auto is_part = [&](const Value* v) {
@@ -45,7 +74,7 @@ int drop(ir::Graph& g) {
   int changes = 0;
   for (ir::Node& n : g.nodes()) {
     Value* x = n.outputs().size() == 1 && n.input_count() == 2 ? handed_on(n) : nullptr;
-    if (x ? take_over(g, n.output(), x) : flatten(g, n)) ++changes;
+    if (x ? take_over(g, n.output(), x) : flatten(g, n) || drop_true(g, n)) ++changes;
   }
   if (changes != 0) g.erase_dead();
   return changes;

@@ -15,8 +15,8 @@ const std::vector<Rewriter>& tf_rewriters() {
   return list;
 }
 
-std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
-  return {
+std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout layout) {
+  std::vector<Rewriter> list = {
       rewriters::drop_neutral(),
       rewriters::fuse_repeat(target),
       rewriters::cancel_transposes(),
@@ -25,6 +25,15 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
       rewriters::fuse_attention(target),
       rewriters::fuse_instance_norm(target),
       rewriters::fold_layout(target),
+      rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
+  };
+  if (layout == tf2onnx::Layout::nhwc) {
+    list.push_back(rewriters::fuse_conv());  // which knows ONNX's convolutions alone
+    list.push_back(rewriters::channels_last(target));
+    list.push_back(rewriters::cancel_transposes());
+    list.push_back(rewriters::fold_channels_last(target));
+  }
+  const std::vector<Rewriter> rest = {
       rewriters::fuse_layer_norm(target),  // what is left channels last
       rewriters::fuse_conv(),
       rewriters::fuse_matmul(target),
@@ -33,6 +42,8 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target) {
       rewriters::merge_constants(),
       rewriters::merge_nodes(),
   };
+  list.insert(list.end(), rest.begin(), rest.end());
+  return list;
 }
 
 }  // namespace t2o

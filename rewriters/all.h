@@ -3,13 +3,14 @@
 
 #include "onnx/opset_table.h"
 #include "rewriters/pattern.h"
+#include "tf2onnx/options.h"
 
 // The ordered lists. A rewriter leaves the graph right after each of its changes; none depends on running before another for
 // the result to be right, only for it to be good.
 namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters();
-std::vector<Rewriter> onnx_rewriters(const onnx::Target&);
+std::vector<Rewriter> onnx_rewriters(const onnx::Target&, tf2onnx::Layout = tf2onnx::Layout::automatic);
 
 namespace rewriters {
 
@@ -21,10 +22,14 @@ Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple c
 Rewriter bidirectional();       // tf: a forward and a reverse layer of one input become one
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter reshape_transposes(const onnx::Target&);  // onnx: a Transpose that moves axes of size 1 only
-Rewriter merge_constants();     // onnx: small constants of the same content become one
+Rewriter merge_constants();     // onnx: constants of the same content, or big ones of one storage, become one
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one
-Rewriter fold_layout(const onnx::Target&);  // onnx: channels-first over the whole graph, with the fewest bytes transposed
+// onnx: channels-first over the whole graph, with the fewest bytes transposed; or with the images transposed at the model's inputs
+// and outputs, wherever that can be
+Rewriter fold_layout(const onnx::Target&, bool at_interface = false);
+Rewriter fold_channels_last(const onnx::Target&);  // onnx: the same between operators that work channels last
+Rewriter channels_last(const onnx::Target&);  // onnx: channels-first operators become functions that work channels last
 Rewriter fuse_repeat(const onnx::Target&);  // onnx: pixels repeated by Unsqueeze, Tile and Reshape become a Resize
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization

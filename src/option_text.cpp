@@ -13,6 +13,7 @@ namespace {
 
 using tf2onnx::ExternalData;
 using tf2onnx::Format;
+using tf2onnx::Layout;
 using tf2onnx::Options;
 using Strings = std::vector<std::string>;
 
@@ -67,6 +68,12 @@ void set_external_data(Options& o, const std::string& v) {
 void set_runtime(Options& o, const std::string& v) {
   static constexpr std::array<std::pair<std::string_view, bool>, 3> kRuntimes{{{"ort-1.31", true}, {"ort", true}, {"any", false}}};
   o.target_runtime = one_of("--target-runtime", v, kRuntimes) ? "ort-1.31" : "any";
+}
+
+void set_layout(Options& o, const std::string& v) {
+  static constexpr std::array<std::pair<std::string_view, Layout>, 3> kLayouts{
+      {{"auto", Layout::automatic}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}}};
+  o.layout = one_of("--layout", v, kLayouts);
 }
 
 void set_opset(Options& o, const std::string& v) {
@@ -131,6 +138,10 @@ constexpr OptionRow kRows[] = {
      "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard "
      "alone.",
      target, set_runtime},
+    {"layout", "LAYOUT",
+     "Where images have their channels. auto: first, where that transposes the fewest bytes (the default). nchw: first, with the "
+     "transposes at the model's inputs and outputs. nhwc: last, convolutions and the like as functions that a device can match.",
+     target, set_layout},
     {"custom-ops", "OPS",
      "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else ai.onnx.contrib), comma-separated.", target,
      set_list<&Options::custom_ops>},

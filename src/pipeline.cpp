@@ -8,6 +8,7 @@
 #include "interface.h"
 #include "ir/text.h"
 #include "onnx/checker.h"
+#include "onnx/layout_functions.h"
 #include "onnx/writer.h"
 #include "op_mappers/map_ops.h"
 #include "rewriters/all.h"
@@ -25,12 +26,21 @@ constexpr bool kDebugBuild = true;
 
 constexpr int kHighestOrtOpset = 26;
 
+void check_layout(const Options& o, const onnx::Target& target) {
+  if (o.layout != tf2onnx::Layout::nhwc) return;
+  const std::string what = "--layout nhwc writes functions, which a model of ";
+  if (target.opset < onnx::kFunctionOpset)
+    fail(Code::opset_too_low, what + "opset " + std::to_string(target.opset) + " cannot bring along", "--opset " + std::to_string(onnx::kFunctionOpset) + " or higher, or another --layout");
+  if (o.ir_version != 0 && o.ir_version < onnx::kFunctionIrVersion)
+    fail(Code::bad_option, what + "IR version " + std::to_string(o.ir_version) + " cannot bring along", "--ir-version " + std::to_string(onnx::kFunctionIrVersion) + " or higher, or another --layout");
+}
+
 // A stage or a rewriter that does not exist would be waited for in vain.
 void check_names(const Options& o, const onnx::Target& target) {
   if (o.dump_after.empty() && o.trace_match.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
   for (const Rewriter& r : tf_rewriters()) rewriters.push_back(r.name);
-  for (const Rewriter& r : onnx_rewriters(target)) rewriters.push_back(r.name);
+  for (const Rewriter& r : onnx_rewriters(target, o.layout)) rewriters.push_back(r.name);
   stages.insert(stages.end(), rewriters.begin(), rewriters.end());
   const auto check = [](const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
     for (const std::string& name : asked) {
@@ -141,6 +151,7 @@ Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   if (c.target.for_ort() && c.target.opset > kHighestOrtOpset)
     fail(Code::bad_option, "ONNX Runtime 1.31 loads no model of opset " + std::to_string(c.target.opset), "--opset " + std::to_string(kHighestOrtOpset) + ", or --target-runtime any for another runtime");
   c.source = describe(source);
+  check_layout(o, c.target);
   check_names(o, c.target);
   const CustomOps custom_ops(o.custom_ops);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
@@ -158,7 +169,7 @@ Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   if (has_errors(c.diagnostics)) return c;
   dump("map", *mapped, o);
   apply_layout_options(*mapped, c.target, o, c.diagnostics);
-  run(onnx_rewriters(c.target), *mapped, o);
+  run(onnx_rewriters(c.target, o.layout), *mapped, o);
   mapped->name_rest();
   dump("onnx", *mapped, o);
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));

@@ -24,7 +24,8 @@ bool is_transpose(const ir::Node& n, const Ints& perm) {
 // a Transpose out of it. So both vanish from the problem, and come back where the solution needs them.
 class LayoutFolding {
  public:
-  LayoutFolding(ir::Graph& g, Form form, const onnx::Target& target) : g_(g), form_(std::move(form)), target_(target) {}
+  LayoutFolding(ir::Graph& g, Form form, const onnx::Target& target, bool at_interface)
+      : g_(g), form_(std::move(form)), target_(target), at_interface_(at_interface && !g.parent()) {}
 
   int run() {
     classify_transposes();
@@ -114,7 +115,8 @@ class LayoutFolding {
   // A value is transposed once, whoever needs it in the other form.
   void state_cost(const Value* v) {
     const MinCut::Variable from = form_of_producer(v);
-    const std::int64_t cost = form_.moves_only_ones(v->shape()) ? kReshape : transposed_bytes(v->shape(), v->dtype());
+    const bool is_interface = at_interface_ && (v->is_graph_input() || v->is_graph_output());
+    const std::int64_t cost = is_interface ? 1 : form_.moves_only_ones(v->shape()) ? kReshape : transposed_bytes(v->shape(), v->dtype());
     std::vector<MinCut::Variable> to;
     for (const ir::Use& u : v->uses()) to.push_back(form_of_use(u));
     if (v->is_graph_output()) to.push_back(MinCut::kZero);
@@ -263,6 +265,7 @@ class LayoutFolding {
   ir::Graph& g_;
   const Form form_;
   const onnx::Target& target_;
+  const bool at_interface_;  // transposing the model's inputs and outputs costs nothing
   MinCut cut_;
   std::unordered_map<const ir::Node*, Member> members_;
   std::vector<ir::Node*> order_;                     // the members, as found
@@ -284,6 +287,19 @@ bool moves_channels_first(const Ints& perm) {
 
 constexpr std::size_t kMostForms = 16;  // each is a walk over the graph; a model has three
 
+// Those of images whose channels the graph's transposes move to the end.
+std::vector<Ints> channels_last_forms(const ir::Graph& g) {
+  std::set<Ints> images;
+  for (const ir::Node& n : g.nodes()) {
+    const auto* perm = n.op() == "Transpose" ? n.attr_if<Ints>("perm") : nullptr;
+    if (!perm || !n.input(0)->shape().ranked()) continue;
+    const Ints inverse = Form(*perm).inverse();
+    if (moves_channels_first(*perm)) images.insert(inverse);
+    else if (moves_channels_first(inverse)) images.insert(*perm);
+  }
+  return {images.begin(), images.end()};
+}
+
 // The forms that the graph's transposes lead into: the images' first, then others, as that of sequences with their time first.
 std::vector<Ints> forms_of(const ir::Graph& g) {
   std::set<Ints> images, others;
@@ -301,17 +317,26 @@ std::vector<Ints> forms_of(const ir::Graph& g) {
   return all;
 }
 
-int fold(ir::Graph& g, const onnx::Target& target) {
+int fold(ir::Graph& g, const onnx::Target& target, bool at_interface) {
   int changes = 0;
-  for (const Ints& perm : forms_of(g)) changes += LayoutFolding(g, Form(perm), target).run();
+  for (const Ints& perm : forms_of(g)) changes += LayoutFolding(g, Form(perm), target, at_interface && moves_channels_first(perm)).run();
   return changes;
 }
 
 }  // namespace
 
 // The target is read while the returned rewriter runs.
-Rewriter fold_layout(const onnx::Target& target) {
-  return {"fold_layout", [target](ir::Graph& g) { return fold(g, target); }, {"Transpose"}};
+Rewriter fold_layout(const onnx::Target& target, bool at_interface) {
+  return {"fold_layout", [target, at_interface](ir::Graph& g) { return fold(g, target, at_interface); }, {"Transpose"}};
+}
+
+Rewriter fold_channels_last(const onnx::Target& target) {
+  const auto run = [target](ir::Graph& g) {
+    int changes = 0;
+    for (const Ints& perm : channels_last_forms(g)) changes += LayoutFolding(g, Form(perm), target, false).run();
+    return changes;
+  };
+  return {"fold_channels_last", run, {"Transpose"}};
 }
 
 }  // namespace t2o::rewriters

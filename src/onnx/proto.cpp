@@ -5,6 +5,7 @@
 #include <set>
 
 #include "onnx/elem_type.h"
+#include "onnx/layout_functions.h"
 
 namespace t2o::onnx {
 namespace {
@@ -45,6 +46,7 @@ class ProtoBuilder {
       if (v->is_used()) initializers_.push_back(v);
     fill_graph(g, s.graph, 0);
     set_opsets(m);
+    for (const std::string& f : functions_) define_channels_last(*m.add_functions(), f, info_.target);
     auto props = info_.metadata_props;
     std::sort(props.begin(), props.end());
     for (const auto& [key, value] : props) add_entry(*m.add_metadata_props(), key, value);
@@ -123,6 +125,7 @@ class ProtoBuilder {
     p.set_op_type(std::string(op.type));
     if (!op.domain.empty()) p.set_domain(std::string(op.domain));
     domains_.emplace(op.domain);
+    if (op.domain == kChannelsLastDomain) functions_.emplace(op.type);
     for (const Value* v : n.inputs()) p.add_input(v ? v->name() : "");
     for (const Value* v : n.outputs()) p.add_output(v->name());
     for (const ir::NamedAttr& a : n.attrs()) fill_attr(a, n, *p.add_attribute(), depth);
@@ -192,7 +195,7 @@ class ProtoBuilder {
   const ModelInfo& info_;
   int ir_version_;
   Values initializers_;
-  std::set<std::string> domains_;
+  std::set<std::string> domains_, functions_;  // the functions of our own that the nodes call
 };
 
 int ir_version_of(DType t) {
@@ -262,6 +265,7 @@ int lowest_ir_version(const ir::Graph& graph) {
       if (v->is_used()) need(ir_version_of(v->dtype()));
     for (const ir::Node& n : g.nodes()) {
       for (const Value* v : n.outputs()) need(ir_version_of(v->dtype()));
+      if (is_channels_last_function(n.op())) need(kFunctionIrVersion);
       for (const ir::NamedAttr& a : n.attrs()) need(ir_version_of(a.value));
       ir::for_each_subgraph(n, [&](const ir::Graph& sub) { todo.push_back(&sub); });
     }
@@ -278,7 +282,7 @@ int checked_ir_version(const ir::Graph& g, const ModelInfo& info) {
          "choose one from " + std::to_string(lowest) + " to " + std::to_string(highest));
   if (info.ir_version < lowest)
     fail(Code::bad_option,
-         wished + " has no word for an element type of this model, which needs " + std::to_string(lowest),
+         wished + " has no word for an element type or a function of this model, which needs " + std::to_string(lowest),
          "ask for IR version " + std::to_string(lowest) + " or higher");
   return info.ir_version;
 }

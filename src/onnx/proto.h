@@ -48,7 +48,7 @@ struct Skeleton {
 Skeleton to_skeleton(const ir::Graph&, const ModelInfo&);
 pb::ModelProto to_proto(const ir::Graph&, const ModelInfo&);  // with all weights in memory: for small models and tests
 
-// What the types of the graph need. The model may state any version from here to that of the newest opset.
+// What the types of the graph, and the functions it calls, need. The model may state any version from here to that of the newest opset.
 int lowest_ir_version(const ir::Graph&);
 int checked_ir_version(const ir::Graph&, const ModelInfo&);   // the wished one; refuses one that is too low or unknown
 

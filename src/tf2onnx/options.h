@@ -7,6 +7,7 @@ namespace tf2onnx {
 
 enum class Format : std::uint8_t { detect, graph_def, saved_model, meta_graph, tflite, keras, tfjs };
 enum class ExternalData : std::uint8_t { automatic, never, always };  // automatic: above 2 GB
+enum class Layout : std::uint8_t { automatic, nchw, nhwc };  // docs/layout.md
 
 // What to convert and how. Only `model` (or bytes given beside it) is needed.
 struct Options {
@@ -27,6 +28,7 @@ struct Options {
   int opset = 0;                      // 0: the default (21)
   int ir_version = 0;                 // 0: from the opset table; may be lower as far as types and features allow
   std::string target_runtime = "ort-1.31";  // "any": the ONNX standard alone
+  Layout layout = Layout::automatic;
   std::vector<std::string> custom_ops;      // kept as they are: "Op" or "Op:domain"
   std::vector<std::string> extra_opsets;    // of other domains: "domain:version"
   bool complex_as_pairs = false;            // complex inputs and outputs get a last axis of 2; else they are refused

@@ -30,6 +30,7 @@ struct Case {
   std::string name;
   int opset = onnx::kDefaultOpset;
   std::string runtime = onnx::Target().runtime;
+  tf2onnx::Layout layout = tf2onnx::Layout::nhwc;  // which knows all rewriters
   std::size_t line = 0;           // of the header, counted from 1
   std::size_t input_line = 0;     // where the input begins
   std::size_t expected_line = 0;  // where the expectation begins
@@ -71,12 +72,14 @@ void read_option(const File& f, Case& c, const std::string& line, std::size_t nu
   const std::string value = colon == std::string::npos ? "" : line.substr(colon + 2);
   if (key == "runtime" && !value.empty()) {
     c.runtime = value;
+  } else if (line == "layout: nchw") {
+    c.layout = tf2onnx::Layout::nchw;
   } else if (key == "opset") {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), c.opset);
     if (error != std::errc() || end != value.data() + value.size())
       malformed(f, number, "not an opset: '" + value + "'");
   } else {
-    malformed(f, number, "'opset: <number>', 'runtime: <name>' or a graph is expected here");
+    malformed(f, number, "'opset: <number>', 'runtime: <name>', 'layout: nchw' or a graph is expected here");
   }
 }
 
@@ -177,16 +180,16 @@ std::string mapped(const Case& c, ir::Graph& source) {
   return told(diagnostics) + ir::to_text(*g);
 }
 
-std::optional<Rewriter> find_rewriter(const std::string& stem, const onnx::Target& target) {
+std::optional<Rewriter> find_rewriter(const Case& c, const std::string& stem) {
   for (const Rewriter& r : tf_rewriters())
     if (stem == "rewriters/tf/" + r.name) return r;
-  for (const Rewriter& r : onnx_rewriters(target))
+  for (const Rewriter& r : onnx_rewriters(onnx::make_target(c.opset, c.runtime), c.layout))
     if (stem == "rewriters/onnx/" + r.name) return r;
   return std::nullopt;
 }
 
 std::string rewritten(const Case& c, const std::string& stem, ir::Graph& g) {
-  const auto r = find_rewriter(stem, onnx::make_target(c.opset, c.runtime));
+  const auto r = find_rewriter(c, stem);
   if (!r) return "there is no rewriter " + stem + "\n";
   r->run(g);
   g.name_rest();
@@ -279,7 +282,7 @@ std::set<std::string> expected_stems() {
   for (const auto& [op, rows] : tf_registry().table())
     for (const auto& [since, row] : rows) stems.insert("op_mappers/" + row.family);
   for (const Rewriter& r : tf_rewriters()) stems.insert("rewriters/tf/" + r.name);
-  for (const Rewriter& r : onnx_rewriters(onnx::make_target(onnx::kDefaultOpset))) stems.insert("rewriters/onnx/" + r.name);
+  for (const Rewriter& r : onnx_rewriters(onnx::make_target(onnx::kDefaultOpset), tf2onnx::Layout::nhwc)) stems.insert("rewriters/onnx/" + r.name);
   return stems;
 }
 

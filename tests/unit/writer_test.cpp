@@ -131,6 +131,36 @@ TEST(Writer, WritesAttributes) {
   EXPECT_EQ(n.attribute(9).g().name(), "body");
 }
 
+TEST(Writer, BringsTheFunctionsAlongThatItsNodesCall) {
+  const GraphPtr g = ir::parse_graph(R"(graph t {
+    input %x: f32[1,8,8,3]
+    const %w: f32[4,3,3,3] = splat 1
+    const %v: f32[4,4,3,3] = splat 1
+    %a: f32[1,6,6,4] = ai.tf2onnx.nhwc::Conv(%x, %w) {strides=[1, 1]}
+    %b: f32[1,4,4,4] = ai.tf2onnx.nhwc::Conv(%a, %v)
+    %y: f32[1,2,2,4] = ai.tf2onnx.nhwc::MaxPool(%b) {kernel_shape=[2, 2], strides=[2, 2]}
+    output %y
+  })");
+  const pb::ModelProto m = to_proto(*g, info_for(18));
+  EXPECT_EQ(m.opset_import(1).domain(), "ai.tf2onnx.nhwc");
+  ASSERT_EQ(m.functions_size(), 2);
+  const pb::FunctionProto& f = m.functions(0);
+  EXPECT_EQ(f.domain(), "ai.tf2onnx.nhwc");
+  EXPECT_EQ(f.name(), "Conv");
+  EXPECT_EQ(f.opset_import(0).version(), 18);
+  EXPECT_EQ(f.input_size(), 3);
+  ASSERT_EQ(f.node_size(), 3);
+  EXPECT_EQ(f.node(0).attribute(0).ints(1), 3);
+  EXPECT_EQ(f.node(1).op_type(), "Conv");
+  EXPECT_EQ(f.node(1).attribute_size(), f.attribute_size());
+  for (int i = 0; i < f.attribute_size(); ++i) EXPECT_EQ(f.node(1).attribute(i).ref_attr_name(), f.attribute(i));
+  EXPECT_EQ(f.node(2).output(0), f.output(0));
+  EXPECT_EQ(m.functions(1).output_size(), 1) << "without the indices";
+  ModelInfo old = info_for(18);
+  old.ir_version = 7;
+  EXPECT_THROW(to_proto(*g, old), ConversionError);
+}
+
 TEST(Writer, SmallConstantsOfASubgraphStayThereBigOnesMoveOut) {
   const pb::ModelProto m = to_proto(*sample(), info_for(21));
   const pb::GraphProto& body = m.graph().node(1).attribute(9).g();

@@ -1,0 +1,31 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+#include "onnx/opset_table.h"
+
+namespace onnx {
+class FunctionProto;
+}
+
+// ONNX operators that work channels first, as functions of a domain of our own that take and give images
+// channels last. A file that calls them brings them along: Transpose, the operator, Transpose. docs/layout.md
+namespace t2o::onnx {
+
+constexpr std::string_view kChannelsLastDomain = "ai.tf2onnx.nhwc";
+constexpr int kFunctionOpset = 15, kFunctionIrVersion = 8;  // below, a model has no functions
+
+// "ai.tf2onnx.nhwc::Conv", "...::Conv1D", "...::Conv3D" for an image with 2, 1 or 3 spatial axes; nullopt:
+// there is none.
+std::optional<std::string> channels_last_function(std::string_view onnx_op, int rank);
+
+bool is_channels_last_function(std::string_view op);  // "ai.tf2onnx.nhwc::Conv"
+Ints channels_first_perm(int rank);                   // [0, 3, 1, 2]
+Ints channels_last_perm(int rank);                    // [0, 2, 3, 1]
+
+// The function's own name, "Conv1D", gives its definition.
+void define_channels_last(::onnx::FunctionProto&, std::string_view function, const Target&);
+
+}  // namespace t2o::onnx

@@ -1,0 +1,92 @@
+// --layout: the same numbers, whichever operators work channels last.
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+using tf2onnx::Layout;
+
+Case with(Case c, Layout layout) {
+  c.options([layout](Options& o) { o.layout = layout; }).only_opsets({15, 18, 21, 26});
+  return c;
+}
+Case nhwc(Case c) { return with(std::move(c), Layout::nhwc); }
+
+TEST(Layout, Functions) {
+  nhwc(op_case("Conv2D")
+           .in(f32, {2, 8, 9, 4})
+           .in(f32, {3, 3, 4, 6}, constant)
+           .attr("strides", Ints{1, 2, 2, 1})
+           .attr("padding", "SAME"))
+      .check();
+  nhwc(op_case("Conv3D")
+           .in(f32, {1, 5, 6, 7, 3})
+           .in(f32, {2, 2, 2, 3, 4}, constant)
+           .attr("strides", Ints{1, 1, 1, 1, 1})
+           .attr("padding", "SAME"))
+      .check();
+  nhwc(op_case("DepthwiseConv2dNative")
+           .in(f32, {2, 8, 8, 3})
+           .in(f32, {3, 3, 3, 2}, constant)
+           .attr("strides", Ints{1, 1, 1, 1})
+           .attr("padding", "SAME"))
+      .check();
+  for (const char* op : {"MaxPool", "AvgPool"})
+    nhwc(op_case(op)
+             .in(f32, {2, 7, 8, 3})
+             .attr("ksize", Ints{1, 2, 3, 1})
+             .attr("strides", Ints{1, 2, 2, 1})
+             .attr("padding", "SAME"))
+        .check();
+  nhwc(op_case("AvgPool3D")
+           .in(f32, {1, 4, 6, 5, 2})
+           .attr("ksize", Ints{1, 2, 2, 2, 1})
+           .attr("strides", Ints{1, 2, 2, 2, 1})
+           .attr("padding", "VALID"))
+      .check();
+  nhwc(op_case("DepthToSpace").in(f32, {2, 3, 4, 8}).attr("block_size", 2)).check();
+  nhwc(op_case("SpaceToDepth").in(f32, {2, 4, 6, 3}).attr("block_size", 2)).check();
+  nhwc(op_case("LRN").in(f32, {2, 4, 5, 7}).attr("depth_radius", 2)).check();
+  for (const Kind size : {constant, fed})
+    nhwc(op_case("ResizeBilinear").in(f32, {2, 4, 5, 3}).i32s({8, 7}, size).attr("half_pixel_centers", true))
+        .check();
+}
+
+// Image -> Conv, bias, Relu -> pool -> Conv with a skip -> mean: nothing but functions and elementwise
+// operators.
+void small_net(Builder& b) {
+  const std::string x = b.input(f32, {2, 8, 8, 3});
+  const auto conv = [&](const std::string& in, std::int64_t from, std::int64_t to) {
+    const std::string w = b.const_input(f32, {3, 3, from, to}), bias = b.const_input(f32, {to});
+    const std::string y = b.op("Conv2D", {in, w}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
+    return b.op("Relu", {b.op("BiasAdd", {y, bias})});
+  };
+  const std::string first = conv(x, 3, 4);
+  const std::string pooled = b.op(
+      "MaxPool", {first}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "VALID"}});
+  const std::string skipped = b.op("AddV2", {conv(pooled, 4, 4), pooled});
+  b.output(b.op("Mean", {skipped, b.constant_of<std::int32_t>({2}, {1, 2})}));
+  b.output(skipped);
+}
+
+TEST(Layout, Nets) {
+  for (const Layout layout : {Layout::automatic, Layout::nchw, Layout::nhwc})
+    with(graph_case("a small net", small_net), layout).check();
+}
+
+TEST(Layout, FunctionsNeedAnOpset) {
+  op_case("AvgPool")
+      .in(f32, {1, 4, 4, 2})
+      .attr("ksize", Ints{1, 2, 2, 1})
+      .attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "VALID")
+      .options([](Options& o) { o.layout = Layout::nhwc; })
+      .only_opsets({11, 14, 15})
+      .refuses_below(15, Code::opset_too_low, "--layout nhwc")
+      .check();
+}
+
+}  // namespace
+}  // namespace t2o::numeric

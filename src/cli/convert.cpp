@@ -7,6 +7,7 @@
 
 #include "cli/console.h"
 #include "cli/json.h"
+#include "cli/report_text.h"
 #include "exit_code.h"
 #include "pipeline.h"
 
@@ -96,6 +97,13 @@ Json as_json(const ConvertArguments& a, const Outcome& outcome) {
   return json;
 }
 
+void tell_report(const Conversion& c, Json& json) {
+  const GraphReport report = report_on(*c.graph, c.target);
+  std::cout.flush();
+  std::cerr << report_text(report) << std::flush;
+  json["report"] = to_json(report);
+}
+
 int run_convert(ConvertArguments& a) {
   const Console console(a.common);
   if (!a.refused.empty()) {
@@ -119,6 +127,7 @@ int run_convert(ConvertArguments& a) {
   int code = exit_code(outcome.diagnostics);
   if (outcome.ok()) {
     summarize(a, console, outcome);
+    if (a.report) tell_report(outcome.conversion, json);
     if (a.verify) {
       outcome.conversion = {};  // its memory is the engines' now
       a.verification.source = a.options;
@@ -146,6 +155,11 @@ void add_convert(CLI::App& root, Session& session) {
                    "The file to write; else MODEL's name with .onnx, in this directory.")
       ->type_name("FILE")
       ->group("Output");
+  command
+      ->add_flag("--report", a->report,
+                 "Tell on stderr how the graph came out: operators, weights, and why each Transpose stays. "
+                 "Also in --json's object.")
+      ->group("Looking inside");
   add_common_options(*command, a->common);
   command->add_flag("--verify", a->verify, "Then run both models and compare, as 'verify' does.")
       ->group("Verification");

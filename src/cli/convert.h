@@ -12,6 +12,7 @@ struct ConvertArguments {
   tf2onnx::Options options;
   Common common;
   std::string output;
+  bool report = false;  // tell how the graph came out
   bool verify = false;
   verify::VerifyOptions verification;
   Diagnostics refused;             // what tf2onnx can do and this program not yet

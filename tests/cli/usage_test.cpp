@@ -237,6 +237,39 @@ TEST_F(Usage, CustomOpsAndTheirOpset) {
   EXPECT_TRUE(has(bytes, "\x42\x0d\x0a\x09my.domain\x10\x07"));  // ModelProto.opset_import
 }
 
+TEST_F(Usage, Report) {
+  model_ = std::string(T2O_SOURCE_DIR) + "/models/mnist_frozen.pb";
+  converted({"MODEL", "-o", "OUT", "--report", "--outputs", "MaxPool2d_1:0"});
+  EXPECT_TRUE(has(last_.err, "1 Transpose, no loops")) << last_.err;
+  EXPECT_TRUE(has(last_.err, "operators: Conv 2")) << last_.err;
+  EXPECT_TRUE(has(last_.err, "the model's output stays as it is")) << last_.err;
+  EXPECT_TRUE(has(last_.err, "[0,2,3,1] for MaxPool")) << last_.err;
+  EXPECT_EQ(std::count(last_.out.begin(), last_.out.end(), '\n'), 1) << last_.out;
+  converted({"MODEL", "-o", "OUT", "--report", "--json", "--outputs", "MaxPool2d_1:0"});
+  const Json report = Json::parse(last_.out)["report"];
+  EXPECT_EQ(report["operators"]["Conv"], 2);
+  EXPECT_EQ(report["transposes"][0]["kind"], "interface");
+  EXPECT_EQ(report["transposes"][0]["perm"], (std::vector<int>{0, 2, 3, 1}));
+  EXPECT_EQ(report["transposes"][0]["source_op"], "MaxPool");
+  EXPECT_GT(report["weight_bytes"], 4000);
+}
+
+TEST_F(Usage, Layout) {
+  model_ = std::string(T2O_SOURCE_DIR) + "/models/mnist_frozen.pb";
+  const std::string automatic = converted({"MODEL", "-o", "OUT"});
+  EXPECT_EQ(converted({"MODEL", "-o", "OUT", "--layout", "auto"}), automatic);
+  EXPECT_FALSE(has(automatic, "ai.tf2onnx.nhwc"));
+  const std::string last = converted({"MODEL", "-o", "OUT", "--layout", "nhwc", "--report"});
+  EXPECT_TRUE(has(last, "ai.tf2onnx.nhwc"));
+  EXPECT_TRUE(has(last_.err, "no Transposes")) << last_.err;
+  EXPECT_TRUE(has(last_.err, "ai.tf2onnx.nhwc::Conv 2")) << last_.err;
+  std::filesystem::remove(dir_ / "out.onnx");
+  model_ = (dir_ / "model.pb").string();
+  refused(kUsage, {"MODEL", "--layout", "nwhc"}, {"nwhc", "auto, nchw, nhwc"});
+  refused(kNotConvertible, {"MODEL", "--layout", "nhwc", "--opset", "14"}, {"opset 14", "--opset 15"});
+  refused(kUsage, {"MODEL", "--layout", "nhwc", "--ir-version", "7"}, {"IR version 7", "--ir-version 8"});
+}
+
 TEST_F(Usage, NamesAndNumbersThatDoNotExistAreRefused) {
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--target-runtime", "foo"}, {"ort-1.31", "any"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--dump-after", "foo"}, {"read", "fold_layout"});

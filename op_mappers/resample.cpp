@@ -119,53 +119,80 @@ Values map_bicubic(MapperContext& c) {
   return {x};
 }
 
-// Positions along one axis of each crop, [boxes, crop]: y1 * (in - 1) + i * (y2 - y1) * (in - 1) / (crop -
-// 1), and the middle of the box where the crop has one pixel only.
+// One axis of the crops of all boxes; height: [boxes, crop, 1], width: [boxes, 1, crop].
 struct CropAxis {
-  Value *position, *inside, *last;  // position is 0 where it is outside
+  Value *position, *inside;  // position is 0 where it is outside
+  Value* in;                 // i64 scalar
 };
 
-CropAxis crop_axis(MapperContext& c, int axis) {
-  const AxisSizes sizes = axis_sizes(c, c.in(0), c.in(3), axis);
-  Value* one = c.scalar(DType::f32, 1);
-  Value* last = c.sub(c.cast(sizes.in, DType::f32), one);
-  Value* begin = c.slice(c.in(1), {axis}, {axis + 1}, {1});
-  Value* end = c.slice(c.in(1), {axis + 2}, {axis + 3}, {1});
-  Value* steps = c.sub(c.cast(sizes.out, DType::f32), one);
-  Value* step = c.div(c.mul(c.sub(end, begin), last), c.maximum(steps, one));
-  Value* along = c.add(c.mul(begin, last), c.mul(pixel_range(c, sizes.out), step));
-  Value* middle = c.mul(c.mul(c.scalar(DType::f32, 0.5), c.add(begin, end)), last);
-  Value* position = c.where(c.greater(steps, c.scalar(DType::f32, 0)), along, middle);
-  Value* not_before = c.greater_equal(position, c.scalar(DType::f32, 0));
-  Value* inside = c.logical_and(not_before, c.less_equal(position, last));
-  return {c.where(inside, position, c.scalar(DType::f32, 0)), inside, last};
+// y1 * (in - 1) + i * (y2 - y1) * (in - 1) / (crop - 1), and the middle of the box where the crop has one
+// pixel only. begin and end: [boxes, 1, 1].
+Value* crop_positions(MapperContext& c, const AxisSizes& sizes, Value* begin, Value* end, Value* last,
+                      int axis) {
+  const auto along = [&] {
+    Value* one = c.scalar(DType::f32, 1);
+    Value* steps = c.maximum(c.sub(c.cast(sizes.out, DType::f32), one), one);
+    Value* step = c.div(c.mul(c.sub(end, begin), last), steps);
+    Value* pixels = pixel_range(c, sizes.out);
+    if (axis == 0) pixels = c.reshape(pixels, {-1, 1});
+    Value* first = c.mul(begin, last);
+    return c.add(first, c.mul(pixels, step));
+  };
+  const auto middle = [&] { return c.mul(c.mul(c.scalar(DType::f32, 0.5), c.add(begin, end)), last); };
+  const auto known = constant_ints(sizes.out);
+  if (known && known->size() == 1) return known->front() > 1 ? along() : middle();
+  Value* many = c.greater(sizes.out, c.scalar(DType::i64, 1));
+  Value* rows = along();
+  return c.where(many, rows, middle());
 }
 
-// [boxes, height, width, c]: image[box_ind[b], row[b, y], column[b, x]]
-Value* pick(MapperContext& c, Value* image, Value* row, Value* column) {
-  Value* box = c.reshape(c.cast(c.in(2), DType::i64), {-1, 1, 1});
-  Value* y = c.unsqueeze(c.cast(row, DType::i64), {2});
-  Value* x = c.unsqueeze(c.cast(column, DType::i64), {1});
-  Value* zeros = c.mul(c.add(y, x), c.scalar(DType::i64, 0));
-  Values parts;
-  for (Value* v : {box, y, x}) parts.push_back(c.unsqueeze(c.add(v, zeros), {3}));
-  return c.emit("GatherND", {image, c.concat(parts, 3)});
+CropAxis crop_axis(MapperContext& c, Value* begin, Value* end, int axis) {
+  const AxisSizes sizes = axis_sizes(c, c.in(0), c.in(3), axis);
+  Value* last = c.sub(c.cast(sizes.in, DType::f32), c.scalar(DType::f32, 1));
+  Value* position = crop_positions(c, sizes, begin, end, last, axis);
+  Value* not_before = c.greater_equal(position, c.scalar(DType::f32, 0));
+  Value* inside = c.logical_and(not_before, c.less_equal(position, last));
+  return {c.where(inside, position, c.scalar(DType::f32, 0)), inside, sizes.in};
 }
+
+// The pixels of all images, one behind the other; [boxes, height, width, c] of them.
+class Pixels {
+ public:
+  Pixels(MapperContext& c, Value* image, Value* height, Value* width) : c_(c), width_(width) {
+    flat_ = c.emit("Flatten", {image}, {{"axis", std::int64_t{3}}});
+    if (image->shape().ranked() && image->shape()[0] == 1)
+      return;  // whose boxes can have no other index than 0
+    Value* index = c.reshape(c.cast(c.in(2), DType::i64), {-1, 1, 1});
+    first_row_ = c.mul(index, height);
+  }
+  Value* row(Value* y) {  // where it begins
+    Value* index = c_.cast(y, DType::i64);
+    return c_.mul(first_row_ ? c_.add(first_row_, index) : index, width_);
+  }
+  Value* column(Value* x) { return c_.cast(x, DType::i64); }
+  Value* pick(Value* row, Value* column) { return c_.gather(flat_, c_.add(row, column), 0); }
+
+ private:
+  MapperContext& c_;
+  Value *width_, *flat_, *first_row_ = nullptr;
+};
 
 // a + (b - a) * t
 Value* between(Emitter& e, Value* a, Value* b, Value* t) { return e.add(a, e.mul(e.sub(b, a), t)); }
 
-Value* crop_bilinear(MapperContext& c, Value* image, const CropAxis& y, const CropAxis& x) {
-  Value* top = c.emit("Floor", {y.position});
-  Value* bottom = c.emit("Ceil", {y.position});
-  Value* left = c.emit("Floor", {x.position});
-  Value* right = c.emit("Ceil", {x.position});
-  Value* down = c.unsqueeze(c.sub(y.position, top), {2, 3});
-  Value* across = c.unsqueeze(c.sub(x.position, left), {1, 3});
-  Value* top_left = pick(c, image, top, left);
-  Value* top_right = pick(c, image, top, right);
-  Value* bottom_left = pick(c, image, bottom, left);
-  Value* bottom_right = pick(c, image, bottom, right);
+Value* crop_bilinear(MapperContext& c, Pixels& pixels, const CropAxis& y, const CropAxis& x) {
+  Value* floor_y = c.emit("Floor", {y.position});
+  Value* floor_x = c.emit("Floor", {x.position});
+  Value* top = pixels.row(floor_y);
+  Value* bottom = pixels.row(c.emit("Ceil", {y.position}));
+  Value* left = pixels.column(floor_x);
+  Value* right = pixels.column(c.emit("Ceil", {x.position}));
+  Value* down = c.unsqueeze(c.sub(y.position, floor_y), {3});
+  Value* across = c.unsqueeze(c.sub(x.position, floor_x), {3});
+  Value* top_left = pixels.pick(top, left);
+  Value* top_right = pixels.pick(top, right);
+  Value* bottom_left = pixels.pick(bottom, left);
+  Value* bottom_right = pixels.pick(bottom, right);
   Value* above = between(c, top_left, top_right, across);
   Value* below = between(c, bottom_left, bottom_right, across);
   return between(c, above, below, down);
@@ -182,20 +209,19 @@ Values map_crop_and_resize(MapperContext& c) {
   const auto method = c.attr_or<std::string>("method", "bilinear");
   if (method != "bilinear" && method != "nearest")
     c.fail(Code::unsupported_attr, "method '" + method + "' is not known");
-  const CropAxis y = crop_axis(c, 0);
-  const CropAxis x = crop_axis(c, 1);
-  Value* image = c.cast(c.in(0), DType::f32);
+  const Values side = c.split(c.unsqueeze(c.in(1), {2}), {1, 1, 1, 1}, 1);
+  const CropAxis y = crop_axis(c, side[0], side[2], 0);
+  const CropAxis x = crop_axis(c, side[1], side[3], 1);
+  Pixels pixels(c, c.cast(c.in(0), DType::f32), y.in, x.in);
   Value* crops = nullptr;
   if (method == "bilinear") {
-    crops = crop_bilinear(c, image, y, x);
+    crops = crop_bilinear(c, pixels, y, x);
   } else {
-    Value* row = rounded(c, y.position);
-    Value* column = rounded(c, x.position);
-    crops = pick(c, image, row, column);
+    Value* row = pixels.row(rounded(c, y.position));
+    Value* column = pixels.column(rounded(c, x.position));
+    crops = pixels.pick(row, column);
   }
-  Value* rows_inside = c.unsqueeze(y.inside, {2, 3});
-  Value* columns_inside = c.unsqueeze(x.inside, {1, 3});
-  Value* inside = c.logical_and(rows_inside, columns_inside);
+  Value* inside = c.unsqueeze(c.logical_and(y.inside, x.inside), {3});
   const auto outside = static_cast<double>(c.attr_or("extrapolation_value", 0.0f));
   return {c.where(inside, crops, c.scalar(DType::f32, outside))};
 }

@@ -78,6 +78,22 @@ TEST(CropAndResize, MethodsAndSizes) {
             .check();
 }
 
+TEST(CropAndResize, OfOneImage) {
+  for (const char* method : {"bilinear", "nearest"})
+    for (const Kind kind : {constant, fed})
+      op_case("CropAndResize")
+          .in(f32, {1, 5, 6, 3})
+          .values<float>({3, 4}, {0, 0, 1, 1, 0.9F, 0.1F, 0.2F, 0.6F, -0.3F, 0.1F, 1.4F, 1.2F})
+          .i32s({0, 0, 0}, fed)
+          .i32s({4, 3}, kind)
+          .attr("method", method)
+          .check();
+}
+
+TEST(CropAndResize, WithoutBoxes) {
+  op_case("CropAndResize").in(f32, {2, 5, 6, 3}).values<float>({0, 4}, {}).i32s({}, fed).i32s({4, 3}).check();
+}
+
 // Against a plain restatement of TensorFlow's kernel: what ONNX's Resize is used for has the same pixels, at
 // all sizes.
 TEST(ResizeNearest, PicksTheSamePixelsWithScales) {

@@ -54,6 +54,22 @@ bool drop_true(ir::Graph& g, ir::Node& n) {
   return false;
 }
 
+const Tensor* number(const Value* v) { return v && v->constant() && v->constant()->elements() == 1 ? v->constant().get() : nullptr; }
+
+// A Clip of what was clipped to the same bounds, or to tighter ones.
+Value* clipped_already(const ir::Node& n) {
+  const ir::Node* p = n.op() == "Clip" && n.input_count() > 1 ? n.input(0)->producer() : nullptr;
+  if (!p || p->op() != "Clip" || !is_float(n.output()->dtype())) return nullptr;
+  for (const std::size_t bound : {1, 2}) {
+    if (!n.input(bound)) continue;
+    const Tensor *outer = number(n.input(bound)), *inner = number(p->input(bound));
+    if (!outer || !inner) return nullptr;
+    const double out = outer->float_at(0), in = inner->float_at(0);
+    if (!(bound == 1 ? out <= in : in <= out)) return nullptr;
+  }
+  return p->output();
+}
+
 // Concat(Concat(a, b), c) along one axis is one Concat.
 bool flatten(ir::Graph& g, ir::Node& n) {
   const auto is_part = [&](const Value* v) {
@@ -73,7 +89,7 @@ bool flatten(ir::Graph& g, ir::Node& n) {
 int drop(ir::Graph& g) {
   int changes = 0;
   for (ir::Node& n : g.nodes()) {
-    Value* x = n.outputs().size() == 1 && n.input_count() == 2 ? handed_on(n) : nullptr;
+    Value* x = n.outputs().size() == 1 && n.input_count() == 2 ? handed_on(n) : clipped_already(n);
     if (x ? take_over(g, n.output(), x) : flatten(g, n) || drop_true(g, n)) ++changes;
   }
   if (changes != 0) g.erase_dead();

@@ -7,13 +7,21 @@
 namespace t2o::rewriters {
 namespace {
 
-constexpr std::size_t kMaxBytes = 1024;  // larger ones are weights: as good as never equal, and costly to look at
+constexpr std::size_t kMaxBytes = 4096;  // larger ones are weights, costly to look at: equal where they are one storage
 
 std::size_t hash_of(const Tensor& t) {
-  const Bytes b = t.bytes();
-  std::size_t h = std::hash<std::string_view>()({reinterpret_cast<const char*>(b.data()), b.size()});
+  std::size_t h = std::hash<const Storage*>()(t.storage().get());
+  if (t.byte_size() <= kMaxBytes) {
+    const Bytes b = t.bytes();
+    h = std::hash<std::string_view>()({reinterpret_cast<const char*>(b.data()), b.size()});
+  }
   for (const std::int64_t d : t.dims()) h = h * 31 + static_cast<std::size_t>(d);
   return h * 31 + static_cast<std::size_t>(t.dtype());
+}
+
+bool same(const Tensor& a, const Tensor& b) {
+  if (a.byte_size() <= kMaxBytes) return same_content(a, b);
+  return a.storage() == b.storage() && a.dtype() == b.dtype() && a.dims() == b.dims();
 }
 
 int merge(ir::Graph& g) {
@@ -21,17 +29,17 @@ int merge(ir::Graph& g) {
   int changes = 0;
   for (Value* v : g.constants()) {
     const Tensor& t = *v->constant();
-    if (!v->is_used() || v->is_graph_output() || t.dtype() == DType::string || t.byte_size() > kMaxBytes) continue;
+    if (!v->is_used() || v->is_graph_output() || t.dtype() == DType::string) continue;
     const std::size_t h = hash_of(t);
     const auto [from, to] = seen.equal_range(h);
-    Value* same = nullptr;
-    for (auto it = from; it != to && !same; ++it)
-      if (same_content(*it->second->constant(), t)) same = it->second;
-    if (!same) {
+    Value* first = nullptr;
+    for (auto it = from; it != to && !first; ++it)
+      if (same(*it->second->constant(), t)) first = it->second;
+    if (!first) {
       seen.emplace(h, v);
       continue;
     }
-    g.replace_all_uses(v, same);
+    g.replace_all_uses(v, first);
     ++changes;
   }
   if (changes != 0) g.erase_dead();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "ir/graph.h"
 #include "onnx/elem_type.h"
@@ -51,10 +54,12 @@ bool plain(DType t) {
                                  t != DType::f8e5m2fnuz);
 }
 
+constexpr std::size_t kKept = 4096;  // bytes; what is bigger is computed when it is written
+
 template <class Make>
 TensorPtr small_or_computed(DType t, const Ints& dims, Make make) {  // make(span) fills
   const std::size_t size = byte_size(t, element_count(dims));
-  if (size > 4096) return std::make_shared<Tensor>(t, dims, computed_storage(size, make));
+  if (size > kKept) return std::make_shared<Tensor>(t, dims, computed_storage(size, make));
   std::vector<std::byte> bytes(size);
   make(std::span<std::byte>(bytes));
   return std::make_shared<Tensor>(t, dims, heap_storage(std::move(bytes)));
@@ -97,9 +102,7 @@ class PermutedStorage final : public Storage {
   std::vector<std::byte> cache_;
 };
 
-}  // namespace
-
-TensorPtr transposed(const TensorPtr& t, const Ints& perm) {
+TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
   Ints dims(perm.size());
   for (std::size_t i = 0; i < perm.size(); ++i) dims[i] = t->dims()[static_cast<std::size_t>(perm[i])];
   if (t->elements() <= 1) return t->with_dims(dims);
@@ -113,12 +116,49 @@ TensorPtr transposed(const TensorPtr& t, const Ints& perm) {
   });
 }
 
+// What was transposed alike before and still is there: weights that two layers share stay one tensor, which merge_constants sees.
+// A computed storage holds what it is computed from, so that nothing else can be at that address.
+class Transposed {
+ public:
+  using Key = std::tuple<const Storage*, DType, Ints, Ints>;
+
+  TensorPtr find(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    const auto it = known_.find(key);
+    return it == known_.end() ? nullptr : it->second.lock();
+  }
+  void keep(const Key& key, const TensorPtr& t) {
+    const std::lock_guard lock(mutex_);
+    if (known_.size() >= most_) {
+      std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+      most_ = std::max<std::size_t>(64, 2 * known_.size());
+    }
+    known_[key] = t;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Key, std::weak_ptr<TensorPtr::element_type>> known_;
+  std::size_t most_ = 64;
+};
+
+}  // namespace
+
+TensorPtr transposed(const TensorPtr& t, const Ints& perm) {
+  if (t->byte_size() <= kKept) return transpose(t, perm);
+  static Transposed known;
+  const Transposed::Key key{t->storage().get(), t->dtype(), t->dims(), perm};
+  if (TensorPtr same = known.find(key)) return same;
+  TensorPtr made = transpose(t, perm);
+  if (made && made->storage() != t->storage()) known.keep(key, made);
+  return made;
+}
 TensorPtr converted(const TensorPtr& t, DType to) {
   if (t->dtype() == to) return t;
   if (!plain(t->dtype()) || !plain(to)) return nullptr;
   return small_or_computed(to, t->dims(), [t, to](std::span<std::byte> out) {
     convert_elements(*t, to, out);
-    if (t->byte_size() > 4096) t->storage()->release();
+    if (t->byte_size() > kKept) t->storage()->release();
   });
 }
 
@@ -150,6 +190,7 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   if (op == "Expand") return one(folding::expand(in));
   if (op == "Tile") return one(folding::tile(in));
   if (op == "Where") return one(folding::where(in));
+  if (op == "Clip") return one(folding::clip(in));
   if (op == "Range") return one(folding::range(in));
   if (op == "Max" || op == "Min" || op == "Sum") return one(folding::variadic(op, in));
   if (op.starts_with("Reduce")) return one(folding::reduce(op, in, attrs));

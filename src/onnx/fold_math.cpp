@@ -188,6 +188,14 @@ TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const 
   return nullptr;
 }
 
+TensorPtr clip(const std::vector<TensorPtr>& in) {
+  TensorPtr x = in[0];
+  if (!real(x->dtype()) && !integral(x->dtype())) return nullptr;
+  if (in.size() > 1 && in[1]) x = variadic("Max", {x, in[1]});
+  if (x && in.size() > 2 && in[2]) x = variadic("Min", {x, in[2]});
+  return x;
+}
+
 TensorPtr variadic(const std::string& op, const std::vector<TensorPtr>& in) {
   TensorPtr acc = in[0];
   for (std::size_t k = 1; k < in.size(); ++k) {

@@ -55,6 +55,23 @@ TEST(Fold, BigTransposesAreComputedOnDemandAndGivenBack) {
   EXPECT_EQ(t->at<float>(7), 1);
 }
 
+TEST(Fold, TransposesOfOneTensorAreOneStorage) {
+  const TensorPtr x = f32({64, 64}, std::vector<float>(4096, 1));
+  const TensorPtr t = transposed(x, {1, 0});
+  EXPECT_EQ(transposed(x, {1, 0})->storage(), t->storage());
+  EXPECT_NE(transposed(x->with_dims({32, 128}), {1, 0})->storage(), t->storage());
+  EXPECT_NE(transposed(f32({64, 64}, std::vector<float>(4096, 1)), {1, 0})->storage(), t->storage());
+}
+
+TEST(Fold, Clip) {
+  expect(run("Clip", {vec({-3, 2, 9}), i64({}, {0}), i64({}, {6})}), {3}, {0, 2, 6});
+  expect(run("Clip", {vec({-3, 2, 9}), nullptr, i64({}, {6})}), {3}, {-3, 2, 6});
+  const TensorPtr t = run("Clip", {f32({2}, {NAN, -1}), f32({}, {0})});
+  ASSERT_NE(t, nullptr);
+  EXPECT_TRUE(std::isnan(t->at<float>(0)));
+  EXPECT_EQ(t->at<float>(1), 0);
+}
+
 TEST(Fold, SliceClampsAndStepsBackwards) {
   const TensorPtr x = vec({0, 1, 2, 3, 4});
   expect(run("Slice", {x, vec({1}), vec({100}), vec({0})}), {4}, {1, 2, 3, 4});

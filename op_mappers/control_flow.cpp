@@ -158,11 +158,26 @@ Values choose(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& bran
       [&, middle](ir::Graph& b) { return choose(c, b, index, branches, middle, last); });
 }
 
+// Compares with one branch after the other; what is none of them is the last.
+Values choose_one_by_one(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches,
+                         std::size_t at) {
+  if (at + 1 == branches.size()) return branch_of(c, *branches[at])(g);
+  Emitter e(g, c.target(), c.shared_origin());
+  Value* number = e.constant(static_cast<std::int32_t>(at));
+  Value* is_this = e.equal(index, number);
+  return make_if(c, g, is_this, branch_of(c, *branches[at]),
+                 [&](ir::Graph& b) { return choose_one_by_one(c, b, index, branches, at + 1); });
+}
+
+constexpr std::size_t kFewBranches = 4;
+
 Values map_case(MapperContext& context) {
   SubgraphContext& c = SubgraphContext::of(context);
   const auto branches = c.attr<Graphs>("branches");
   if (branches.empty()) c.fail(Code::bad_model, "has no branches");
   for (const GraphPtr& b : branches) check_branch(c, *b);
+  if (branches.size() <= kFewBranches)
+    return spread(c.node(), choose_one_by_one(c, c.graph(), c.in(0), branches, 0));
   Value* zero = c.constant(std::int32_t{0});
   Value* past = c.constant(static_cast<std::int32_t>(branches.size()));
   Value* negative = c.less(c.in(0), zero);

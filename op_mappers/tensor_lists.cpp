@@ -1,6 +1,7 @@
 #include "op_mappers/tensor_lists.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "op_mappers/all.h"
@@ -370,8 +371,38 @@ Value* fit_to_elements(Emitter& e, Value* list, Value* like) {
   return of_rank(e, e.expand(list, e.concat({one, dims}, 0)), rank);
 }
 
+namespace {
+
+// Of a list of nothing but zeros; null where it is not known to be one.
+Value* length_of_zeros(const Value* list) {
+  const ir::Node* n = list->producer();
+  if (!n || n->op() != "Expand" || list->dtype() == DType::string) return nullptr;
+  const TensorPtr& element = n->input(0)->constant();
+  if (!element || element->elements() != 1 || element->float_at(0) != 0 || std::signbit(element->float_at(0)))
+    return nullptr;
+  const Shape one({1});
+  Value* dims = n->input(1);
+  if (is_fresh(list) || dims->shape() == one) return dims;
+  const ir::Node* p = dims->producer();
+  return p && p->op() == "Concat" && p->input(0)->shape() == one ? p->input(0) : nullptr;
+}
+
+// So many elements, with zeros behind those that are there.
+Value* padded_to(Emitter& e, Value* list, Value* length) {
+  const int rank = list->shape().rank();
+  Value* more = e.sub(length, e.dims(list, 0, 1));
+  Values pads{e.ints(Ints(static_cast<std::size_t>(rank), 0)), more};
+  if (rank > 1) pads.push_back(e.ints(Ints(static_cast<std::size_t>(rank) - 1, 0)));
+  Value* amounts = e.concat(pads, 0);
+  return of_rank(e, e.pad(list, amounts, nullptr), rank);
+}
+
+}  // namespace
+
 Value* with_rest(Emitter& e, const Written& how, Value* written, Value* list) {
   if (how.to_end) return written;
+  Value* length = how.appends ? nullptr : length_of_zeros(list);
+  if (length) return padded_to(e, written, length);
   if (is_fresh(list)) list = with_rank(e, list, element_of(written));
   list = fit_to_elements(e, list, written);
   const int rank = written->shape().rank();

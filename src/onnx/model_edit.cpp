@@ -58,8 +58,8 @@ std::vector<ModelNode> model_nodes(Bytes bytes, const std::string& source) {
     n.name = node.name();
     n.outputs.assign(node.output().begin(), node.output().end());
     for (const auto& entry : node.metadata_props()) {
-      if (entry.key() == "source.node") n.source_node = entry.value();
-      if (entry.key() == "source.op") n.source_op = entry.value();
+      if (entry.key() == "source_node") n.source_node = entry.value();
+      if (entry.key() == "source_op") n.source_op = entry.value();
     }
   }
   return nodes;

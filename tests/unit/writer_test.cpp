@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "ir/text.h"
+#include "onnx/model_edit.h"
 #include "support/atomic_file.h"
 
 namespace t2o::onnx {
@@ -181,6 +182,8 @@ TEST(Writer, SaysWhereNodesComeFrom) {
   const pb::ModelProto m = to_proto(*sample(), info);
   ASSERT_EQ(m.graph().node(0).metadata_props_size(), 3);
   EXPECT_EQ(m.graph().node(0).metadata_props(0).value(), "layer/dense");
+  const std::string bytes = to_bytes(*sample(), info);
+  EXPECT_EQ(model_nodes(std::as_bytes(std::span(bytes)), "sample")[0].source_node, "layer/dense");
   const GraphPtr old = ir::parse_graph("graph { %y: f32[] = Op() @\"n\" \"O\" in \"f\" output %y }");
   info.target = make_target(18);
   EXPECT_EQ(to_proto(*old, info).graph().node(0).doc_string(), "O 'n' in function 'f'");

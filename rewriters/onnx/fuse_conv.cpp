@@ -1,4 +1,6 @@
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "rewriters/all.h"
 #include "rewriters/onnx/per_channel.h"
@@ -11,9 +13,23 @@ struct Affine {
   Doubles factor, offset;
 };
 
+// Weights that two convolutions share, scaled alike, stay one storage.
+class ScaledWeights {
+ public:
+  TensorPtr get(const TensorPtr& w, int axis, const Doubles& factors) {
+    const std::string bits(reinterpret_cast<const char*>(factors.data()), factors.size() * sizeof(double));  // a NaN has no order
+    TensorPtr& made = made_[{w->storage().get(), w->dims(), axis, bits}];
+    if (!made) made = scaled(w, axis, factors);
+    return made;
+  }
+
+ private:
+  std::map<std::tuple<const Storage*, Ints, int, std::string>, TensorPtr> made_;
+};
+
 class ConvFusion {
  public:
-  ConvFusion(ir::Graph& g, ir::Node& conv) : g_(g), conv_(conv) {}
+  ConvFusion(ir::Graph& g, ir::Node& conv, ScaledWeights& weights) : g_(g), conv_(conv), weights_(weights) {}
 
   bool run() {
     if (!conv_.input(1) || !conv_.input(1)->constant() || !can_scale(conv_.input(1)->dtype())) return false;
@@ -45,7 +61,7 @@ class ConvFusion {
     if (!affine) return false;
     if (!affine->factor.empty()) {
       if (conv_.input(1)->uses().size() != 1) return false;  // a second copy of the weights is worth more than a Mul
-      g_.set_constant(conv_.input(1), scaled(conv_.input(1)->constant(), axis_, affine->factor));
+      g_.set_constant(conv_.input(1), weights_.get(conv_.input(1)->constant(), axis_, affine->factor));
     }
     set_bias(*affine);
     take_place_of(*reader);
@@ -130,6 +146,7 @@ class ConvFusion {
 
   ir::Graph& g_;
   ir::Node& conv_;
+  ScaledWeights& weights_;
   int axis_ = 0, rank_ = 0;
   std::int64_t channels_ = 0;
   std::optional<Doubles> bias_;
@@ -137,8 +154,9 @@ class ConvFusion {
 
 int fuse(ir::Graph& g) {
   int changes = 0;
+  ScaledWeights weights;
   for (ir::Node* n = g.first(); n; n = n->next())
-    if (n->op() == "Conv" || n->op() == "ConvTranspose") changes += ConvFusion(g, *n).run();
+    if (n->op() == "Conv" || n->op() == "ConvTranspose") changes += ConvFusion(g, *n, weights).run();
   if (changes != 0) g.erase_dead();
   return changes;
 }

@@ -24,7 +24,6 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_einsum(target),
       rewriters::fuse_attention(target),
       rewriters::fuse_instance_norm(target),
-      rewriters::fold_layout(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
   if (layout == tf2onnx::Layout::nhwc) {

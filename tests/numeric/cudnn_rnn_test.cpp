@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "coverage.h"
+#include "tests/support/coverage.h"
 #include "engines/onnxruntime.h"
 #include "engines/tensorflow.h"
 #include "pipeline.h"
@@ -281,7 +281,7 @@ void run_onnx(const Setting& s, const Model& m, const std::vector<TensorPtr>& tr
   for (std::size_t i = 0; i < got.size(); ++i)
     EXPECT_EQ(verify::compare(*truth[i], *got[i], {tolerance, tolerance}).problem, "")
         << title << ", output " << i;
-  numeric::record_coverage(s.op, opset);
+  test::record_coverage(*c.source_graph, opset);
 }
 
 void check(const Setting& s) {

@@ -126,26 +126,26 @@ Values map_fused_depthwise(MapperContext& c) {
   return {apply_fused_ops(c, depthwise(c), 2, layout)};
 }
 
-// TensorFlow's kernel gives each image of a batch the result of the first one, which no model means.
-void check_one_image(MapperContext& c) {
-  if (dim_or_unknown(c.in(0), 0) != 1)
-    c.fail(Code::unsupported_op, "TensorFlow computes it for the first image of a batch only",
-           "give the input a batch of 1, or use MirrorPad and Conv2D");
+// TensorFlow's kernel gives each image of a batch the result of the first one.
+bool is_single(MapperContext& c) { return dim_or_unknown(c.in(0), 0) == 1; }
+Value* first_image(MapperContext& c) { return is_single(c) ? c.in(0) : c.slice(c.in(0), {0}, {1}, {0}); }
+Values for_all_images(MapperContext& c, Value* y) {
+  if (is_single(c)) return {y};
+  Value* batch = c.dims(c.in(0), 0, 1);
+  return {c.expand(y, c.concat({batch, c.ints({1, 1, 1})}, 0))};
 }
 
 Values map_fused_pad_conv2d(MapperContext& c) {
-  check_one_image(c);
   const Window w = read_window(c, Layout::channels_last, 2);
-  Value* x = mirror_pad(c, c.in(0), c.in(1), c.attr<std::string>("mode"));
-  return {convolve(c, x, c.in(2), w)};
+  Value* x = mirror_pad(c, first_image(c), c.in(1), c.attr<std::string>("mode"));
+  return for_all_images(c, convolve(c, x, c.in(2), w));
 }
 
 Values map_fused_resize_pad_conv2d(MapperContext& c) {
-  check_one_image(c);
   const Window w = read_window(c, Layout::channels_last, 2);
-  Value* resized = c.cast_like(apply_one(c, "ResizeBilinear", {c.in(0), c.in(1)}), c.in(0));
+  Value* resized = c.cast_like(apply_one(c, "ResizeBilinear", {first_image(c), c.in(1)}), c.in(0));
   Value* x = mirror_pad(c, resized, c.in(2), c.attr<std::string>("mode"));
-  return {convolve(c, x, c.in(3), w)};
+  return for_all_images(c, convolve(c, x, c.in(3), w));
 }
 
 // value + bias along the channels
@@ -164,8 +164,12 @@ void register_conv(OpRegistry& r) {
   r.op("DepthwiseConv2dNative").note("channels must be known").by(map_depthwise);
   r.op("_FusedConv2D").ignores({"use_cudnn_on_gpu", "num_args", "num_host_args"}).by(map_fused_conv2d);
   r.op("_FusedDepthwiseConv2dNative").ignores({"num_args"}).by(map_fused_depthwise);
-  r.op("FusedResizeAndPadConv2D").note("a batch of 1").by(map_fused_resize_pad_conv2d);
-  r.op("FusedPadConv2D").note("a batch of 1").by(map_fused_pad_conv2d);
+  r.op("FusedResizeAndPadConv2D")
+      .note("as in TensorFlow, each image has the result of the first")
+      .by(map_fused_resize_pad_conv2d);
+  r.op("FusedPadConv2D")
+      .note("as in TensorFlow, each image has the result of the first")
+      .by(map_fused_pad_conv2d);
   r.op("BiasAdd").by(map_bias_add);
   r.op("BiasAddV1").by(map_bias_add_v1);
 }

@@ -1,6 +1,7 @@
 #include <cstdint>
 
 #include "op_mappers/all.h"
+#include "op_mappers/random_source.h"
 
 // SampleDistortedBoundingBox: all attempts are drawn at once, the first one that fits is taken.
 namespace t2o::op_mappers {
@@ -8,14 +9,10 @@ namespace {
 
 Value* number(Emitter& e, double v) { return e.scalar(DType::f32, v); }
 
-// Rows of random numbers in [0, 1), [1, attempts] each. Two zeros mean a new seed at each run.
-Values draw(MapperContext& c) {
-  const auto seed = static_cast<std::uint64_t>(c.attr_or<std::int64_t>("seed", 0));
-  const auto seed2 = static_cast<std::uint64_t>(c.attr_or<std::int64_t>("seed2", 0));
-  Attrs attrs{{"dtype", DType::f32}, {"shape", Ints{4, c.attr_or<std::int64_t>("max_attempts", 100)}}};
-  if (seed != 0 || seed2 != 0)
-    attrs.push_back({"seed", static_cast<float>((seed * 1'000'003 + seed2) % (1 << 24))});
-  return c.split(c.emit("RandomUniform", {}, attrs), {1, 1, 1, 1}, 0);
+// Rows of random numbers in [0, 1), [1, attempts] each.
+Values draw(MapperContext& c, const RandomSource& from) {
+  Value* numbers = from.uniform(c, c.ints({4, c.attr_or<std::int64_t>("max_attempts", 100)}), DType::f32);
+  return c.split(numbers, {1, 1, 1, 1}, 0);
 }
 
 struct Crops {
@@ -50,8 +47,8 @@ Value* highest(Emitter& e, const Image& image, Value* aspect, Value* max_area) {
   return e.minimum(e.minimum(by_area, by_width), image.height);
 }
 
-Crops crops(MapperContext& c, const Image& image) {
-  const Values u = draw(c);
+Crops crops(MapperContext& c, const Image& image, const RandomSource& from) {
+  const Values u = draw(c, from);
   const Bounds ratio = bounds(c, "aspect_ratio_range", {0.75f, 1.33f});
   const Bounds area = bounds(c, "area_range", {0.05f, 1});
   const double span = static_cast<double>(ratio.high) - static_cast<double>(ratio.low);
@@ -101,7 +98,7 @@ Value* covers(MapperContext& c, const Crops& crop, const Image& image, Value* bo
   return c.greater(c.reduce("ReduceMax", good, Ints{0}, true), c.scalar(DType::i32, 0));
 }
 
-Values sample(MapperContext& c, Value* least) {
+Values sample(MapperContext& c, Value* least, const RandomSource& from) {
   const bool whole_image = c.flag("use_image_if_no_bounding_boxes");
   Value* size = c.cast(c.in(0), DType::f32);
   const Image image{c.slice(size, {0}, {1}, {0}), c.slice(size, {1}, {2}, {0})};
@@ -113,7 +110,7 @@ Values sample(MapperContext& c, Value* least) {
     counts = c.concat({others, c.reshape(none, {1, 1})}, 0);
     boxes = c.concat({boxes, c.constant<float>({1, 4}, {0, 0, 1, 1})}, 0);
   }
-  const Crops crop = crops(c, image);
+  const Crops crop = crops(c, image, from);
   Value* good =
       c.cast(c.logical_and(crop.possible, covers(c, crop, image, boxes, counts, least)), DType::i32);
   Value* first = c.emit("ArgMax", {good}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}});
@@ -136,26 +133,22 @@ Values sample(MapperContext& c, Value* least) {
   return {begin, extent, c.reshape(box, {1, 1, 4})};
 }
 
-Values map_sample(MapperContext& c) { return sample(c, c.constant(c.attr_or("min_object_covered", 0.1f))); }
-Values map_sample_v2(MapperContext& c) { return sample(c, c.in(2)); }
-
-Mapper unless_ort(Mapper map) {  // ONNX Runtime has no kernel for RandomUniform at opset 22 and above
-  return [map](MapperContext& c) {
-    if (c.target().for_ort())
-      c.fail(Code::unsupported_op, "ONNX Runtime has no kernel for random numbers at opset 22 and above",
-             "convert with --opset 21, or for another runtime with --target-runtime any");
-    return map(c);
-  };
+Values map_sample(MapperContext& c, const RandomSource& from) {
+  return sample(c, c.constant(c.attr_or("min_object_covered", 0.1f)), from);
 }
+Values map_sample_v2(MapperContext& c, const RandomSource& from) { return sample(c, c.in(2), from); }
 
 }  // namespace
 
 void register_sample_box(OpRegistry& r) {
-  const std::string note = "other numbers of the same distribution; not for ONNX Runtime since opset 22";
-  r.op("SampleDistortedBoundingBox").note(note).by(map_sample);
-  r.op("SampleDistortedBoundingBoxV2").note(note).by(map_sample_v2);
-  r.op("SampleDistortedBoundingBox").since(22).note(note).by(unless_ort(map_sample));
-  r.op("SampleDistortedBoundingBoxV2").since(22).note(note).by(unless_ort(map_sample_v2));
+  const std::string note = "other numbers of the same distribution";
+  using SourcedMapper = Values (*)(MapperContext&, const RandomSource&);
+  const auto rows = [&](const char* op, SourcedMapper map) {
+    r.op(op).note(note).by([map](MapperContext& c) { return map(c, kRandomOperators); });
+    r.op(op).since(22).note(note).by([map](MapperContext& c) { return map(c, c.target().for_ort() ? kRandomBits : kRandomOperators); });
+  };
+  rows("SampleDistortedBoundingBox", map_sample);
+  rows("SampleDistortedBoundingBoxV2", map_sample_v2);
 }
 
 }  // namespace t2o::op_mappers

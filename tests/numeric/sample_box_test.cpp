@@ -13,17 +13,9 @@ TEST(SampleDistortedBoundingBox, Shapes) {
         .range(0, 1)
         .scalar(0.3F)
         .attr("seed", std::int64_t{3})
-        .only_opsets({11, 18, 21})
+        .only_opsets({11, 18, 21, 26})
         .shape_only()
         .check();
-  op_case("SampleDistortedBoundingBoxV2")
-      .i32s({20, 30, 3})
-      .in(f32, {1, 2, 4})
-      .range(0, 1)
-      .scalar(0.3F)
-      .only_opsets({22, 26})
-      .refuses(Code::unsupported_op, "random")
-      .check();
 }
 
 // A square of the whole area is the only crop.
@@ -36,14 +28,14 @@ TEST(SampleDistortedBoundingBox, OnePossibility) {
         .attr("area_range", Floats{1, 1})
         .attr("aspect_ratio_range", Floats{1, 1})
         .attr("use_image_if_no_bounding_boxes", true)
-        .only_opsets({11, 21})
+        .only_opsets({11, 21, 26})
         .check();
   op_case("SampleDistortedBoundingBoxV2")
       .i32s({40, 30, 3}, fed)
       .values<float>({1, 1, 4}, {0, 0, 1, 1})
       .scalar(1.0F)
       .attr("area_range", Floats{0.1F, 0.2F})
-      .only_opsets({11, 21})
+      .only_opsets({11, 21, 26})
       .note("no crop covers the object: the whole image")
       .check();
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -56,25 +57,40 @@ class ConvFusion {
 
   // conv * a + b = a convolution with other weights and another bias
   bool absorb_reader() {
-    ir::Node* reader = only_reader(conv_.output());
-    const auto affine = reader ? affine_of(*reader) : std::nullopt;
+    const Result result = find_result();
+    ir::Node* reader = only_reader(result.value);
+    const auto affine = reader ? affine_of(*reader, result) : std::nullopt;
     if (!affine) return false;
     if (!affine->factor.empty()) {
       if (conv_.input(1)->uses().size() != 1) return false;  // a second copy of the weights is worth more than a Mul
       g_.set_constant(conv_.input(1), weights_.get(conv_.input(1)->constant(), axis_, affine->factor));
     }
     set_bias(*affine);
-    take_place_of(*reader);
+    take_over(g_, reader->output(), result.value);  // which is what the reader gave, under its name
+    g_.erase(*reader);
     return true;
   }
 
-  std::optional<Affine> affine_of(const ir::Node& n) const {
-    if (n.op() == "BatchNormalization") return normalization(n);
+  // What the convolution gives, and where its channels are: behind a Transpose, if that alone reads it.
+  struct Result {
+    Value* value;
+    int axis;
+  };
+  Result find_result() const {
+    const Result own{conv_.output(), 1};
+    const ir::Node* t = only_reader(own.value);
+    const Ints* perm = t && t->op() == "Transpose" ? t->attr_if<Ints>("perm") : nullptr;
+    if (!perm) return own;
+    return {t->output(), static_cast<int>(std::find(perm->begin(), perm->end(), 1) - perm->begin())};
+  }
+
+  std::optional<Affine> affine_of(const ir::Node& n, const Result& result) const {
+    if (n.op() == "BatchNormalization") return result.axis == 1 ? normalization(n, result.value) : std::nullopt;
     if (n.op() != "Mul" && n.op() != "Add" && n.op() != "Sub" && n.op() != "Div") return std::nullopt;
-    const bool second = n.input(1) == conv_.output();
+    const bool second = n.input(1) == result.value;
     if (n.input(0) == n.input(1) || (second && n.op() == "Div")) return std::nullopt;
-    auto c = per_channel(n.input(second ? 0 : 1), rank_, 1, channels_);
-    if (!c || n.output()->shape() != conv_.output()->shape()) return std::nullopt;
+    auto c = per_channel(n.input(second ? 0 : 1), rank_, result.axis, channels_);
+    if (!c || n.output()->shape() != result.value->shape()) return std::nullopt;
     if (n.op() == "Mul") return Affine{std::move(*c), {}};
     if (n.op() == "Add") return Affine{{}, std::move(*c)};
     if (n.op() == "Sub" && second) return Affine{Doubles(c->size(), -1), std::move(*c)};
@@ -83,8 +99,8 @@ class ConvFusion {
     return is_division ? Affine{std::move(*c), {}} : Affine{{}, std::move(*c)};
   }
 
-  std::optional<Affine> normalization(const ir::Node& n) const {
-    if (n.outputs().size() != 1 || n.input(0) != conv_.output() || n.attr("training_mode")) return std::nullopt;
+  std::optional<Affine> normalization(const ir::Node& n, const Value* y) const {
+    if (n.outputs().size() != 1 || n.input(0) != y || n.attr("training_mode")) return std::nullopt;
     std::array<Doubles, 4> p;  // scale, offset, mean, variance
     for (std::size_t i = 0; i < 4; ++i) {
       auto c = per_channel(n.input(i + 1), 1, 0, channels_);
@@ -113,12 +129,6 @@ class ConvFusion {
     Value* fresh = g_.add_constant(conv_.output()->name() + "/bias", bias);
     if (conv_.input_count() < 3) g_.add_node_input(conv_, fresh);
     else g_.set_input(conv_, 2, fresh);
-  }
-
-  // The convolution gives what the reader gave, under its name.
-  void take_place_of(ir::Node& reader) {
-    take_over(g_, reader.output(), conv_.output());
-    g_.erase(reader);
   }
 
   // A Pad of zeros around height and width is the convolution's own padding.

@@ -219,7 +219,7 @@ void register_shape(OpRegistry& r) {
   r.op("ShapeN").ignores({"N"}).by(map_shape);
   r.op("Size").by(map_size);
   r.op("Rank").by(map_rank);
-  r.op("Reshape").by(map_reshape);
+  r.op("Reshape").note("below opset 14 an empty tensor only where not more than one size is that of another tensor, or all are").by(map_reshape);
   r.op("ExpandDims").note("constant axis below opset 13").by(map_expand_dims);
   r.op("ExpandDims").since(13).by(map_expand_dims_runtime);
   r.op("Squeeze").by(map_squeeze);

@@ -23,6 +23,14 @@ bool has_subgraphs(const ir::Node& n) {
   return any;
 }
 
+bool has_same_attrs(const ir::Node& n, const ir::Node& m) {  // files keep them in any order
+  return n.attrs().size() == m.attrs().size() &&
+         std::all_of(n.attrs().begin(), n.attrs().end(), [&](const ir::NamedAttr& a) {
+           const Attr* other = m.attr(a.name);
+           return other && *other == a.value;
+         });
+}
+
 bool is_stateful(const ir::Node& n) {
   const tf::OpDef* def = tf::find_op_def(n.op());
   return !def || def->stateful;
@@ -193,8 +201,7 @@ bool UnrolledFinder::is_same_outside(const Value* b, const Value* a, int depth) 
   if (b->constant()) return is_same_constant(*b, *a);
   const ir::Node *n = b->producer(), *m = a->producer();
   if (!n || !m || n == m || n->op() != m->op() || b->index() != a->index() ||
-      n->input_count() != m->input_count() || n->attrs() != m->attrs() || has_subgraphs(*n) ||
-      is_stateful(*n))
+      n->input_count() != m->input_count() || !has_same_attrs(*n, *m) || has_subgraphs(*n) || is_stateful(*n))
     return false;
   for (std::size_t i = 0; i < n->input_count(); ++i)
     if (!is_same_outside(n->input(i), m->input(i), depth + 1)) return false;
@@ -205,7 +212,7 @@ bool UnrolledFinder::is_same_outside(const Value* b, const Value* a, int depth) 
 // then in the first step it is made in the same way. Gives the only input that is not the same in all steps.
 std::optional<std::size_t> UnrolledFinder::made_of(const Unrolled::State& s) const {
   const ir::Node *n = s.after[0]->producer(), *m = s.initial->producer();
-  if (!n || !m || n->op() != m->op() || n->input_count() != m->input_count() || n->attrs() != m->attrs() ||
+  if (!n || !m || n->op() != m->op() || n->input_count() != m->input_count() || !has_same_attrs(*n, *m) ||
       s.after[0]->index() != s.initial->index())
     return {};
   std::optional<std::size_t> only;
@@ -282,7 +289,7 @@ bool UnrolledFinder::find_states() {
 bool UnrolledFinder::match_producers(const Value* b, const Value* a, int depth) {
   const ir::Node *n = b->producer(), *m = a->producer();
   if (!n || !m || n->op() != m->op() || b->index() != a->index() || n->input_count() != m->input_count() ||
-      n->attrs() != m->attrs() || has_subgraphs(*n) || is_stateful(*n))
+      !has_same_attrs(*n, *m) || has_subgraphs(*n) || is_stateful(*n))
     return false;
   for (std::size_t i = 0; i < n->input_count(); ++i)
     if (!match(n->input(i), m->input(i), depth + 1)) return false;

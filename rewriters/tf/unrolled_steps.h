@@ -52,7 +52,7 @@ struct Unrolled {
 class UnrolledFinder {
  public:
   UnrolledFinder(const NodeOrder& order, std::string& why)
-      : order_(&order), why_(&why), budget_(64 * order.size() + 100000) {}
+      : order_(&order), why_(&why), budget_(512 * order.size() + 100000) {}
   std::optional<Unrolled> find(ir::Node& unpack, bool backwards);
 
  private:

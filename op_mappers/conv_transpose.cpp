@@ -8,7 +8,7 @@ namespace t2o::op_mappers {
 namespace {
 
 struct Sizes {     // of the result's spatial axes
-  Ints known;      // -1 where not known
+  Ints known;      // symbols too; -1 where not known
   Value* runtime;  // 1-D i64
 };
 
@@ -22,8 +22,7 @@ Sizes result_sizes(MapperContext& c, const Window& w) {
   auto elements = constant_ints(sizes);
   if (!elements && sizes->known_elements()) elements = *sizes->known_elements();
   if (elements && elements->size() >= first + n)
-    for (std::size_t i = 0; i < n; ++i)
-      known[i] = std::max<std::int64_t>((*elements)[first + i], kUnknownDim);
+    std::copy_n(elements->begin() + static_cast<std::ptrdiff_t>(first), n, known.begin());
   const auto begin = static_cast<std::int64_t>(first);
   Value* spatial = c.slice(sizes, {begin}, {begin + static_cast<std::int64_t>(n)}, {0});
   return {known, c.cast(spatial, DType::i64)};
@@ -34,9 +33,28 @@ struct AxisPlan {
   bool crop;  // the result is cut out when the model runs
 };
 
+// Where in = stride * out + rest, as when a model doubles a size, the plan is one for all sizes.
+std::optional<AxisPlan> plan_multiple(MapperContext& c, const Window& w, std::size_t i, Dim in, Dim out) {
+  const std::int64_t extent = w.extent(i), stride = w.strides[i];
+  Symbols& symbols = c.graph().symbols();
+  const auto whole = symbols.affine_of(in), part = symbols.affine_of(out);
+  if (whole.base != part.base || whole.factor != part.factor * stride) return std::nullopt;
+  const std::int64_t rest = whole.offset - part.offset * stride;
+  Extents pad{0, 0};
+  if (w.padding == "EXPLICIT") pad = {w.pad_begin[i], w.pad_end[i]};
+  if (w.padding == "SAME") {
+    if (rest > 0 || rest <= -stride) return std::nullopt;  // then out is not in / stride, rounded up
+    const std::int64_t total = std::max<std::int64_t>(extent - stride - rest, 0);
+    pad = {total / 2, total - total / 2};
+  }
+  const std::int64_t output_padding = rest + stride + pad.begin + pad.end - extent;
+  if (output_padding < 0 || output_padding >= stride) return std::nullopt;
+  return AxisPlan{pad.begin, pad.end, output_padding, false};
+}
+
 // Forward: out = floor((in + begin + end - extent) / stride) + 1. The gradient has to have `in` elements
 // again: in = (out - 1) * stride + extent - begin - end + output_padding
-AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in) {
+AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in, Dim given) {
   const std::int64_t extent = w.extent(i), stride = w.strides[i];
   Extents pad{0, 0};
   if (w.padding == "EXPLICIT") pad = {w.pad_begin[i], w.pad_end[i]};
@@ -44,6 +62,8 @@ AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in) {
     if (w.padding == "SAME") pad = same_padding(1, extent, 1);
     return {pad.begin, pad.end, 0, false};
   }
+  if (is_symbol(in) && is_symbol(given))
+    if (const auto plan = plan_multiple(c, w, i, in, given)) return *plan;
   if (!is_known(in)) return {0, 0, stride - 1, true};
   if (w.padding == "SAME") pad = same_padding(in, extent, stride);
   const std::int64_t room = in + pad.begin + pad.end - extent;
@@ -89,7 +109,7 @@ Value* transposed(MapperContext& c, Value* kernel, std::int64_t group, const Win
   const Sizes sizes = result_sizes(c, w);
   Ints begins, ends, output_padding, cropped;
   for (std::size_t i = 0; i < n; ++i) {
-    const AxisPlan p = plan_axis(c, w, i, sizes.known[i]);
+    const AxisPlan p = plan_axis(c, w, i, sizes.known[i], x->shape().ranked() ? x->shape()[static_cast<int>(i) + 2] : kUnknownDim);
     begins.push_back(p.begin);
     ends.push_back(p.end);
     output_padding.push_back(p.output_padding);

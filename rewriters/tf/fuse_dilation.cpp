@@ -23,7 +23,7 @@ std::optional<Ints> padding_left(const Value* paddings, const Value* crops) {
   if (!p || !c || p->dims != c->dims || p->dims.size() != 2 || p->dims[1] != 2) return std::nullopt;
   Ints out;
   for (std::size_t i = 0; i < p->elements.size(); ++i) {
-    const Linear left = difference(p->elements[i], c->elements[i]);
+    const ElementSum left = difference(p->elements[i], c->elements[i]);
     if (!left.terms.empty() || left.number < 0) return std::nullopt;
     out.push_back(left.number);
   }

@@ -39,7 +39,7 @@ std::optional<LinearTensor> of_unknown(const Value* v, int depth) {
   return a && b && a->dims == b->dims ? of_unknown(v, a->dims) : std::nullopt;
 }
 
-void add_to(Linear& a, const Linear& b, std::int64_t factor) {
+void add_to(ElementSum& a, const ElementSum& b, std::int64_t factor) {
   a.number += factor * b.number;
   for (const auto& [term, f] : b.terms)
     if ((a.terms[term] += factor * f) == 0) a.terms.erase(term);
@@ -106,7 +106,7 @@ std::optional<LinearTensor> strided_slice(const ir::Node& n, int depth) {
 
 }  // namespace
 
-Linear difference(Linear a, const Linear& b) {
+ElementSum difference(ElementSum a, const ElementSum& b) {
   add_to(a, b, -1);
   return a;
 }

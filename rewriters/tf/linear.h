@@ -9,16 +9,16 @@
 namespace t2o::rewriters {
 
 // An integer as a sum: a number and multiples of elements that are only known when the model runs.
-struct Linear {
+struct ElementSum {
   std::map<std::pair<const Value*, std::int64_t>, std::int64_t> terms;  // (value, flat index) -> factor
   std::int64_t number = 0;
-  bool operator==(const Linear&) const = default;
+  bool operator==(const ElementSum&) const = default;
 };
-Linear difference(Linear, const Linear&);
+ElementSum difference(ElementSum, const ElementSum&);
 
 struct LinearTensor {
   Ints dims;
-  std::vector<Linear> elements;
+  std::vector<ElementSum> elements;
 };
 
 // The elements of a small integer tensor in TensorFlow's dialect, through Pack, StridedSlice, sums and differences. Two values

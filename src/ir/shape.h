@@ -21,12 +21,31 @@ inline bool is_symbol(Dim d) { return d <= -2; }
 class Symbols {  // shared by a graph, its subgraphs and the graphs mapped from it
  public:
   Dim intern(std::string_view name);
+  Dim fresh();  // a symbol that no other dim has
+
+  // Sizes that follow from others: factor * base + offset, called "2*h+1". Every symbol is one of this form, itself 1 * itself.
+  struct Affine {
+    Dim base;
+    std::int64_t factor, offset;
+  };
+  Dim affine(Dim symbol, std::int64_t factor, std::int64_t offset);  // of a symbol that may be such a one; factor >= 1
+  Affine affine_of(Dim symbol) const;
   const std::string& name(Dim symbol) const { return names_[static_cast<std::size_t>(-2 - symbol)]; }
 
  private:
   std::vector<std::string> names_;
   std::unordered_map<std::string, Dim> ids_;
+  std::unordered_map<Dim, Affine> derived_;
+  int fresh_ = 0;
 };
+
+// Sizes as numbers, symbols, and what follows from one symbol; kUnknownDim where that says nothing.
+Dim add_dims(Dim, Dim, Symbols&);
+Dim subtract_dims(Dim, Dim, Symbols&);
+Dim multiply_dims(Dim, Dim, Symbols&);
+Dim divide_dims(Dim, Dim, Symbols&);  // rounded down; by a number
+Dim larger_dim(Dim, Dim, const Symbols&);
+Dim smaller_dim(Dim, Dim, const Symbols&);
 
 class Shape {
  public:

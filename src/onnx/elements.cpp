@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "onnx/emitter.h"
+#include "onnx/window_shape.h"
+
 namespace t2o::onnx {
 namespace {
 
@@ -15,37 +18,9 @@ std::optional<Ints> elements(const Value* v) {
   return std::all_of(out.begin(), out.end(), is_known) ? std::optional(out) : std::nullopt;  // a negative number is no dim
 }
 
-Dim product(Dim a, Dim b) {
-  if (a == 0 || b == 0) return 0;
-  if (a == 1) return b;
-  if (b == 1) return a;
-  Dim out;
-  return is_known(a) && is_known(b) && !__builtin_mul_overflow(a, b, &out) ? out : kUnknownDim;
-}
+using Binary = Dim (*)(Dim, Dim, Symbols&);
 
-Dim quotient(Dim a, Dim b) {
-  if (b == 1) return a;
-  return is_known(a) && is_known(b) && b != 0 ? a / b : kUnknownDim;
-}
-
-Dim sum(Dim a, Dim b) {
-  if (a == 0) return b;
-  if (b == 0) return a;
-  Dim out;
-  return is_known(a) && is_known(b) && !__builtin_add_overflow(a, b, &out) ? out : kUnknownDim;
-}
-
-Dim difference(Dim a, Dim b) {
-  if (b == 0) return a;
-  return is_known(a) && is_known(b) && a >= b ? a - b : kUnknownDim;
-}
-
-Dim larger(Dim a, Dim b) { return a == b || (is_known(a) && is_known(b)) ? std::max(a, b) : kUnknownDim; }
-Dim smaller(Dim a, Dim b) { return a == b || (is_known(a) && is_known(b)) ? std::min(a, b) : kUnknownDim; }
-
-using Binary = Dim (*)(Dim, Dim);
-
-std::optional<Ints> elementwise(const Values& in, Binary f) {
+std::optional<Ints> elementwise(const Values& in, Binary f, Symbols& symbols) {
   std::optional<Ints> all = elements(in[0]);
   for (std::size_t i = 1; all && i < in.size(); ++i) {
     std::optional<Ints> next = elements(in[i]);
@@ -53,17 +28,17 @@ std::optional<Ints> elementwise(const Values& in, Binary f) {
     if (all->size() == 1) all->resize(next->size(), all->front());
     if (next->size() == 1) next->resize(all->size(), next->front());
     if (next->size() != all->size()) return std::nullopt;
-    std::transform(all->begin(), all->end(), next->begin(), all->begin(), f);
+    std::transform(all->begin(), all->end(), next->begin(), all->begin(), [&](Dim a, Dim b) { return f(a, b, symbols); });
   }
   return all;
 }
 
-std::optional<Ints> reduced(const Values& in, Binary f, Dim start) {
+std::optional<Ints> reduced(const Values& in, Binary f, Dim start, Symbols& symbols) {
   if (!in[0]->shape().ranked() || in[0]->shape().rank() != 1) return std::nullopt;
   const std::optional<Ints> all = elements(in[0]);
   if (!all) return std::nullopt;
   Dim d = start;
-  for (const Dim e : *all) d = f(d, e);
+  for (const Dim e : *all) d = f(d, e, symbols);
   return Ints{d};
 }
 
@@ -108,26 +83,39 @@ bool is_number(const Value* v, std::int64_t n) { return v->constant() && is_int(
 
 }  // namespace
 
-Shape refined_shape(std::string_view op, const Values& in, const Shape& inferred) {
+Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& symbols) {
   if (op == "Reshape") return reshaped(in, inferred);
   if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() && in[1]->known_elements()->size() == 1)
     return Shape(Ints{in[1]->known_elements()->front()});
-  return inferred;
+  if (!inferred.ranked() || std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
+  return windowed_shape(op, in, attrs, inferred, symbols);
 }
 
-std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& in, const Attrs& attrs) {
+std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& in, const Attrs& attrs, Symbols& symbols) {
   if (in.empty() || !in[0] || !is_int(in[0]->dtype())) return nullptr;
   const bool may_do_nothing = std::any_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
   std::optional<Ints> out;
-  if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, product, 1);
+  if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, multiply_dims, 1, symbols);
   else if (op == "Reshape" || op == "Identity" || op == "Flatten") out = elements(in[0]);
-  else if (op == "Add") out = elementwise(in, sum);
-  else if (op == "Sub") out = elementwise(in, difference);
-  else if (op == "Mul") out = elementwise(in, product);
-  else if (op == "Div") out = elementwise(in, quotient);
-  else if (op == "Max") out = elementwise(in, larger);
-  else if (op == "Min") out = elementwise(in, smaller);
+  else if (op == "Add") out = elementwise(in, add_dims, symbols);
+  else if (op == "Sub") out = elementwise(in, subtract_dims, symbols);
+  else if (op == "Mul") out = elementwise(in, multiply_dims, symbols);
+  else if (op == "Div") out = elementwise(in, divide_dims, symbols);
+  else if (op == "Max") out = elementwise(in, [](Dim a, Dim b, Symbols& s) { return larger_dim(a, b, s); }, symbols);
+  else if (op == "Min") out = elementwise(in, [](Dim a, Dim b, Symbols& s) { return smaller_dim(a, b, s); }, symbols);
   return out ? std::make_shared<const Ints>(std::move(*out)) : nullptr;
 }
 
 }  // namespace t2o::onnx
+
+namespace t2o {
+
+std::optional<Ints> constant_ints(const Value* v) {
+  if (!v) return std::nullopt;
+  if (v->constant() && (is_int(v->dtype()) || v->dtype() == DType::boolean)) return v->constant()->to_ints();
+  const auto& known = v->known_elements();
+  if (known && std::all_of(known->begin(), known->end(), is_known)) return *known;
+  return std::nullopt;
+}
+
+}  // namespace t2o

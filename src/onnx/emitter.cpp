@@ -95,6 +95,16 @@ void Emitter::fail_without_operator(const std::string& op) const {
   fail(Code::internal, "ONNX has no operator " + op + " at opset " + std::to_string(target_->opset), "this is a bug: please report it with the model");
 }
 
+// A size that is asked for has a name, so that what is computed of it can be told. In a loop's body it may be another each time.
+void Emitter::name_dims(Value* v) const {
+  if (g_->parent() || v->graph() != g_ || !v->shape().ranked()) return;
+  Ints dims = v->shape().dims();
+  if (std::count(dims.begin(), dims.end(), kUnknownDim) == 0) return;
+  for (Dim& d : dims)
+    if (d == kUnknownDim) d = g_->symbols().fresh();
+  g_->set_type(v, v->dtype(), Shape(std::move(dims)));
+}
+
 Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
   const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
   if (!in.empty() && std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || v->constant(); })) {
@@ -106,6 +116,7 @@ Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::siz
       return out;
     }
   }
+  if (op == "Shape") name_dims(in[0]);
   std::vector<onnx::Inferred> types;
   try {
     types = onnx::infer(*info, in, attrs, outputs, g_->symbols());
@@ -483,14 +494,6 @@ Value* Emitter::less_equal(Value* a, Value* b) {
   Value* l = less(a, b);
   Value* e = equal(a, b);
   return logical_or(l, e);
-}
-
-std::optional<Ints> constant_ints(const Value* v) {
-  if (!v) return std::nullopt;
-  if (v->constant() && (is_int(v->dtype()) || v->dtype() == DType::boolean)) return v->constant()->to_ints();
-  const auto& known = v->known_elements();
-  if (known && std::all_of(known->begin(), known->end(), is_known)) return *known;
-  return std::nullopt;
 }
 
 }  // namespace t2o

@@ -106,6 +106,7 @@ class Emitter {
   Value* slice_at(Value*, Value* starts, Value* ends, Value* axes, Value* steps);
   Value* reduce_at(const std::string& op, Value*, Value* axes, bool keep_dims);
   [[noreturn]] void fail_without_operator(const std::string& op) const;
+  void name_dims(Value*) const;
   Values emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs);  // no casts for kernels
 
   ir::Graph* g_;

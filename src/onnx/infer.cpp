@@ -208,11 +208,11 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
       for (std::size_t i = 0; i < outputs; ++i) read_elements(result[i], context.output_data(i), symbols);
     }
     if (shape_maths && outputs == 1) {
-      const auto elements = elements_of_result(info.op, inputs, attrs);
+      const auto elements = elements_of_result(info.op, inputs, attrs, symbols);
       if (elements && (!result[0].elements || std::count_if(elements->begin(), elements->end(), is_unknown) < std::count_if(result[0].elements->begin(), result[0].elements->end(), is_unknown)))
         take_elements(result[0], elements);
     }
-    if (outputs == 1) result[0].shape = refined_shape(info.op, inputs, result[0].shape);
+    if (outputs == 1) result[0].shape = refined_shape(info.op, inputs, attrs, result[0].shape, symbols);
   } catch (const std::exception& e) {
     t2o::fail(Code::bad_model, "the shapes do not fit ONNX " + info.op + ": " + e.what());
   }

@@ -51,8 +51,10 @@ TEST(Conv2DBackpropInput, ExplicitPadding) {
         .check();
 }
 
-TEST(Conv2DBackpropInput, SizesFromTheShape) {
-  graph_case("Keras' Conv2DTranspose", [](Builder& b) {
+// Sizes stride * size + more: for these the plan is one for all sizes, and nothing is cut out when the model runs.
+void check_sizes_from_the_shape(const std::string& padding, std::int64_t kernel, std::int32_t stride, std::int32_t more) {
+  const std::string title = "Keras' Conv2DTranspose " + padding + " " + std::to_string(kernel) + " " + std::to_string(stride) + " " + std::to_string(more);
+  graph_case(title, [=](Builder& b) {
     const std::string x = b.input(f32, {2, 4, 5, 3});
     const std::string shape = b.op("Shape", {x});
     const auto at = [&](std::int32_t i) {
@@ -61,13 +63,24 @@ TEST(Conv2DBackpropInput, SizesFromTheShape) {
                    b.constant_of<std::int32_t>({1}, {1})},
                   {{"shrink_axis_mask", std::int64_t{1}}});
     };
-    const std::string two = b.constant_of<std::int32_t>({}, {2});
-    const std::string height = b.op("Mul", {at(1), two}), width = b.op("Mul", {at(2), two});
-    const std::string sizes =
-        b.op("Pack", {Strings{at(0), height, width, b.constant_of<std::int32_t>({}, {5})}});
-    b.output(b.op("Conv2DBackpropInput", {sizes, b.const_input(f32, {3, 3, 5, 3}), x},
-                  {{"strides", Ints{1, 2, 2, 1}}, {"padding", std::string("SAME")}}));
+    const std::string factor = b.constant_of<std::int32_t>({}, {stride}), rest = b.constant_of<std::int32_t>({}, {more});
+    const auto grown = [&](std::int32_t i) { return b.op("AddV2", {b.op("Mul", {at(i), factor}), rest}); };
+    const std::string height = grown(1), width = grown(2);
+    const std::string sizes = b.op("Pack", {Strings{at(0), height, width, b.constant_of<std::int32_t>({}, {5})}});
+    b.output(b.op("Conv2DBackpropInput", {sizes, b.const_input(f32, {kernel, kernel, 5, 3}), x},
+                  {{"strides", Ints{1, stride, stride, 1}}, {"padding", padding}}));
   }).check();
+}
+
+TEST(Conv2DBackpropInput, SizesFromTheShape) {
+  for (const std::int64_t kernel : {1, 2, 3, 4, 5}) {
+    check_sizes_from_the_shape("SAME", kernel, 2, 0);
+    check_sizes_from_the_shape("SAME", kernel, 2, -1);
+    check_sizes_from_the_shape("SAME", kernel, 3, -2);
+  }
+  for (const std::int32_t more : {1, 2}) check_sizes_from_the_shape("VALID", 3, 2, more);
+  check_sizes_from_the_shape("VALID", 2, 3, -1);
+  check_sizes_from_the_shape("VALID", 2, 3, 1);
 }
 
 TEST(Conv2DBackpropInput, Dtypes) {

@@ -86,6 +86,8 @@ std::string declared_problem(const Value& declared, const Tensor& got) {
                     verify::shape_text(got.dims());
 }
 
+}  // namespace
+
 bool engines_there(std::string& why) {
   try {
     engines::tensorflow_version();
@@ -96,8 +98,6 @@ bool engines_there(std::string& why) {
     return false;
   }
 }
-
-}  // namespace
 
 struct Case::Graph {
   engines::TfGraph graph;
@@ -338,6 +338,34 @@ void Case::check(SourceLoc at) {
     GTEST_SKIP() << why;
   }
   Checker(*this, at).check_all();
+}
+
+void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds, const std::vector<int>& opsets,
+                   SourceLoc at) {
+  if (std::string why; !engines_there(why)) {
+    if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << why;
+    GTEST_SKIP() << why;
+  }
+  const TensorPtr expected = engines::TfSession(truth, {.single_threaded = true}).run(feeds, {"y"})[0];
+  for (const int opset : opsets) {
+    Options options;
+    options.opset = opset;
+    options.outputs = {"y:0"};
+    for (const auto& [tensor, value] : feeds) options.inputs.push_back(tensor + ":0");
+    const Conversion c = convert(options, as_bytes(graph.graph_def()));
+    std::string model;
+    if (!c.ok() || has_errors(write_model(c, options, model))) {
+      ADD_FAILURE_AT(at.file, at.line) << "opset " << opset << ": " << to_string(c.diagnostics.at(0));
+      continue;
+    }
+    const auto onnx = engines::OrtSession::from_bytes(as_bytes(model), {.threads = 1});
+    engines::Feeds named;
+    for (std::size_t i = 0; i < feeds.size(); ++i) named.emplace_back(onnx.inputs()[i].name, feeds[i].second);
+    const TensorPtr got = onnx.run(named)[0];
+    const std::string problem = verify::compare(*expected, *got, default_tolerance(expected->dtype())).problem;
+    if (!problem.empty()) ADD_FAILURE_AT(at.file, at.line) << "opset " << opset << ": " << problem;
+    if (problem.empty()) test::record_coverage(*c.source_graph, opset);
+  }
 }
 
 }  // namespace t2o::numeric

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.h"
+#include "old_ops.h"
 
 namespace t2o::numeric {
 namespace {
@@ -147,6 +148,15 @@ TEST(QuantizeAndDequantize, V3V4) {
       .attr("round_mode", "HALF_UP")
       .check();
   op_case("QuantizeAndDequantizeV4").in(f32, {4, 5}).scalar(-1.0F).scalar(1.0F).check();
+}
+
+TEST(QuantizeAndDequantize, FirstForm) {
+  constexpr char kLast = 21;  // the last version that had it
+  for (const DType t : {f32, f64})
+    for (const bool given : {false, true}) {
+      old_case("QuantizeAndDequantize", kLast, {{t, {3, 4}}}, {{"num_bits", 5}, {"range_given", given}, {"input_min", -0.7f}, {"input_max", 0.9f}}).check();
+      old_case("QuantizeAndDequantize", kLast, {{t, {3, 4}, verify::Range{0, 2}}}, {{"signed_input", false}, {"range_given", given}, {"input_min", 0.1f}, {"input_max", 1.5f}}).check();
+    }
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "engines/onnxruntime.h"
 #include "harness.h"
+#include "tests/support/coverage.h"
 
 namespace t2o::numeric {
 namespace {
@@ -70,6 +74,36 @@ TEST(Gather, Strings) {
   op_case("GatherV2").strings({2, 3, 2}, x).values<std::int64_t>({}, {1}).scalar<std::int32_t>(0).check();
   op_case("StridedSlice").strings({2, 3, 2}, x).i32s({0, 1}).i32s({2, 2}).i32s({1, 1}).attr("shrink_axis_mask", std::int64_t{2}).check();
   op_case("Unpack").strings({2, 3, 2}, x).attr("axis", std::int64_t{1}).attr("num", std::int64_t{3}).check();
+}
+
+// What is gathered from has its value in the checkpoint.
+void check_variables(int opset) {
+  const std::string folder = T2O_SOURCE_DIR "/tests/data/gathered";
+  const engines::Feeds feeds = {{"i", Tensor::of<std::int32_t>({3}, {2, 0, 3})}, {"j", Tensor::of<std::int64_t>({2, 2}, {1, 2, 0, 0})}};
+  const Strings fetches = {"real_rows", "real_elements", "complex_rows", "complex_elements"};
+  auto session = engines::TfSession::load_saved_model(folder, {"serve"});
+  const std::vector<TensorPtr> expected = session.run(feeds, fetches);
+  Options options;
+  options.model = folder;
+  options.opset = opset;
+  options.complex_as_pairs = true;
+  const Conversion c = convert(options);
+  std::string model;
+  ASSERT_TRUE(c.ok()) << to_string(c.diagnostics.at(0));
+  ASSERT_FALSE(has_errors(write_model(c, options, model)));
+  const auto onnx = engines::OrtSession::from_bytes(std::as_bytes(std::span(model)), {});
+  const std::vector<TensorPtr> got = onnx.run(feeds, fetches);
+  for (std::size_t i = 0; i < fetches.size(); ++i)
+    EXPECT_EQ(verify::compare(*verify::complex_as_pairs(expected[i]), *got[i], {0, 0}).problem, "") << fetches[i] << " at opset " << opset;
+  test::record_coverage(*c.source_graph, opset);
+}
+
+TEST(Gather, Variables) {
+  if (std::string why; !engines_there(why)) {
+    if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << why;
+    GTEST_SKIP() << why;
+  }
+  for (const int opset : {11, 12, 18, 26}) check_variables(opset);
 }
 
 }  // namespace

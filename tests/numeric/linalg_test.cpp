@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.h"
+#include "old_ops.h"
 
 namespace t2o::numeric {
 namespace {
@@ -71,6 +72,25 @@ TEST(Linalg, ThreeDiagonals) {
   op_case("TridiagonalMatMul").in(f32, {1, 1}).in(f32, {1, 1}).in(f32, {1, 1}).in(f32, {1, 3}).without({Mode::rank}).check();
   op_case("TridiagonalSolve").in(f64, {2, 3, 5}).in(f64, {2, 5, 2}).since(12).tol(1e-6, 1e-6).check();
   op_case("TridiagonalSolve").in(f32, {3, 4}).range(1, 2).in(f32, {4, 1}).attr("partial_pivoting", false).since(12).tol(1e-3, 1e-3).check();
+}
+
+// By the names that these ops had once.
+TEST(Linalg, Batch) {
+  constexpr char kLast = 12;  // the last version that had them
+  const OldInput square{f64, {2, 4, 4}}, triangle{f64, {2, 4, 4}, verify::Range{0.5, 1}}, right{f64, {2, 4, 3}};
+  for (const bool adjoint : {false, true}) {
+    const int since = adjoint ? 12 : 11;
+    old_case("BatchMatrixInverse", kLast, {square}, {{"adjoint", adjoint}}).tol(1e-6, 1e-6).since(since).check();
+    old_case("BatchMatrixSolve", kLast, {square, right}, {{"adjoint", adjoint}}).tol(1e-6, 1e-6).since(since).check();
+    for (const bool lower : {false, true})
+      old_case("BatchMatrixTriangularSolve", kLast, {triangle, right}, {{"adjoint", adjoint}, {"lower", lower}}).tol(1e-6, 1e-6).since(since).check();
+  }
+  old_case("BatchMatrixDeterminant", kLast, {square}).tol(1e-9, 1e-9).check();
+  graph_case("BatchCholesky", [](Builder& b) {
+    of_version(b.graph(), kLast);
+    const std::string a = b.input(Tensor::of<float>({1, 3, 3}, {4, 12, -16, 12, 37, -43, -16, -43, 98}));
+    b.output(b.op("BatchCholesky", {a}));
+  }).since(12).check();
 }
 
 }  // namespace

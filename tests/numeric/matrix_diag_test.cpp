@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.h"
+#include "old_ops.h"
 
 namespace t2o::numeric {
 namespace {
@@ -74,6 +75,23 @@ TEST(MatrixDiag, Diag) {
   op_case("Diag").in(f32, {2, 3}).check();
   op_case("DiagPart").in(f32, {3, 3}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
   op_case("DiagPart").in(f32, {2, 3, 2, 3}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+}
+
+// By the names that these ops had once.
+TEST(MatrixDiag, Batch) {
+  constexpr char kLast = 13;  // the last version that had them
+  for (const DType t : {f32, i64, boolean}) {
+    old_case("BatchMatrixDiag", kLast, {{t, {2, 3}}}).check();
+    old_case("BatchMatrixDiagPart", kLast, {{t, {2, 3, 3}}}).check();
+    old_case("BatchMatrixSetDiag", kLast, {{t, {2, 3, 3}}, {t, {2, 3}}}).check();
+  }
+  for (const DType t : {f32, i64})
+    graph_case("BatchMatrixBandPart", [t](Builder& b) {
+      of_version(b.graph(), kLast);
+      const std::string x = b.input(t, {2, 4, 5});
+      const std::string lower = b.const_input(Tensor::scalar<std::int64_t>(1)), upper = b.const_input(Tensor::scalar<std::int64_t>(-1));
+      b.output(b.op("BatchMatrixBandPart", {x, lower, upper}));
+    }).check();
 }
 
 }  // namespace

@@ -65,5 +65,24 @@ TEST(Segment, Sparse) {
   op_case("SparseSegmentSum").in(any, {3, 2}).i32s({0, 1, 1, 2}, fed).i32s({0, 1, 1, 3}, fed).dtypes({i8, u8, i16, u16, i32, u32, i64, u64}).check();
 }
 
+// TensorFlow has no kernel for these; they are the unsorted ones of ids in order.
+TEST(Segment, Counted) {
+  const auto graph_of = [](const std::string& op, DType type, const std::vector<std::int32_t>& ids) {
+    engines::TfGraph g;
+    const std::string x = g.placeholder("x", type, Shape({kUnknownDim, 3}));
+    const std::string i = g.constant("i", Tensor::of<std::int32_t>({5}, ids));
+    const std::string n = g.constant("n", Tensor::scalar<std::int32_t>(6));
+    g.add({op, "y", {x, i, n}});
+    return g;
+  };
+  verify::Random random(7);
+  for (const std::string op : {"SegmentSum", "SegmentProd", "SegmentMax", "SegmentMin"})
+    for (const DType t : {f32, i32})
+      for (const auto& ids : {std::vector<std::int32_t>{0, 0, 2, 2, 4}, {1, 1, 1, 1, 1}}) {
+        const engines::Feeds feeds = {{"x", verify::random_tensor(t, {5, 3}, random, {})}};
+        check_against(graph_of("Unsorted" + op, t, ids), graph_of(op + "V2", t, ids), feeds, {11, 16, 18, 21});
+      }
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.h"
+#include "old_ops.h"
 
 namespace t2o::numeric {
 namespace {
@@ -34,6 +35,26 @@ TEST(Select, InTopK) {
   op_case("InTopKV2").in(f32, {4, 6}).i32s({0, 3, 5, 2}, fed).scalar<std::int32_t>(2).nan_inf().check();
   op_case("InTopKV2").values<float>({3, 3}, {1, 2, 2, 3, 1, 2, 0, 0, 0}).i32s({1, 7, -1}, fed).scalar<std::int32_t>(1).check();
   op_case("InTopK").in(f32, {4, 6}).i32s({0, 3, 5, 2}, fed).attr("k", std::int64_t{3}).check();
+}
+
+// The kernel of TensorFlow's wants an attribute that the op does not have.
+TEST(Select, TopKOfKnownK) {
+  verify::Random random(7);
+  for (const DType t : {f32, i32})
+    for (const char* output : {"top", "top:1"}) {
+      const auto graph_of = [&](bool is_old) {
+        engines::TfGraph g;
+        of_version(g, 6);  // the last one that had it
+        const std::string x = g.placeholder("x", t, Shape({3, 6})), k = g.constant("k", Tensor::scalar<std::int32_t>(2));
+        if (is_old)
+          g.add({"TopK", "top", {x}, {{"k", 2}}});
+        else
+          g.add({"TopKV2", "top", {x, k}});
+        g.add({"Identity", "y", {output}});
+        return g;
+      };
+      check_against(graph_of(false), graph_of(true), {{"x", verify::random_tensor(t, {3, 6}, random, {})}}, {11, 18, 21});
+    }
 }
 
 }  // namespace

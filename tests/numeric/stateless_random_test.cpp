@@ -48,7 +48,7 @@ void check_keyed(const std::string& op, DType dtype, const std::vector<std::uint
   for (const Kind kind : {constant, fed}) {
     Case k = op_case(op).i32s({3, 7}).values<std::uint64_t>({1}, {0xfedcba9876543210U}, kind).values<std::uint64_t>({2}, counter, kind).scalar<std::int32_t>(1);
     if (of_range) k.values_as(dtype, {}, {3}).values_as(dtype, {}, {1000});
-    k.attr("dtype", dtype).only_opsets({18, 26}).check();
+    k.attr("dtype", dtype).only_opsets({11, 18, 26}).check();
   }
 }
 

@@ -5,7 +5,8 @@
     coverage.py check PROGRAM GOLDEN NUMERIC     fails when they are stale, or a row is not reached and not exempt
 
 PROGRAM is tf2onnx-cpp; GOLDEN and NUMERIC are the files that golden_tests and numeric_tests write to T2O_COVERAGE_FILE.
-tests/coverage_exempt.tsv has the rows that no numeric test can reach, each with the reason.
+tests/coverage_exempt.tsv has the rows that no numeric test can reach, each with the reason; those that no golden case can,
+with "golden: " before it.
 """
 import json
 import pathlib
@@ -24,6 +25,16 @@ def read(path):
         if line and not line.startswith("#"):
             op, since, *rest = line.split("\t")
             rows[op, int(since)] = rest[0] if rest else ""
+    return rows
+
+
+def exemptions():
+    rows = {"numeric": {}, "golden": {}}
+    for line in EXEMPT.read_text().splitlines():
+        if line and not line.startswith("#"):
+            op, since, reason = line.split("\t")
+            kind = "golden" if reason.startswith("golden: ") else "numeric"
+            rows[kind][op, int(since)] = reason
     return rows
 
 
@@ -54,15 +65,16 @@ def main():
     if what == "update":
         COVERAGE.write_text(text)
         SUPPORT.write_text(support(program, COVERAGE))
+    exempt = exemptions()
     problems = []
     if COVERAGE.read_text() != text:
         problems.append("tests/coverage.tsv is stale: scripts/coverage.py update")
-    exempt = read(EXEMPT)
-    for row in rows:
-        if row not in numeric and row not in exempt:
-            problems.append("no numeric case reaches %s since %d" % row)
-    problems += ["tests/coverage_exempt.tsv: %s since %d is reached, or no row" % row for row in exempt if row in numeric or row not in rows]
-    print("\n".join(problems) or f"{len(rows)} rows: {len(numeric)} by numeric cases, {len(golden)} by golden ones, {len(exempt)} exempt")
+    for kind, reached in (("numeric", numeric), ("golden", golden)):
+        problems += [f"no {kind} case reaches %s since %d" % row for row in rows if row not in reached and row not in exempt[kind]]
+        problems += [f"tests/coverage_exempt.tsv: a {kind} case reaches %s since %d" % row for row in exempt[kind] if row in reached]
+        problems += ["tests/coverage_exempt.tsv: there is no row %s since %d" % row for row in exempt[kind] if row not in rows]
+    counts = ", ".join(f"{len(reached)} by {kind} cases, {len(exempt[kind])} exempt" for kind, reached in (("numeric", numeric), ("golden", golden)))
+    print("\n".join(problems) or f"{len(rows)} rows: {counts}")
     return 1 if problems else 0
 
 

@@ -154,9 +154,27 @@ def text():
         tf.io.write_graph(session.graph_def, str(folder), "graph.pbtxt")
 
 
+def gathered():
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        i, j = v1.placeholder(tf.int32, [None], "i"), v1.placeholder(tf.int64, [None, 2], "j")
+        ramp = np.arange(12).reshape(4, 3)
+        outputs = {}
+        for name, values in (("real", ramp.astype(np.float32)), ("complex", (ramp - 20j * ramp).astype(np.complex64))):
+            v = v1.get_variable(name, initializer=values, use_resource=True)
+            rows = tf.raw_ops.ResourceGather(resource=v.handle, indices=i, dtype=values.dtype, name=name + "_rows")
+            elements = tf.raw_ops.ResourceGatherNd(resource=v.handle, indices=j, dtype=values.dtype, name=name + "_elements")
+            outputs |= {rows.op.name: rows, elements.op.name: elements}
+        session.run(v1.global_variables_initializer())
+        folder = fresh("gathered")
+        shutil.rmtree(folder)
+        v1.saved_model.simple_save(session, str(folder), {"i": i, "j": j}, outputs)
+
+
 if __name__ == "__main__":
     checkpoints()
     keras()
     twins()
     tf1()
     text()
+    gathered()

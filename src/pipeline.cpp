@@ -24,8 +24,6 @@ constexpr bool kDebugBuild = false;
 constexpr bool kDebugBuild = true;
 #endif
 
-constexpr int kHighestOrtOpset = 26;
-
 void check_layout(const Options& o, const onnx::Target& target) {
   if (o.layout != tf2onnx::Layout::nhwc) return;
   const std::string what = "--layout nhwc writes functions, which a model of ";

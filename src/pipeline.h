@@ -11,6 +11,8 @@ namespace t2o {
 
 using Options = tf2onnx::Options;
 
+constexpr int kHighestOrtOpset = 26;  // that ONNX Runtime 1.31 loads
+
 struct Conversion {
   GraphPtr graph;           // the ONNX graph; null when there are errors
   GraphPtr source_graph;    // the one it was mapped from

@@ -120,6 +120,7 @@ int run_convert(ConvertArguments& a) {
     a.output = default_output(a.options.model);
     console.hint("no --output is given: writing '" + a.output + "'");
   }
+  if (a.verify) verify::check_possible(a.options);
   // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
   Outcome& outcome = *std::make_unique<Outcome>(convert_and_write(a, console)).release();
   console.report(outcome.diagnostics);

@@ -24,11 +24,13 @@ class InnerCut {
 
  private:
   // By the whole path, and by its ends: "StatefulPartitionedCall/model/dense/MatMul" is "model/dense/MatMul" too.
+  // A name that several have is nobody's.
   void index_nodes() {
     for (ir::Node& n : g_.nodes()) {
       if (n.outputs().empty()) continue;
       for (const std::string* name : {&n.name(), &n.origin().node}) {
-        exact_.emplace(*name, &n);
+        if (name == &n.origin().node && *name == n.name()) continue;
+        if (const auto [it, fresh] = exact_.emplace(*name, &n); !fresh && it->second != &n) it->second = nullptr;
         for (std::size_t slash = name->find('/'); slash != std::string::npos; slash = name->find('/', slash + 1)) by_end_[name->substr(slash + 1)].push_back(&n);
       }
     }
@@ -78,6 +80,8 @@ class InnerCut {
       if (!input)
         if (Value* v = find(feed.tensor, "input")) {
           input = g_.add_input(feed.name, v->dtype(), feed.shape_given ? feed.shape : v->shape());
+          if (!cut_.emplace(v, input).second)
+            diagnostics_.push_back({.code = Code::bad_option, .message = "the input '" + feed.tensor + "' is given twice, under another name"});
           g_.replace_all_uses(v, input);
         }
       if (input) listed_.push_back(input);
@@ -91,6 +95,7 @@ class InnerCut {
       for (Value* known : g_.outputs())
         if (known->name() == fetch.name) v = known;
       if (!v) v = find(fetch.tensor, "output");
+      if (const auto it = cut_.find(v); it != cut_.end()) v = it->second;
       if (v) outputs.push_back(v);
     }
     if (request_.cut_outputs.empty() || has_errors(diagnostics_)) return;
@@ -127,6 +132,7 @@ class InnerCut {
   std::unordered_map<std::string, ir::Node*> exact_;
   std::unordered_map<std::string, std::vector<ir::Node*>> by_end_;
   Values listed_;
+  std::unordered_map<const Value*, Value*> cut_;  // the inputs that are made of them
 };
 
 }  // namespace

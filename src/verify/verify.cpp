@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "diagnostics.h"
+#include "pipeline.h"
+#include "tf/source.h"
 #include "verify/bisect.h"
 #include "verify/candidate.h"
 #include "verify/reference.h"
@@ -67,19 +69,46 @@ std::vector<TensorPtr> run_reference(const VerifyOptions& o, Reference& referenc
   }
 }
 
-// What TensorFlow itself gives otherwise each time cannot be compared by value.
-void find_random(Reference& reference, const Sample& sample, const std::vector<TensorPtr>& expected, Tolerance tolerance, ComparedSample& compared) {
+bool draws_random_numbers(const tf2onnx::Options& options) {
+  Diagnostics ignored;
+  const tf::Source source = tf::open_source(options, ignored);
+  const auto has_any = [](const tf::NodeList& list) {
+    return std::any_of(list.nodes.begin(), list.nodes.end(), [](const tf::NodeDef& n) {
+      const auto has = [&](std::string_view part) { return n.op.find(part) != std::string_view::npos; };
+      return (has("Random") && !has("Stateless")) || has("Multinomial") || has("TruncatedNormal") || has("SampleDistorted") || has("Candidate");
+    });
+  };
+  return has_any(source.graph.body) || std::any_of(source.graph.functions.begin(), source.graph.functions.end(), [&](const tf::RawFunction& f) { return has_any(tf::parse_function(f.bytes, source.graph.owner).body); });
+}
+
+// What TensorFlow itself gives otherwise each time cannot be compared by value; a state that goes on from run to run can, in the
+// first one.
+void find_random(const VerifyOptions& o, Reference& reference, const Sample& sample, const std::vector<TensorPtr>& expected, ComparedSample& compared) {
   const auto differs = [](const ComparedTensor& t) { return !t.comparison.ok() && t.comparison.same_dtype && t.comparison.same_shape; };
   if (std::none_of(compared.outputs.begin(), compared.outputs.end(), differs)) return;
   const std::vector<TensorPtr> again = reference.run(sample.inputs);
+  const auto other = [&](std::size_t i, const std::vector<TensorPtr>& results) { return differs(compared.outputs[i]) && !compare(*expected[i], *results[i], o.tolerance).ok(); };
+  bool any = false;
+  for (std::size_t i = 0; i < expected.size(); ++i) any = any || other(i, again);
+  if (!any || !draws_random_numbers(o.source)) return;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ComparedTensor& t = compared.outputs[i];
-    t.is_random = differs(t) && !compare(*expected[i], *again[i], tolerance).ok();
+    t.is_random = other(i, again);
     if (t.is_random) t.comparison.problem.clear();
   }
 }
 
 }  // namespace
+
+void check_possible(const tf2onnx::Options& o) {
+  if (o.opset > kHighestOrtOpset)
+    fail(Code::bad_option, "ONNX Runtime 1.31 loads no model of opset " + std::to_string(o.opset) + ", so there is nothing to verify it with", "--opset " + std::to_string(kHighestOrtOpset) + ", or without --verify");
+  if (o.inputs.empty() && o.outputs.empty()) return;
+  Diagnostics ignored;
+  const tf::Source source = tf::open_source(o, ignored);
+  if (tf::make_request(source, o, ignored).cuts_inside())
+    fail(Code::bad_option, "what is cut inside of a function cannot be verified: TensorFlow cannot be asked for it", "verify the whole model, or cut at names of the main graph");
+}
 
 bool VerifyReport::ok() const { return std::all_of(samples.begin(), samples.end(), is_ok); }
 
@@ -102,7 +131,7 @@ VerifyReport verify(const VerifyOptions& o) {
     const std::vector<TensorPtr> expected = run_reference(o, reference, inputs, i, sample);
     const std::vector<TensorPtr> got = candidate.run(sample.inputs);
     report.samples.push_back(compare_sample(sample, inputs, outputs, expected, got, o.tolerance));
-    find_random(reference, sample, expected, o.tolerance, report.samples.back());
+    find_random(o, reference, sample, expected, report.samples.back());
     if (is_ok(report.samples.back()) || !o.bisect || report.divergence || !report.bisect_problem.empty())
       continue;
     try {

@@ -57,6 +57,9 @@ struct VerifyReport {
   bool ok() const;
 };
 
+// What cannot be verified is refused (ConversionError, bad_option) before it is converted.
+void check_possible(const tf2onnx::Options&);
+
 // Runs both models on the same data. Throws ConversionError: engine_missing, bad_option, bad_file, bad_model.
 VerifyReport verify(const VerifyOptions&);
 

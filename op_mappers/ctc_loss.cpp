@@ -29,16 +29,18 @@ struct Labels {
   Value* is_label;  // [2 * longest + 1]
 };
 
-Labels labels_of(MapperContext& c, Value* batch, Value* blank) {
+// What is no class but the blank ends the labels, where the blank is the last class.
+Labels labels_of(MapperContext& c, Value* batch, Value* blank, bool blank_first) {
   Value* at = c.in(1);
   Value* one = c.constant<std::int64_t>(1);
   Value* columns = c.add(c.slice(at, {1}, {2}, {1}), one);
   Value* longest = c.reduce("ReduceMax", c.concat({c.ints({0}), c.reshape(columns, {-1})}, 0), Ints{0}, true);
   Value* sizes = c.concat({batch, longest}, 0);
   Value* classes = c.cast(c.in(2), DType::i64);
+  Value* counted = blank_first ? c.expand(one, c.shape_of(classes)) : c.cast(c.less(classes, blank), DType::i64);
+  if (!blank_first) classes = c.minimum(classes, blank);
   Value* dense = c.emit("ScatterND", {c.expand(blank, sizes), at, classes});
-  Value* present = c.emit(
-      "ScatterND", {c.expand(c.constant<std::int64_t>(0), sizes), at, c.expand(one, c.shape_of(classes))});
+  Value* present = c.emit("ScatterND", {c.expand(c.constant<std::int64_t>(0), sizes), at, counted});
   Labels l{};
   l.counts = c.reduce("ReduceSum", present, Ints{1}, true);
   Value* ends = c.concat({batch, c.ints({1})}, 0);
@@ -71,7 +73,7 @@ Values map_ctc_loss(MapperContext& c) {
   Value* one = c.constant<std::int64_t>(1);
   Value* zero = c.constant<std::int64_t>(0);
   Value* blank = blank_first ? zero : c.sub(c.dim(logits, 2), one);
-  const Labels l = labels_of(c, c.dims(logits, 1, 2), blank);
+  const Labels l = labels_of(c, c.dims(logits, 1, 2), blank, blank_first);
   Value* scores = c.softmax(logits, -1, true);
   Value* lengths = c.unsqueeze(c.cast(c.in(3), DType::i64), {1});
   Value* numbers = iota(c, c.dim(l.states, 1));
@@ -105,7 +107,9 @@ Values map_ctc_loss(MapperContext& c) {
   Value* base = c.where(c.equal(most, none), c.scalar_like(most, 0), most);
   Value* sum = c.reduce("ReduceSum", c.exp(c.sub(ends, base)), Ints{1}, true);
   Value* loss = c.neg(c.add(base, c.log(sum)));
-  loss = c.where(c.less(lengths, one), c.scalar_like(loss, 0), loss);
+  Value* is_zero = c.less(lengths, one);
+  if (c.flag("ignore_longer_outputs_than_inputs")) is_zero = c.logical_or(is_zero, c.less(lengths, l.counts));
+  loss = c.where(is_zero, c.scalar_like(loss, 0), loss);
   return {c.squeeze(loss, {1}), nullptr};
 }
 

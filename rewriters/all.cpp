@@ -26,6 +26,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_instance_norm(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
+  list.push_back(rewriters::fuse_pad());
   if (layout == tf2onnx::Layout::nhwc) {
     list.push_back(rewriters::fuse_conv());  // which knows ONNX's convolutions alone
     list.push_back(rewriters::channels_last(target));
@@ -40,6 +41,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::reshape_transposes(target),
       rewriters::merge_constants(),
       rewriters::merge_nodes(),
+      rewriters::guard_pads(target),
   };
   list.insert(list.end(), rest.begin(), rest.end());
   return list;

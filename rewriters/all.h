@@ -31,6 +31,8 @@ Rewriter fold_layout(const onnx::Target&, bool at_interface = false);
 Rewriter fold_channels_last(const onnx::Target&);  // onnx: the same between operators that work channels last
 Rewriter channels_last(const onnx::Target&);  // onnx: channels-first operators become functions that work channels last
 Rewriter fuse_repeat(const onnx::Target&);  // onnx: pixels repeated by Unsqueeze, Tile and Reshape become a Resize
+Rewriter fuse_pad();            // onnx: a Pad of zeros is a pool's own padding where that gives the same
+Rewriter guard_pads(const onnx::Target&);  // onnx: keeps ONNX Runtime from taking a Pad for a pool's own padding
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels

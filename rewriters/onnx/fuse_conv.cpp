@@ -14,6 +14,11 @@ struct Affine {
   Doubles factor, offset;
 };
 
+// With these no weight of a model becomes infinite, nor NaN where the product behind the convolution was none.
+bool is_moderate(const Doubles& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= 1e15; });
+}
+
 // Weights that two convolutions share, scaled alike, stay one storage.
 class ScaledWeights {
  public:
@@ -60,7 +65,7 @@ class ConvFusion {
     const Result result = find_result();
     ir::Node* reader = only_reader(result.value);
     const auto affine = reader ? affine_of(*reader, result) : std::nullopt;
-    if (!affine) return false;
+    if (!affine || !is_moderate(affine->factor) || !is_moderate(affine->offset)) return false;
     if (!affine->factor.empty()) {
       if (conv_.input(1)->uses().size() != 1) return false;  // a second copy of the weights is worth more than a Mul
       g_.set_constant(conv_.input(1), weights_.get(conv_.input(1)->constant(), axis_, affine->factor));

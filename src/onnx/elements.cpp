@@ -83,11 +83,38 @@ bool is_number(const Value* v, std::int64_t n) { return v->constant() && is_int(
 
 }  // namespace
 
+namespace {
+
+int length_of(const Value* v) {  // of a list; -1 where it is not known
+  const bool known = v && v->shape().ranked() && v->shape().rank() == 1 && is_known(v->shape()[0]);
+  return known ? static_cast<int>(v->shape()[0]) : -1;
+}
+
+// The rank where nothing else is known.
+Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
+  if (in.empty() || !in[0]) return {};
+  const Shape& x = in[0]->shape();
+  if (op.starts_with("Reduce") && x.ranked()) {
+    const auto keeps = std::find_if(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "keepdims"; });
+    const auto* keep = keeps == attrs.end() ? nullptr : std::get_if<std::int64_t>(&keeps->value);
+    return keep && *keep == 0 ? Shape() : Shape::unknown_dims(x.rank());
+  }
+  if (op == "Tile" && x.ranked()) return Shape::unknown_dims(x.rank());
+  if (op == "ConstantOfShape" && length_of(in[0]) >= 0) return Shape::unknown_dims(length_of(in[0]));
+  const int n = in.size() > 1 ? length_of(in[1]) : -1;
+  if (op == "Reshape" && n >= 0) return Shape::unknown_dims(n);
+  if (op == "Expand" && n >= 0 && x.ranked()) return Shape::unknown_dims(std::max(n, x.rank()));
+  return {};
+}
+
+}  // namespace
+
 Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& symbols) {
   if (op == "Reshape") return reshaped(in, inferred);
   if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() && in[1]->known_elements()->size() == 1)
     return Shape(Ints{in[1]->known_elements()->front()});
-  if (!inferred.ranked() || std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
+  if (!inferred.ranked()) return ranked_shape(op, in, attrs);
+  if (std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
   return windowed_shape(op, in, attrs, inferred, symbols);
 }
 

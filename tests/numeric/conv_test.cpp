@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -213,6 +215,18 @@ TEST(Conv, FusedDepthwise) {
     };
     check_against(graph_of(false), graph_of(true), feeds, {11, 18, 21});
   }
+}
+
+// A factor that is no moderate number stays behind the convolution: 0 * infinity is none, and x * (y / 0) neither.
+TEST(Conv2D, FactorsThatAreInfinite) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& factor : {std::vector<float>{0, 2}, {inf, 2}, {1e30F, 1}})
+    for (const char* op : {"Mul", "RealDiv"})
+      graph_case(std::string("Conv2D and ") + op, [=](Builder& b) {
+        const std::string y = b.op("Conv2D", {b.input(f32, {2, 5, 5, 3}), b.const_input(f32, {3, 3, 3, 2})},
+                                   {{"strides", Ints{1, 1, 1, 1}}, {"padding", std::string("SAME")}});
+        b.output(b.op(op, {y, b.constant_of<float>({2}, factor)}));
+      }).check();
 }
 
 }  // namespace

@@ -41,6 +41,28 @@ TEST(Ctc, Loss) {
     for (const DType t : {f32, f64}) ctc_loss(t, kind).check();
     ctc_loss(f32, kind).attr("ctc_merge_repeated", false).check();
   }
+  // more labels than steps; three of them, two alike, in three steps are no longer, but impossible
+  for (const bool merge : {true, false})
+    for (const std::int32_t steps : {2, 3})
+      op_case("CTCLoss")
+          .in(f32, {3, 2, 3})
+          .values<std::int64_t>({4, 2}, {0, 0, 0, 1, 0, 2, 1, 0}, constant)
+          .values<std::int32_t>({4}, {0, 0, 1, 1}, constant)
+          .i32s({steps, 3})
+          .attr("ctc_merge_repeated", merge)
+          .attr("ignore_longer_outputs_than_inputs", true)
+          .outputs(1)
+          .tol(1e-4, 1e-5)
+          .check();
+  op_case("CTCLoss")
+      .in(f32, {5, 2, 3})
+      .values<std::int64_t>({4, 2}, {0, 0, 0, 1, 0, 2, 1, 0}, constant)
+      .values<std::int32_t>({4}, {0, 2, 2, 1}, constant)
+      .i32s({5, 5})
+      .outputs(1)
+      .tol(1e-4, 1e-5)
+      .note("the blank ends the labels")
+      .check();
   ctc_loss(f32, constant).attr("preprocess_collapse_repeated", true).refuses(Code::unsupported_attr, "preprocess_collapse_repeated").check();
 }
 

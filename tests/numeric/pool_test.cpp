@@ -135,5 +135,19 @@ TEST(MaxPoolWithArgmax, Indices) {
       .check();
 }
 
+// Which ONNX Runtime would take for the pool's own padding.
+TEST(Pool, BehindAPadOfZeros) {
+  for (const std::string op : {"MaxPool", "AvgPool"})
+    for (const bool relu : {false, true})
+      for (const std::string padding : {"VALID", "SAME"})
+        for (const std::int32_t width : {1, 2})
+          graph_case(op + " behind a Pad of " + std::to_string(width) + ", " + padding, [=](Builder& b) {
+            std::string x = b.input(f32, {2, 5, 6, 2});
+            if (relu) x = b.op("Relu", {x});
+            const std::string padded = b.op("Pad", {x, b.constant_of<std::int32_t>({4, 2}, {0, 0, width, 1, 1, width, 0, 0})});
+            b.output(b.op(op, {padded}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", padding}}));
+          }).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

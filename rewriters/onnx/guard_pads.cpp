@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <limits>
+
+#include "rewriters/all.h"
+#include "rewriters/onnx/zero_pad.h"
+
+// ONNX Runtime takes a Pad of zeros in front of a pool for the pool's own padding, which is of the lowest number, and takes pads
+// that are larger than the window, which it then refuses. What it finds to be such a Pad is kept away from it here.
+namespace t2o::rewriters {
+namespace {
+
+bool is_pool(const ir::Node& n) { return n.op().ends_with("MaxPool") || n.op().ends_with("AveragePool"); }
+
+// A pool reads it, maybe behind what a runtime moves out of the way.
+bool reaches_pool(const Value* v, int depth = 4) {
+  return std::any_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
+    const bool moves = u.node->op() == "Transpose" || u.node->op() == "Identity" || u.node->op() == "Reshape" || u.node->op() == "Unsqueeze" || u.node->op() == "Squeeze";
+    return is_pool(*u.node) || (moves && depth != 0 && reaches_pool(u.node->output(), depth - 1));
+  });
+}
+
+// From opset 18 on with all axes spelled out, below with a number for 0 that is next to it: both are not what is looked for.
+bool keep_away(ir::Graph& g, ir::Node& pad, int opset) {
+  const DType type = pad.input(0)->dtype();
+  const auto rank = static_cast<std::int64_t>(pad.input(1)->constant()->elements() / 2);
+  if (opset < 18) {
+    if (type != DType::f32 && type != DType::f64) return false;
+    const TensorPtr near = type == DType::f32 ? Tensor::scalar(-std::numeric_limits<float>::denorm_min()) : Tensor::scalar(-std::numeric_limits<double>::denorm_min());
+    Value* fill = g.add_constant(pad.output()->name() + "/zero", near);
+    if (pad.input_count() < 3) g.add_node_input(pad, fill);
+    else g.set_input(pad, 2, fill);
+    return true;
+  }
+  Ints axes;
+  for (std::int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  while (pad.input_count() < 3) g.add_node_input(pad, nullptr);
+  g.add_node_input(pad, g.add_constant(pad.output()->name() + "/axes", Tensor::of<std::int64_t>({rank}, axes)));
+  return true;
+}
+
+}  // namespace
+
+Rewriter guard_pads(const onnx::Target& target) {
+  const auto run = [target](ir::Graph& g) {
+    int changes = 0;
+    if (!target.for_ort()) return 0;
+    for (ir::Node* n = g.first(); n; n = n->next())
+      if (is_zero_pad(*n) && reaches_pool(n->output()) && keep_away(g, *n, target.opset)) ++changes;
+    return changes;
+  };
+  return {"guard_pads", run, {"Pad"}};
+}
+
+}  // namespace t2o::rewriters

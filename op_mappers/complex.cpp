@@ -118,7 +118,7 @@ const char* const kByParts[] = {
     // what is linear
     "Add", "AddV2", "AddN", "AccumulateNV2", "Sub", "Neg", "BiasAdd", "BiasAddV1", "Sum", "Mean", "Cumsum",
     "ScatterNd", "TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd", "SegmentSum",
-    "SegmentMean", "UnsortedSegmentSum", "SparseSegmentSum", "SparseSegmentMean"};
+    "SegmentMean", "UnsortedSegmentSum"};
 
 }  // namespace
 

@@ -340,19 +340,20 @@ void Case::check(SourceLoc at) {
   Checker(*this, at).check_all();
 }
 
-void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds, const std::vector<int>& opsets,
-                   SourceLoc at) {
+void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds,
+                   const std::vector<int>& opsets, SourceLoc at) {
   if (std::string why; !engines_there(why)) {
     if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << why;
     GTEST_SKIP() << why;
   }
   const TensorPtr expected = engines::TfSession(truth, {.single_threaded = true}).run(feeds, {"y"})[0];
+  const std::string graph_def = graph.graph_def();  // constants stay in its bytes
   for (const int opset : opsets) {
     Options options;
     options.opset = opset;
     options.outputs = {"y:0"};
     for (const auto& [tensor, value] : feeds) options.inputs.push_back(tensor + ":0");
-    const Conversion c = convert(options, as_bytes(graph.graph_def()));
+    const Conversion c = convert(options, as_bytes(graph_def));
     std::string model;
     if (!c.ok() || has_errors(write_model(c, options, model))) {
       ADD_FAILURE_AT(at.file, at.line) << "opset " << opset << ": " << to_string(c.diagnostics.at(0));
@@ -362,7 +363,8 @@ void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph,
     engines::Feeds named;
     for (std::size_t i = 0; i < feeds.size(); ++i) named.emplace_back(onnx.inputs()[i].name, feeds[i].second);
     const TensorPtr got = onnx.run(named)[0];
-    const std::string problem = verify::compare(*expected, *got, default_tolerance(expected->dtype())).problem;
+    const std::string problem =
+        verify::compare(*expected, *got, default_tolerance(expected->dtype())).problem;
     if (!problem.empty()) ADD_FAILURE_AT(at.file, at.line) << "opset " << opset << ": " << problem;
     if (problem.empty()) test::record_coverage(*c.source_graph, opset);
   }

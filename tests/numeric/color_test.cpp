@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.h"
+#include "old_ops.h"
 
 namespace t2o::numeric {
 namespace {
@@ -41,6 +42,31 @@ TEST(Color, Contrast) {
       op_case("AdjustContrastv2").in(f32, {2, 4, 5, 3}).scalar(factor, kind).check();
   op_case("AdjustContrastv2").in(f32, {4, 5, 2}).scalar(0.5F).check();
   op_case("AdjustContrastv2").in(f32, {2, 3, 2, 2, 1}).scalar(0.5F).empty().check();
+}
+
+// TensorFlow has no kernel for the first form.
+TEST(Color, FirstAdjustContrast) {
+  verify::Random random(7);
+  for (const DType t : {f32, u8}) {
+    const auto graph_of = [t](bool is_first) {
+      engines::TfGraph g;
+      of_version(g, 1);  // the last one that had it
+      const std::string x = g.placeholder("x", t, Shape({2, 4, 5, 3})),
+                        factor = g.constant("factor", Tensor::scalar<float>(1.7F));
+      const std::string low = g.constant("low", Tensor::scalar<float>(-0.5F)),
+                        high = g.constant("high", Tensor::scalar<float>(60));
+      if (is_first) {
+        g.add({"AdjustContrast", "y", {x, factor, low, high}});
+        return g;
+      }
+      const std::string number = g.add({"Cast", "number", {x}, {{"DstT", f32}}});
+      const std::string adjusted = g.add({"AdjustContrastv2", "adjusted", {number, factor}});
+      g.add({"Minimum", "y", {g.add({"Maximum", "above", {adjusted, low}}), high}});
+      return g;
+    };
+    check_against(graph_of(false), graph_of(true),
+                  {{"x", verify::random_tensor(t, {2, 4, 5, 3}, random, {})}}, {11, 18, 21});
+  }
 }
 
 }  // namespace

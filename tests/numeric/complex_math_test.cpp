@@ -8,8 +8,8 @@ namespace {
 const DTypes complexes = {c64, c128};
 
 TEST(ComplexMath, Arithmetic) {
-  for (const char* op :
-       {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan", "SquaredDifference", "Xdivy", "Xlogy", "Xlog1py"})
+  for (const char* op : {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan",
+                         "SquaredDifference", "Xdivy", "Xlogy", "Xlog1py"})
     op_case(op).in(any, {2, 3}).in(any, {3}).dtypes(complexes).check();
   op_case("AddN").in(any, {2, 3}).in(any, {2, 3}).in(any, {2, 3}).as_list(3).dtypes(complexes).check();
   op_case("Mul").in(any, {}).in(any, {0, 3}).dtypes(complexes).check();

@@ -9,7 +9,9 @@ namespace {
 const DTypes complexes = {c64, c128};
 
 TEST(ComplexRows, Diagonals) {
-  const auto of = [](const char* op, Ints dims) { return op_case(op).in(any, std::move(dims)).dtypes(complexes); };
+  const auto of = [](const char* op, Ints dims) {
+    return op_case(op).in(any, std::move(dims)).dtypes(complexes);
+  };
   of("MatrixDiag", {2, 3}).check();
   of("MatrixDiagPart", {2, 3, 4}).check();
   of("MatrixSetDiag", {2, 3, 4}).in(any, {2, 3}).check();
@@ -19,39 +21,93 @@ TEST(ComplexRows, Diagonals) {
   of("Diag", {2, 3}).check();
   of("DiagPart", {2, 3, 2, 3}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
   for (const char* op : {"MatrixDiagV2", "MatrixDiagV3"})
-    of(op, {2, 3}).scalar<std::int32_t>(1).scalar<std::int32_t>(-1).scalar<std::int32_t>(5).in(any, {}, constant).check();
+    of(op, {2, 3})
+        .scalar<std::int32_t>(1)
+        .scalar<std::int32_t>(-1)
+        .scalar<std::int32_t>(5)
+        .in(any, {}, constant)
+        .check();
   for (const char* op : {"MatrixDiagPartV2", "MatrixDiagPartV3"}) {
     of(op, {2, 3, 5}).scalar<std::int32_t>(1).in(any, {}, constant).check();
     of(op, {3, 5}).i32s({-1, 1}).in(any, {}).check();
   }
-  for (const char* op : {"MatrixSetDiagV2", "MatrixSetDiagV3"}) of(op, {2, 3, 4}).in(any, {2, 2}).scalar<std::int32_t>(-1).check();
+  for (const char* op : {"MatrixSetDiagV2", "MatrixSetDiagV3"})
+    of(op, {2, 3, 4}).in(any, {2, 2}).scalar<std::int32_t>(-1).check();
 }
 
 TEST(ComplexRows, Padded) {
   for (const char* mode : {"REFLECT", "SYMMETRIC"})
-    op_case("MirrorPad").in(any, {3, 4}).values<std::int32_t>({2, 2}, {1, 2, 0, 1}, constant).attr("mode", mode).dtypes(complexes).check();
-  op_case("OneHot").values<std::int32_t>({2, 3}, {-1, 0, 2, 3, 1, 1}).scalar<std::int32_t>(3).in(any, {}).in(any, {}).dtypes(complexes).check();
-  op_case("OneHot").i32s({1, 0}, fed).scalar<std::int32_t>(2).in(c64, {}, constant).in(c64, {}, constant).attr("axis", 0).check();
+    op_case("MirrorPad")
+        .in(any, {3, 4})
+        .values<std::int32_t>({2, 2}, {1, 2, 0, 1}, constant)
+        .attr("mode", mode)
+        .dtypes(complexes)
+        .check();
+  op_case("OneHot")
+      .values<std::int32_t>({2, 3}, {-1, 0, 2, 3, 1, 1})
+      .scalar<std::int32_t>(3)
+      .in(any, {})
+      .in(any, {})
+      .dtypes(complexes)
+      .check();
+  op_case("OneHot")
+      .i32s({1, 0}, fed)
+      .scalar<std::int32_t>(2)
+      .in(c64, {}, constant)
+      .in(c64, {}, constant)
+      .attr("axis", 0)
+      .check();
   op_case("Empty").i32s({2, 3}).attr("dtype", c64).attr("init", true).check();
   op_case("Empty").i32s({2, 3}, fed).attr("dtype", c128).attr("init", true).check();
 }
 
 TEST(ComplexRows, Ordered) {
-  op_case("Concat").scalar<std::int32_t>(-1).in(any, {2, 3}).in(any, {2, 2}).as_list(2).dtypes(complexes).check();
-  op_case("ParallelConcat").in(any, {1, 3}).in(any, {1, 3}).as_list(2).attr("shape", Shape({2, 3})).dtypes(complexes)
-      .only_opsets({11, 21}).without({Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("Concat")
+      .scalar<std::int32_t>(-1)
+      .in(any, {2, 3})
+      .in(any, {2, 2})
+      .as_list(2)
+      .dtypes(complexes)
+      .check();
+  op_case("ParallelConcat")
+      .in(any, {1, 3})
+      .in(any, {1, 3})
+      .as_list(2)
+      .attr("shape", Shape({2, 3}))
+      .dtypes(complexes)
+      .only_opsets({11, 21})
+      .without({Mode::batch, Mode::dims, Mode::rank})
+      .check();
   op_case("Gather").in(any, {4, 3}).i32s({2, 0, 3}, fed).dtypes(complexes).check();
-  op_case("ReverseSequence").in(any, {2, 4, 3}).i32s({3, 1}, fed).attr("seq_dim", 1).attr("batch_dim", 0).dtypes(complexes)
-      .without({Mode::rank}).check();
+  op_case("ReverseSequence")
+      .in(any, {2, 4, 3})
+      .i32s({3, 1}, fed)
+      .attr("seq_dim", 1)
+      .attr("batch_dim", 0)
+      .dtypes(complexes)
+      .without({Mode::rank})
+      .check();
   op_case("DepthToSpace").in(any, {1, 2, 3, 8}).attr("block_size", 2).dtypes(complexes).check();
   op_case("SpaceToDepth").in(any, {1, 4, 6, 3}).attr("block_size", 2).dtypes(complexes).check();
 }
 
 TEST(ComplexRows, Partitioned) {
-  op_case("DynamicPartition").in(any, {5, 2}).i32s({0, 2, 0, 1, 2}, fed).attr("num_partitions", 4).dtypes(complexes).check();
+  op_case("DynamicPartition")
+      .in(any, {5, 2})
+      .i32s({0, 2, 0, 1, 2}, fed)
+      .attr("num_partitions", 4)
+      .dtypes(complexes)
+      .check();
   for (const char* op : {"DynamicStitch", "ParallelDynamicStitch"}) {
     const auto stitched = [&](Kind kind) {
-      return op_case(op).i32s({0, 3}, kind).i32s({2, 1}, kind).as_list(2).in(any, {2, 3}).in(any, {2, 3}).as_list(2).dtypes(complexes);
+      return op_case(op)
+          .i32s({0, 3}, kind)
+          .i32s({2, 1}, kind)
+          .as_list(2)
+          .in(any, {2, 3})
+          .in(any, {2, 3})
+          .as_list(2)
+          .dtypes(complexes);
     };
     stitched(constant).check();
     stitched(fed).check();
@@ -59,28 +115,91 @@ TEST(ComplexRows, Partitioned) {
 }
 
 TEST(ComplexRows, Scattered) {
-  op_case("ScatterNd").values<std::int32_t>({3, 1}, {0, 0, 2}).in(any, {3, 2}).i32s({4, 2}).dtypes(complexes).check();
-  op_case("ScatterNd").values<std::int32_t>({2, 2}, {0, 1, 2, 0}).in(any, {2}).i32s({3, 2}, fed).dtypes(complexes).check();
+  op_case("ScatterNd")
+      .values<std::int32_t>({3, 1}, {0, 0, 2})
+      .in(any, {3, 2})
+      .i32s({4, 2})
+      .dtypes(complexes)
+      .check();
+  op_case("ScatterNd")
+      .values<std::int32_t>({2, 2}, {0, 1, 2, 0})
+      .in(any, {2})
+      .i32s({3, 2}, fed)
+      .dtypes(complexes)
+      .check();
   for (const char* op : {"TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd"})
-    op_case(op).in(any, {4, 2}).values<std::int32_t>({3, 1}, {1, 1, 3}).in(any, {3, 2}).dtypes(complexes).check();
-  op_case("TensorScatterUpdate").in(any, {4, 2}).values<std::int32_t>({2, 1}, {1, 3}).in(any, {2, 2}).dtypes(complexes).check();
+    op_case(op)
+        .in(any, {4, 2})
+        .values<std::int32_t>({3, 1}, {1, 1, 3})
+        .in(any, {3, 2})
+        .dtypes(complexes)
+        .check();
+  op_case("TensorScatterUpdate")
+      .in(any, {4, 2})
+      .values<std::int32_t>({2, 1}, {1, 3})
+      .in(any, {2, 2})
+      .dtypes(complexes)
+      .check();
 }
 
 TEST(ComplexRows, Segments) {
-  for (const char* op : {"SegmentSum", "SegmentMean"}) op_case(op).in(any, {5, 3}).i32s({1, 1, 1, 4, 4}, fed).dtypes(complexes).check();
-  op_case("UnsortedSegmentSum").in(any, {5, 3}).i32s({3, -1, 0, 3, 1}, fed).scalar<std::int32_t>(5).dtypes(complexes).check();
+  for (const char* op : {"SegmentSum", "SegmentMean"})
+    op_case(op).in(any, {5, 3}).i32s({1, 1, 1, 4, 4}, fed).dtypes(complexes).check();
+  op_case("UnsortedSegmentSum")
+      .in(any, {5, 3})
+      .i32s({3, -1, 0, 3, 1}, fed)
+      .scalar<std::int32_t>(5)
+      .dtypes(complexes)
+      .check();
 }
 
 TEST(ComplexRows, Added) {
   op_case("BiasAddV1").in(any, {2, 3, 4}).in(any, {4}).dtypes(complexes).check();
   for (const char* layout : {"NHWC", "NCHW"})
-    op_case("BiasAdd").in(any, {2, 3, 4, 3}).in(any, {3}).attr("data_format", layout).dtypes(complexes).check();
+    op_case("BiasAdd")
+        .in(any, {2, 3, 4, 3})
+        .in(any, {3})
+        .attr("data_format", layout)
+        .dtypes(complexes)
+        .check();
 }
 
 // TensorFlow makes TemporaryVariables of it, for which it wants to know the shapes.
 TEST(ComplexRows, Accumulated) {
-  op_case("AccumulateNV2").in(any, {2, 3}).in(any, {2, 3}).in(any, {2, 3}).as_list(3).attr("shape", Shape({2, 3})).dtypes(complexes)
-      .without({Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("AccumulateNV2")
+      .in(any, {2, 3})
+      .in(any, {2, 3})
+      .in(any, {2, 3})
+      .as_list(3)
+      .attr("shape", Shape({2, 3}))
+      .dtypes(complexes)
+      .without({Mode::batch, Mode::dims, Mode::rank})
+      .check();
+}
+
+// TensorFlow has no kernels of complex numbers for these: each part is compared with what a kernel makes of
+// it alone.
+TEST(ComplexRows, SpaceAndBatch) {
+  verify::Random random(7);
+  const engines::Feeds feeds = {{"re", verify::random_tensor(f32, {4, 4, 6, 3}, random, {})},
+                                {"im", verify::random_tensor(f32, {4, 4, 6, 3}, random, {})}};
+  for (const std::string op : {"SpaceToBatch", "SpaceToBatchND", "BatchToSpace", "BatchToSpaceND"})
+    for (const bool real : {true, false}) {
+      const auto graph_of = [&](bool is_complex) {
+        engines::TfGraph g;
+        const Shape shape({4, 4, 6, 3});
+        const std::string re = g.placeholder("re", f32, shape), im = g.placeholder("im", f32, shape);
+        const std::string block = g.constant("block", Tensor::of<std::int32_t>({2}, {2, 2}));
+        const std::string borders = g.constant("borders", Tensor::of<std::int32_t>({2, 2}, {1, 1, 2, 0}));
+        std::string x =
+            is_complex ? g.add({"Complex", "z", {re, im}}) : g.add({"Identity", "part", {real ? re : im}});
+        x = op.ends_with("ND") ? g.add({op, "moved", {x, block, borders}})
+                               : g.add({op, "moved", {x, borders}, {{"block_size", 2}}});
+        g.add({!is_complex ? "Identity" : real ? "Real" : "Imag", "y", {x}});
+        return g;
+      };
+      check_against(graph_of(false), graph_of(true), feeds, {11, 18, 21});
+    }
 }
 
 }  // namespace

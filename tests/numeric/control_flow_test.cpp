@@ -223,9 +223,11 @@ TEST(ControlFlow, FunctionalWhile) {
 }
 
 TEST(ControlFlow, FunctionalCase) {
-  const std::string branches = attr("branches", "list { func { name: 'neg' } func { name: 'exp' } func { name: 'same' } }");
+  const std::string branches =
+      attr("branches", "list { func { name: 'neg' } func { name: 'exp' } func { name: 'same' } }");
   for (const std::int32_t n : {0, 1, 2, 3, -1})
-    for (const char* op : {"Case", "StatelessCase"}) check_text(op, library(kBranches) + node("y", op, {"n", "x"}, kOneFloat + branches), true, n);
+    for (const char* op : {"Case", "StatelessCase"})
+      check_text(op, library(kBranches) + node("y", op, {"n", "x"}, kOneFloat + branches), true, n);
 }
 
 }  // namespace

@@ -180,14 +180,20 @@ Case fused(std::size_t args, const Strings& ops) {
     Strings more;
     for (std::size_t i = 0; i < args; ++i) more.push_back(b.const_input(f32, {4}, verify::Range{0.5, 2}));
     b.output(b.op("_FusedConv2D", {x, w, more, Strings{}},
-                  {{"num_args", static_cast<std::int64_t>(args)}, {"fused_ops", ops}, {"epsilon", 0.01f}, {"leakyrelu_alpha", 0.3f},
-                   {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}}, "y"));
+                  {{"num_args", static_cast<std::int64_t>(args)},
+                   {"fused_ops", ops},
+                   {"epsilon", 0.01f},
+                   {"leakyrelu_alpha", 0.3f},
+                   {"strides", Ints{1, 2, 2, 1}},
+                   {"padding", "SAME"}},
+                  "y"));
   });
 }
 
 TEST(Conv, Fused) {
   fused(1, {"BiasAdd"}).check();
-  for (const char* activation : {"Relu", "Relu6", "Elu", "LeakyRelu"}) fused(1, {"BiasAdd", activation}).check();
+  for (const char* activation : {"Relu", "Relu6", "Elu", "LeakyRelu"})
+    fused(1, {"BiasAdd", activation}).check();
   fused(4, {"FusedBatchNorm"}).check();
   fused(4, {"FusedBatchNorm", "Relu"}).check();
 }
@@ -195,21 +201,25 @@ TEST(Conv, Fused) {
 // Its CPU kernel makes nothing.
 TEST(Conv, FusedDepthwise) {
   verify::Random random(7);
-  const TensorPtr weights = verify::random_tensor(f32, {3, 2, 4, 1}, random, {}), bias = verify::random_tensor(f32, {4}, random, {});
+  const TensorPtr weights = verify::random_tensor(f32, {3, 2, 4, 1}, random, {}),
+                  bias = verify::random_tensor(f32, {4}, random, {});
   const engines::Feeds feeds = {{"x", verify::random_tensor(f32, {2, 7, 6, 4}, random, {})}};
   for (const std::string activation : {"", "Relu", "Relu6", "Elu"}) {
     const auto graph_of = [&](bool is_fused) {
       engines::TfGraph g;
-      const std::string x = g.placeholder("x", f32, Shape({2, 7, 6, 4})), w = g.constant("w", weights), b = g.constant("b", bias);
+      const std::string x = g.placeholder("x", f32, Shape({2, 7, 6, 4})), w = g.constant("w", weights),
+                        b = g.constant("b", bias);
       const std::vector<TfAttr> attrs = {{"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}};
       if (is_fused) {
         std::vector<TfAttr> all = attrs;
         all.push_back({"num_args", 1});
-        all.push_back({"fused_ops", activation.empty() ? Strings{"BiasAdd"} : Strings{"BiasAdd", activation}});
+        all.push_back(
+            {"fused_ops", activation.empty() ? Strings{"BiasAdd"} : Strings{"BiasAdd", activation}});
         g.add({"_FusedDepthwiseConv2dNative", "y", {x, w, Strings{b}}, all});
         return g;
       }
-      const std::string sum = g.add({"BiasAdd", "sum", {g.add({"DepthwiseConv2dNative", "d", {x, w}, attrs}), b}});
+      const std::string sum =
+          g.add({"BiasAdd", "sum", {g.add({"DepthwiseConv2dNative", "d", {x, w}, attrs}), b}});
       g.add({activation.empty() ? "Identity" : activation, "y", {sum}});
       return g;
     };

@@ -66,5 +66,28 @@ TEST(Ctc, Loss) {
   ctc_loss(f32, constant).attr("preprocess_collapse_repeated", true).refuses(Code::unsupported_attr, "preprocess_collapse_repeated").check();
 }
 
+// TensorFlow has a kernel for GPUs alone. Its blank is the first class, that of CTCLoss the last.
+TEST(Ctc, LossWithTheFirstClassAsBlank) {
+  const auto graph_of = [](bool is_v2) {
+    engines::TfGraph g;
+    std::string x = g.placeholder("x", f32, Shape({7, 2, 4}));
+    const std::string at = g.constant("at", Tensor::of<std::int64_t>({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}));
+    std::string labels = g.constant("labels", Tensor::of<std::int32_t>({4}, {1, 2, 3, 3}));
+    const std::string lengths = g.constant("lengths", Tensor::of<std::int32_t>({2}, {7, 5}));
+    if (!is_v2) {
+      const std::string one = g.constant("one", Tensor::scalar<std::int32_t>(1)),
+                        back = g.constant("back", Tensor::scalar<std::int32_t>(-1));
+      const std::string axis = g.constant("axis", Tensor::scalar<std::int32_t>(2));
+      x = g.add({"Roll", "rolled", {x, back, axis}});
+      labels = g.add({"Sub", "less", {labels, one}});
+    }
+    g.add({"Identity", "y", {g.add({is_v2 ? "CTCLossV2" : "CTCLoss", "loss", {x, at, labels, lengths}})}});
+    return g;
+  };
+  verify::Random random(7);
+  check_against(graph_of(false), graph_of(true), {{"x", verify::random_tensor(f32, {7, 2, 4}, random, {})}},
+                {11, 18, 21});
+}
+
 }  // namespace
 }  // namespace t2o::numeric

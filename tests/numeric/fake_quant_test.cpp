@@ -154,8 +154,12 @@ TEST(QuantizeAndDequantize, FirstForm) {
   constexpr char kLast = 21;  // the last version that had it
   for (const DType t : {f32, f64})
     for (const bool given : {false, true}) {
-      old_case("QuantizeAndDequantize", kLast, {{t, {3, 4}}}, {{"num_bits", 5}, {"range_given", given}, {"input_min", -0.7f}, {"input_max", 0.9f}}).check();
-      old_case("QuantizeAndDequantize", kLast, {{t, {3, 4}, verify::Range{0, 2}}}, {{"signed_input", false}, {"range_given", given}, {"input_min", 0.1f}, {"input_max", 1.5f}}).check();
+      old_case("QuantizeAndDequantize", kLast, {{t, {3, 4}}},
+               {{"num_bits", 5}, {"range_given", given}, {"input_min", -0.7f}, {"input_max", 0.9f}})
+          .check();
+      old_case("QuantizeAndDequantize", kLast, {{t, {3, 4}, verify::Range{0, 2}}},
+               {{"signed_input", false}, {"range_given", given}, {"input_min", 0.1f}, {"input_max", 1.5f}})
+          .check();
     }
 }
 

@@ -79,7 +79,8 @@ TEST(Gather, Strings) {
 // What is gathered from has its value in the checkpoint.
 void check_variables(int opset) {
   const std::string folder = T2O_SOURCE_DIR "/tests/data/gathered";
-  const engines::Feeds feeds = {{"i", Tensor::of<std::int32_t>({3}, {2, 0, 3})}, {"j", Tensor::of<std::int64_t>({2, 2}, {1, 2, 0, 0})}};
+  const engines::Feeds feeds = {{"i", Tensor::of<std::int32_t>({3}, {2, 0, 3})},
+                                {"j", Tensor::of<std::int64_t>({2, 2}, {1, 2, 0, 0})}};
   const Strings fetches = {"real_rows", "real_elements", "complex_rows", "complex_elements"};
   auto session = engines::TfSession::load_saved_model(folder, {"serve"});
   const std::vector<TensorPtr> expected = session.run(feeds, fetches);
@@ -94,7 +95,8 @@ void check_variables(int opset) {
   const auto onnx = engines::OrtSession::from_bytes(std::as_bytes(std::span(model)), {});
   const std::vector<TensorPtr> got = onnx.run(feeds, fetches);
   for (std::size_t i = 0; i < fetches.size(); ++i)
-    EXPECT_EQ(verify::compare(*verify::complex_as_pairs(expected[i]), *got[i], {0, 0}).problem, "") << fetches[i] << " at opset " << opset;
+    EXPECT_EQ(verify::compare(*verify::complex_as_pairs(expected[i]), *got[i], {0, 0}).problem, "")
+        << fetches[i] << " at opset " << opset;
   test::record_coverage(*c.source_graph, opset);
 }
 

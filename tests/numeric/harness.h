@@ -154,7 +154,7 @@ Case graph_case(std::string title, std::function<void(Builder&)> build);
 bool engines_there(std::string& why);  // TensorFlow and ONNX Runtime; else the reason why not
 
 // For ops without a kernel: the graph's output "y", converted, is that of another graph in TensorFlow.
-void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds, const std::vector<int>& opsets,
-                   SourceLoc at = SourceLoc::here());
+void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds,
+                   const std::vector<int>& opsets, SourceLoc at = SourceLoc::here());
 
 }  // namespace t2o::numeric

@@ -77,8 +77,15 @@ TEST(Tile, MultiplesAndDtypes) {
 
 // TensorFlow makes TemporaryVariables of it, for which it wants to know the shapes.
 TEST(AccumulateNV2, Sums) {
-  op_case("AccumulateNV2").in(any, {2, 3}).in(any, {2, 3}).in(any, {2, 3}).as_list(3).attr("shape", Shape({2, 3})).dtypes({f32, f64, i32, i64})
-      .without({Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("AccumulateNV2")
+      .in(any, {2, 3})
+      .in(any, {2, 3})
+      .in(any, {2, 3})
+      .as_list(3)
+      .attr("shape", Shape({2, 3}))
+      .dtypes({f32, f64, i32, i64})
+      .without({Mode::batch, Mode::dims, Mode::rank})
+      .check();
 }
 
 }  // namespace

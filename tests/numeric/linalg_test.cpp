@@ -77,20 +77,35 @@ TEST(Linalg, ThreeDiagonals) {
 // By the names that these ops had once.
 TEST(Linalg, Batch) {
   constexpr char kLast = 12;  // the last version that had them
-  const OldInput square{f64, {2, 4, 4}}, triangle{f64, {2, 4, 4}, verify::Range{0.5, 1}}, right{f64, {2, 4, 3}};
+  const OldInput square{f64, {2, 4, 4}}, triangle{f64, {2, 4, 4}, verify::Range{0.5, 1}},
+      right{f64, {2, 4, 3}};
   for (const bool adjoint : {false, true}) {
     const int since = adjoint ? 12 : 11;
-    old_case("BatchMatrixInverse", kLast, {square}, {{"adjoint", adjoint}}).tol(1e-6, 1e-6).since(since).check();
-    old_case("BatchMatrixSolve", kLast, {square, right}, {{"adjoint", adjoint}}).tol(1e-6, 1e-6).since(since).check();
+    old_case("BatchMatrixInverse", kLast, {square}, {{"adjoint", adjoint}})
+        .tol(1e-6, 1e-6)
+        .since(since)
+        .check();
+    old_case("BatchMatrixSolve", kLast, {square, right}, {{"adjoint", adjoint}})
+        .tol(1e-6, 1e-6)
+        .since(since)
+        .check();
     for (const bool lower : {false, true})
-      old_case("BatchMatrixTriangularSolve", kLast, {triangle, right}, {{"adjoint", adjoint}, {"lower", lower}}).tol(1e-6, 1e-6).since(since).check();
+      old_case("BatchMatrixTriangularSolve", kLast, {triangle, right},
+               {{"adjoint", adjoint}, {"lower", lower}})
+          .tol(1e-6, 1e-6)
+          .since(since)
+          .check();
   }
   old_case("BatchMatrixDeterminant", kLast, {square}).tol(1e-9, 1e-9).check();
-  graph_case("BatchCholesky", [](Builder& b) {
-    of_version(b.graph(), kLast);
-    const std::string a = b.input(Tensor::of<float>({1, 3, 3}, {4, 12, -16, 12, 37, -43, -16, -43, 98}));
-    b.output(b.op("BatchCholesky", {a}));
-  }).since(12).check();
+  graph_case(
+      "BatchCholesky",
+      [](Builder& b) {
+        of_version(b.graph(), kLast);
+        const std::string a = b.input(Tensor::of<float>({1, 3, 3}, {4, 12, -16, 12, 37, -43, -16, -43, 98}));
+        b.output(b.op("BatchCholesky", {a}));
+      })
+      .since(12)
+      .check();
 }
 
 }  // namespace

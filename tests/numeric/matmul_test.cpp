@@ -80,13 +80,28 @@ TEST(MatrixDeterminant, Batches) {
 // What TensorFlow's optimizer makes of a MatMul and what follows.
 TEST(MatMul, Fused) {
   const auto fused = [](Strings ops) {
-    return op_case("_FusedMatMul").in(f32, {5, 3}).in(f32, {3, 4}, constant).in(f32, {4}, constant).as_list(1).attr("num_args", 1).attr("fused_ops", std::move(ops));
+    return op_case("_FusedMatMul")
+        .in(f32, {5, 3})
+        .in(f32, {3, 4}, constant)
+        .in(f32, {4}, constant)
+        .as_list(1)
+        .attr("num_args", 1)
+        .attr("fused_ops", std::move(ops));
   };
   fused({"BiasAdd"}).check();
-  for (const char* activation : {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid"}) fused({"BiasAdd", activation}).check();
+  for (const char* activation : {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid"})
+    fused({"BiasAdd", activation}).check();
   fused({"BiasAdd", "LeakyRelu"}).attr("leakyrelu_alpha", 0.3f).check();
-  op_case("_FusedMatMul").in(f32, {3, 5}).in(f32, {4, 3}).in(f32, {4}).as_list(1).attr("num_args", 1).attr("fused_ops", Strings{"BiasAdd"})
-      .attr("transpose_a", true).attr("transpose_b", true).check();
+  op_case("_FusedMatMul")
+      .in(f32, {3, 5})
+      .in(f32, {4, 3})
+      .in(f32, {4})
+      .as_list(1)
+      .attr("num_args", 1)
+      .attr("fused_ops", Strings{"BiasAdd"})
+      .attr("transpose_a", true)
+      .attr("transpose_b", true)
+      .check();
 }
 
 }  // namespace

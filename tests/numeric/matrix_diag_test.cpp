@@ -89,7 +89,8 @@ TEST(MatrixDiag, Batch) {
     graph_case("BatchMatrixBandPart", [t](Builder& b) {
       of_version(b.graph(), kLast);
       const std::string x = b.input(t, {2, 4, 5});
-      const std::string lower = b.const_input(Tensor::scalar<std::int64_t>(1)), upper = b.const_input(Tensor::scalar<std::int64_t>(-1));
+      const std::string lower = b.const_input(Tensor::scalar<std::int64_t>(1)),
+                        upper = b.const_input(Tensor::scalar<std::int64_t>(-1));
       b.output(b.op("BatchMatrixBandPart", {x, lower, upper}));
     }).check();
 }

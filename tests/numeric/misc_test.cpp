@@ -53,7 +53,14 @@ TEST(Misc, GatherOfStrings) {
 
 TEST(Misc, InplaceAddsBelowScatterNdOfSums) {
   for (const char* op : {"InplaceAdd", "InplaceSub"})
-    for (const Kind kind : {constant, fed}) op_case(op).in(any, {4, 3}).i32s({2, 0, 2}, kind).in(any, {3, 3}).dtypes({f32, f64, f16, i32, i64, u8}).only_opsets({11, 15, 16}).check();
+    for (const Kind kind : {constant, fed})
+      op_case(op)
+          .in(any, {4, 3})
+          .i32s({2, 0, 2}, kind)
+          .in(any, {3, 3})
+          .dtypes({f32, f64, f16, i32, i64, u8})
+          .only_opsets({11, 15, 16})
+          .check();
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ TEST(GlobalBatchNorm, ScaledOrNot) {
   const verify::Range positive{0.5, 2};
   for (const DType t : {f32, f64, f16})
     for (const bool scaled : {false, true})
-      old_case("BatchNormWithGlobalNormalization", 8, {{t, {2, 4, 5, 3}}, {t, {3}}, {t, {3}, positive}, {t, {3}}, {t, {3}}},
+      old_case("BatchNormWithGlobalNormalization", 8,
+               {{t, {2, 4, 5, 3}}, {t, {3}}, {t, {3}, positive}, {t, {3}}, {t, {3}}},
                {{"variance_epsilon", 0.01f}, {"scale_after_normalization", scaled}})
           .check();
 }
@@ -90,19 +91,22 @@ TEST(GlobalBatchNorm, ScaledOrNot) {
 TEST(FusedBatchNormEx, AddedAndActivated) {
   verify::Random random(7);
   const TensorPtr scale = verify::random_tensor(f32, {4}, random, verify::Range{0.5, 2});
-  const engines::Feeds feeds = {{"x", verify::random_tensor(f32, {2, 4, 5, 4}, random, {})}, {"side", verify::random_tensor(f32, {2, 4, 5, 4}, random, {})}};
+  const engines::Feeds feeds = {{"x", verify::random_tensor(f32, {2, 4, 5, 4}, random, {})},
+                                {"side", verify::random_tensor(f32, {2, 4, 5, 4}, random, {})}};
   for (const bool training : {false, true})
     for (const bool side : {false, true})
       for (const bool relu : {false, true}) {
         const auto graph_of = [&](bool is_fused) {
           engines::TfGraph g;
-          const Strings xs = {g.placeholder("x", f32, Shape({2, 4, 5, 4})), g.placeholder("side", f32, Shape({2, 4, 5, 4}))};
+          const Strings xs = {g.placeholder("x", f32, Shape({2, 4, 5, 4})),
+                              g.placeholder("side", f32, Shape({2, 4, 5, 4}))};
           const std::string s = g.constant("s", scale);
           std::vector<TfInput> inputs = {xs[0], s, s, s, s};
           std::vector<TfAttr> attrs = {{"U", f32}, {"is_training", training}, {"epsilon", 0.01f}};
           if (is_fused) {
             inputs.emplace_back(side ? Strings{xs[1]} : Strings{});
-            attrs.insert(attrs.end(), {{"num_side_inputs", std::int64_t{side}}, {"activation_mode", relu ? "Relu" : "Identity"}});
+            attrs.insert(attrs.end(), {{"num_side_inputs", std::int64_t{side}},
+                                       {"activation_mode", relu ? "Relu" : "Identity"}});
           }
           std::string y = g.add({is_fused ? "_FusedBatchNormEx" : "FusedBatchNormV3", "n", inputs, attrs});
           if (side && !is_fused) y = g.add({"AddV2", "sum", {y, xs[1]}});

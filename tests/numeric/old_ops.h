@@ -3,10 +3,11 @@
 
 namespace t2o::numeric {
 
-// TensorFlow refuses ops that it has given up, but not in the graphs of versions that had them. An import makes the whole graph
-// one of the lower version.
+// TensorFlow refuses ops that it has given up, but not in the graphs of versions that had them. An import
+// makes the whole graph one of the lower version.
 inline void of_version(engines::TfGraph& g, char producer) {
-  const char versions[] = {0x22, 2, 0x08, producer};  // GraphDef.versions of two bytes, and in it VersionDef.producer
+  const char versions[] = {0x22, 2, 0x08,
+                           producer};  // GraphDef.versions of two bytes, and in it VersionDef.producer
   g.import(std::as_bytes(std::span(versions)));
 }
 
@@ -16,7 +17,8 @@ struct OldInput {
   Ints dims;
   std::optional<verify::Range> range = {};
 };
-inline Case old_case(const std::string& op, char producer, std::vector<OldInput> inputs, std::vector<engines::TfAttr> attrs = {}) {
+inline Case old_case(const std::string& op, char producer, std::vector<OldInput> inputs,
+                     std::vector<engines::TfAttr> attrs = {}) {
   return graph_case(op, [=](Builder& b) {
     of_version(b.graph(), producer);
     std::vector<TfInput> names;

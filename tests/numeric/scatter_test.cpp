@@ -84,7 +84,13 @@ TEST(Scatter, DynamicPartition) {
 
 TEST(Scatter, ParallelDynamicStitch) {
   const auto stitched = [](Kind kind) {
-    return op_case("ParallelDynamicStitch").i32s({0, 5}, kind).i32s({2, 1, 3, 4}, kind).as_list(2).in(any, {2, 3}).in(any, {4, 3}).as_list(2);
+    return op_case("ParallelDynamicStitch")
+        .i32s({0, 5}, kind)
+        .i32s({2, 1, 3, 4}, kind)
+        .as_list(2)
+        .in(any, {2, 3})
+        .in(any, {4, 3})
+        .as_list(2);
   };
   stitched(constant).dtypes({f32, i64, boolean}).check();
   stitched(fed).dtypes({f32, i64, boolean}).check();

@@ -80,7 +80,8 @@ TEST(Segment, Counted) {
     for (const DType t : {f32, i32})
       for (const auto& ids : {std::vector<std::int32_t>{0, 0, 2, 2, 4}, {1, 1, 1, 1, 1}}) {
         const engines::Feeds feeds = {{"x", verify::random_tensor(t, {5, 3}, random, {})}};
-        check_against(graph_of("Unsorted" + op, t, ids), graph_of(op + "V2", t, ids), feeds, {11, 16, 18, 21});
+        check_against(graph_of("Unsorted" + op, t, ids), graph_of(op + "V2", t, ids), feeds,
+                      {11, 16, 18, 21});
       }
 }
 

@@ -45,7 +45,8 @@ TEST(Select, TopKOfKnownK) {
       const auto graph_of = [&](bool is_old) {
         engines::TfGraph g;
         of_version(g, 6);  // the last one that had it
-        const std::string x = g.placeholder("x", t, Shape({3, 6})), k = g.constant("k", Tensor::scalar<std::int32_t>(2));
+        const std::string x = g.placeholder("x", t, Shape({3, 6})),
+                          k = g.constant("k", Tensor::scalar<std::int32_t>(2));
         if (is_old)
           g.add({"TopK", "top", {x}, {{"k", 2}}});
         else
@@ -53,7 +54,8 @@ TEST(Select, TopKOfKnownK) {
         g.add({"Identity", "y", {output}});
         return g;
       };
-      check_against(graph_of(false), graph_of(true), {{"x", verify::random_tensor(t, {3, 6}, random, {})}}, {11, 18, 21});
+      check_against(graph_of(false), graph_of(true), {{"x", verify::random_tensor(t, {3, 6}, random, {})}},
+                    {11, 18, 21});
     }
 }
 

@@ -106,13 +106,15 @@ TEST(Shape, Broadcasting) {
 // Of them the importer leaves nothing but their input.
 TEST(Shape, WhatPassesOn) {
   for (const DType t : {f32, i64, c64}) {
-    for (const char* op : {"StopGradient", "PreventGradient", "Snapshot", "DeepCopy"}) op_case(op).in(t, {2, 3}).check();
+    for (const char* op : {"StopGradient", "PreventGradient", "Snapshot", "DeepCopy"})
+      op_case(op).in(t, {2, 3}).check();
     op_case("EnsureShape").in(t, {2, 3}).attr("shape", Shape({2, kUnknownDim})).check();
     op_case("PlaceholderWithDefault").in(t, {2, 3}).attr("shape", Shape({2, 3})).check();
     op_case("Print").in(t, {2, 3}).in(f32, {2}).as_list(1).attr("first_n", 0).check();
     op_case("IdentityN").in(t, {2, 3}).in(f32, {2}).as_list(2).check();
   }
-  for (const char* op : {"CheckNumerics", "CheckNumericsV2"}) op_case(op).in(any, {2, 3}).dtypes({f32, f16}).attr("message", "").check();
+  for (const char* op : {"CheckNumerics", "CheckNumericsV2"})
+    op_case(op).in(any, {2, 3}).dtypes({f32, f16}).attr("message", "").check();
 }
 
 }  // namespace

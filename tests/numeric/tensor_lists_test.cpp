@@ -54,41 +54,59 @@ TEST(TensorLists, OutsideOfLoops) {
 
 const std::vector<TfAttr> kFloats = {{"element_dtype", f32}};
 
-std::string stacked(Builder& b, const std::string& list, const std::string& shape) { return b.op("TensorListStack", {list, shape}, kFloats); }
+std::string stacked(Builder& b, const std::string& list, const std::string& shape) {
+  return b.op("TensorListStack", {list, shape}, kFloats);
+}
 
 TEST(TensorLists, Scattered) {
   for (const std::vector<std::int32_t>& at : {std::vector<std::int32_t>{0, 1, 2}, {4, 0, 2}})
     for (const bool is_known : {true, false})
-      graph_case("scatter", [=](Builder& b) {
-        const std::string x = b.input(f32, {3, 2}), z = b.input(f32, {3, 2});
-        const TensorPtr places = Tensor::of<std::int32_t>({3}, at);
-        const std::string k = is_known ? b.const_input(places) : b.input(places);
-        const std::string shape = b.constant_of<std::int32_t>({1}, {2});
-        const std::string first = b.op("TensorListScatter", {x, k, shape}, kFloats);
-        b.output(stacked(b, first, shape));
-        const std::string all = b.const_input(Tensor::scalar<std::int32_t>(-1)), six = b.const_input(Tensor::scalar<std::int32_t>(6));
-        b.output(stacked(b, b.op("TensorListScatterV2", {x, k, shape, all}, kFloats), shape));
-        const std::string list = b.op("TensorListScatterV2", {x, k, shape, six}, kFloats);
-        b.output(stacked(b, b.op("TensorListScatterIntoExistingList", {list, z, b.constant_of<std::int32_t>({3}, {1, 5, 0})}, kFloats), shape));
-      }).only_opsets({11, 13, 18, 26}).without({Mode::rank}).check();
+      graph_case("scatter",
+                 [=](Builder& b) {
+                   const std::string x = b.input(f32, {3, 2}), z = b.input(f32, {3, 2});
+                   const TensorPtr places = Tensor::of<std::int32_t>({3}, at);
+                   const std::string k = is_known ? b.const_input(places) : b.input(places);
+                   const std::string shape = b.constant_of<std::int32_t>({1}, {2});
+                   const std::string first = b.op("TensorListScatter", {x, k, shape}, kFloats);
+                   b.output(stacked(b, first, shape));
+                   const std::string all = b.const_input(Tensor::scalar<std::int32_t>(-1)),
+                                     six = b.const_input(Tensor::scalar<std::int32_t>(6));
+                   b.output(stacked(b, b.op("TensorListScatterV2", {x, k, shape, all}, kFloats), shape));
+                   const std::string list = b.op("TensorListScatterV2", {x, k, shape, six}, kFloats);
+                   b.output(stacked(b,
+                                    b.op("TensorListScatterIntoExistingList",
+                                         {list, z, b.constant_of<std::int32_t>({3}, {1, 5, 0})}, kFloats),
+                                    shape));
+                 })
+          .only_opsets({11, 13, 18, 26})
+          .without({Mode::rank})
+          .check();
 }
 
 TEST(TensorLists, SplitAndJoined) {
-  graph_case("split", [](Builder& b) {
-    const std::string x = b.input(f32, {4, 3}), y = b.input(f32, {2, 3});
-    const std::string part = b.constant_of<std::int32_t>({2}, {-1, 3}), two = b.constant_of<std::int32_t>({2}, {2, 3});
-    const std::string halves = b.op("TensorListSplit", {x, part, b.constant_of<std::int64_t>({2}, {2, 2})}, kFloats);
-    b.output(stacked(b, halves, two));
-    const std::string none = b.op("EmptyTensorList", {part, b.const_input(Tensor::scalar<std::int32_t>(5))}, kFloats);
-    const std::string one = b.op("TensorListPushBack", {none, y}, kFloats);
-    const std::string both = b.op("TensorListConcatLists", {halves, one}, kFloats);
-    b.output(stacked(b, both, two));
-    b.output(b.op("TensorListElementShape", {one}, {{"shape_type", i32}}));
-    b.output(b.op("TensorListElementShape", {none}, {{"shape_type", i64}}));
-    const std::string rows = b.op("TensorListConcat", {both}, {{"element_dtype", f32}, {"element_shape", Shape({2, 3})}});
-    b.output(rows);
-    b.output(rows + ":1");
-  }).only_opsets({11, 13, 18, 26}).without({Mode::rank}).check();
+  graph_case("split",
+             [](Builder& b) {
+               const std::string x = b.input(f32, {4, 3}), y = b.input(f32, {2, 3});
+               const std::string part = b.constant_of<std::int32_t>({2}, {-1, 3}),
+                                 two = b.constant_of<std::int32_t>({2}, {2, 3});
+               const std::string halves =
+                   b.op("TensorListSplit", {x, part, b.constant_of<std::int64_t>({2}, {2, 2})}, kFloats);
+               b.output(stacked(b, halves, two));
+               const std::string none =
+                   b.op("EmptyTensorList", {part, b.const_input(Tensor::scalar<std::int32_t>(5))}, kFloats);
+               const std::string one = b.op("TensorListPushBack", {none, y}, kFloats);
+               const std::string both = b.op("TensorListConcatLists", {halves, one}, kFloats);
+               b.output(stacked(b, both, two));
+               b.output(b.op("TensorListElementShape", {one}, {{"shape_type", i32}}));
+               b.output(b.op("TensorListElementShape", {none}, {{"shape_type", i64}}));
+               const std::string rows = b.op("TensorListConcat", {both},
+                                             {{"element_dtype", f32}, {"element_shape", Shape({2, 3})}});
+               b.output(rows);
+               b.output(rows + ":1");
+             })
+      .only_opsets({11, 13, 18, 26})
+      .without({Mode::rank})
+      .check();
 }
 
 }  // namespace

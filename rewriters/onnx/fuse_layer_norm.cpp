@@ -13,7 +13,7 @@ std::optional<int> first_axis(const Value* mean, const Shape& x) {
   const auto axes = x.ranked() ? axes_of_mean(mean, x.rank()) : std::nullopt;
   if (!axes || axes->empty()) return std::nullopt;
   for (std::size_t i = 0; i < axes->size(); ++i)
-    if ((*axes)[i] != x.rank() - static_cast<int>(axes->size() - i)) return std::nullopt;
+    if ((*axes)[i] != x.rank() - static_cast<int>(axes->size() - i) || x[static_cast<int>((*axes)[i])] == 0) return std::nullopt;  // kernels want an element
   return static_cast<int>((*axes)[0]);
 }
 

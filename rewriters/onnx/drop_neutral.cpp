@@ -16,6 +16,7 @@ bool is_all(const Value* v, double number) {
 // The operand that the node only hands on; null when it does something. Adding 0 makes -0 a 0, which nobody tells from it.
 Value* handed_on(const ir::Node& n) {
   const std::string_view op = n.op();
+  if (n.outputs().size() != 1 || n.input_count() != 2) return nullptr;
   const bool commutes = op == "Mul" || op == "Add";
   const bool neutral_is_one = op == "Mul" || op == "Div" || op == "Pow";
   if (!commutes && !neutral_is_one && op != "Sub") return nullptr;
@@ -56,13 +57,15 @@ bool drop_true(ir::Graph& g, ir::Node& n) {
 
 const Tensor* number(const Value* v) { return v && v->constant() && v->constant()->elements() == 1 ? v->constant().get() : nullptr; }
 
-// A Clip of what was clipped to the same bounds, or to tighter ones.
+// A Clip of what was clipped to the same bounds, or to tighter ones. Bounds the wrong way round all become the upper one.
 Value* clipped_already(const ir::Node& n) {
   const ir::Node* p = n.op() == "Clip" && n.input_count() > 1 ? n.input(0)->producer() : nullptr;
   if (!p || p->op() != "Clip" || !is_float(n.output()->dtype())) return nullptr;
+  const Tensor *low = number(p->input(1)), *high = number(p->input(2));
+  if ((p->input(1) && !low) || (p->input(2) && !high) || (low && high && !(low->float_at(0) <= high->float_at(0)))) return nullptr;
   for (const std::size_t bound : {1, 2}) {
     if (!n.input(bound)) continue;
-    const Tensor *outer = number(n.input(bound)), *inner = number(p->input(bound));
+    const Tensor *outer = number(n.input(bound)), *inner = bound == 1 ? low : high;
     if (!outer || !inner) return nullptr;
     const double out = outer->float_at(0), in = inner->float_at(0);
     if (!(bound == 1 ? out <= in : in <= out)) return nullptr;
@@ -70,16 +73,21 @@ Value* clipped_already(const ir::Node& n) {
   return p->output();
 }
 
-// Concat(Concat(a, b), c) along one axis is one Concat.
+// Where v is joined further, along the same axis, and nothing else reads it.
+const ir::Node* joined_by(const Value* v) {
+  const ir::Node *p = v->producer(), *n = p && p->op() == "Concat" ? only_reader(v) : nullptr;
+  return n && n->op() == "Concat" && n->attrs() == p->attrs() ? n : nullptr;
+}
+
+// Concat(Concat(a, b), c) along one axis is one Concat: the last one gathers what all join, so that a long chain is walked once.
 bool flatten(ir::Graph& g, ir::Node& n) {
-  const auto is_part = [&](const Value* v) {
-    const ir::Node* p = v->producer();
-    return p && p->op() == "Concat" && p->attrs() == n.attrs() && only_reader(v) == &n;
-  };
-  if (n.op() != "Concat" || std::none_of(n.inputs().begin(), n.inputs().end(), is_part)) return false;
-  Values inputs;
-  for (Value* v : n.inputs()) {
-    if (is_part(v)) inputs.insert(inputs.end(), v->producer()->inputs().begin(), v->producer()->inputs().end());
+  const auto is_part = [](const Value* v) { return joined_by(v) != nullptr; };
+  if (n.op() != "Concat" || joined_by(n.output()) || std::none_of(n.inputs().begin(), n.inputs().end(), is_part)) return false;
+  Values inputs, open(n.inputs().rbegin(), n.inputs().rend());
+  while (!open.empty()) {
+    Value* v = open.back();
+    open.pop_back();
+    if (is_part(v)) open.insert(open.end(), v->producer()->inputs().rbegin(), v->producer()->inputs().rend());
     else inputs.push_back(v);
   }
   Value* all = g.add({"Concat", std::move(inputs), n.attrs(), {{"", n.output()->dtype(), n.output()->shape()}}, n.shared_origin(), {}, true}, &n).output();
@@ -89,9 +97,12 @@ bool flatten(ir::Graph& g, ir::Node& n) {
 int drop(ir::Graph& g) {
   int changes = 0;
   for (ir::Node& n : g.nodes()) {
-    Value* x = n.outputs().size() == 1 && n.input_count() == 2 ? handed_on(n) : clipped_already(n);
-    if (x ? take_over(g, n.output(), x) : flatten(g, n) || drop_true(g, n)) ++changes;
+    Value* neutral = handed_on(n);
+    Value* x = neutral ? neutral : clipped_already(n);
+    if (x ? take_over(g, n.output(), x) : drop_true(g, n)) ++changes;
   }
+  for (ir::Node& n : g.nodes())  // which what was dropped has parted no longer
+    if (flatten(g, n)) ++changes;
   if (changes != 0) g.erase_dead();
   return changes;
 }

@@ -267,7 +267,11 @@ void Graph::erase(Node& n) {
   for (const Value* v : n.outputs_) names_->values.drop(v->name_);
   if (!n.name_.empty()) names_->nodes.drop(n.name_);
   unhook(n);
-  n.attrs_.clear();
+  // Its place in the deque stays until the graph goes; what it holds does not.
+  n.attrs_ = {};
+  n.inputs_ = {};
+  n.use_index_ = {};
+  for (Value* v : n.outputs_) v->uses_ = {};
 }
 
 std::size_t Graph::erase_dead() {

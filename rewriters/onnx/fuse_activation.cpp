@@ -7,11 +7,16 @@
 namespace t2o::rewriters {
 namespace {
 
-bool is_near(double a, double b) { return std::abs(a - b) < 1e-6; }
+bool is_near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
 Pat number() { return constant().where(is_scalar_constant); }
 
 Pat number(double wanted) {
+  return constant().where([wanted](const Value* v) { return is_scalar_constant(v) && v->constant()->float_at(0) == wanted; });
+}
+
+// A fraction, as it is rounded.
+Pat about(double wanted) {
   return constant().where([wanted](const Value* v) { return is_scalar_constant(v) && is_near(v->constant()->float_at(0), wanted); });
 }
 
@@ -54,10 +59,10 @@ class Activations {
     const auto types = kernel_types("HardSwish", target_);
     const Pat x = any();
     const Bounded b;
-    const Pat part = b.of(op("Add", x, number(3))), sixth = number(1.0 / 6), six = number(6);
+    const Pat part = b.of(op("Add", x, number(3))), sixth = about(1.0 / 6), six = number(6);
     const Pat root = op("Mul", x, op("Div", part, six) | op("Mul", part, sixth)) | op("Div", op("Mul", x, part), six) | op("Mul", op("Mul", x, part), sixth) |
                      op("Mul", part, op("Mul", x, sixth) | op("Div", x, six));
-    form(root, [=](const Match& m, Rewrite& r) -> Value* { return is_near(b.from(m), 0) && is_near(b.to(m), 6) ? same_kind(m, r, types, x, "HardSwish") : nullptr; });
+    form(root, [=](const Match& m, Rewrite& r) -> Value* { return b.from(m) == 0 && b.to(m) == 6 ? same_kind(m, r, types, x, "HardSwish") : nullptr; });
   }
 
   // min(max(a x + b, 0), 1), or with the scaling behind it
@@ -104,7 +109,7 @@ class Activations {
 
   void bounds() {
     const auto clips = kernel_types("Clip", target_), relus = kernel_types("Relu", target_);
-    const Pat x = any(), zero = constant().where([](const Value* v) { return is_scalar_constant(v) && v->constant()->float_at(0) == 0; });
+    const Pat x = any(), zero = number(0);
     const Bounded b;
     const onnx::Target target = target_;
     form(op("Max", op("Min", x, b.high), b.low) | op("Min", op("Max", x, b.low), b.high) | op("Min", op("Relu", x), b.high), [=](const Match& m, Rewrite& r) -> Value* {

@@ -42,7 +42,7 @@ struct InstanceNorm : NormPattern {
   onnx::Target target;
   InstanceNorm(onnx::DTypeSet t, onnx::Target at) : types(t), target(std::move(at)) {}
 
-  Value* channels(Emitter& e, const Doubles& values, DType type) const { return e.cast(e.constant(channel_tensor(DType::f32, values)), type); }
+  Value* channels(Emitter& e, const Doubles& values, DType type) const { return e.cast(e.constant(channel_tensor(type == DType::f64 ? type : DType::f32, values)), type); }
 
   std::optional<Ints> axes(const Match& m, const Value* y) const {
     const Value* data = m[x];
@@ -127,6 +127,18 @@ struct GroupNorm : InstanceNorm {
     return Found{image, groups, groups * size, *factors, *offsets};
   }
 
+  // [batch, channels, ...] -> [batch, groups, ...]: without an inferred size, which a batch of none leaves open.
+  static Value* grouped(Emitter& e, const Found& f, Value* image) {
+    const Ints& s = image->shape().dims();
+    Ints sizes{0, f.groups, f.channels / f.groups};
+    for (std::size_t i = 2; i < s.size(); ++i) sizes[2] = s[i] > 0 && sizes[2] > 0 ? sizes[2] * s[i] : -1;
+    if (sizes[2] > 0) return e.reshape(image, sizes);
+    Value* batch = e.dims(image, 0, 1);
+    Value* channels = e.ints({f.groups, f.channels / f.groups});
+    Value* rest = e.dims(image, 2, static_cast<int>(s.size()));
+    return e.reshape_to(image, e.concat({batch, channels, rest}, 0));
+  }
+
   // ONNX Runtime computes GroupNormalization by many small operators: an instance normalization of the groups takes half the time.
   Value* normalized_image(Emitter& e, const Found& f, Value* image, const Attrs& eps) const {
     Value* factor = channels(e, f.factors, image->dtype());
@@ -142,7 +154,7 @@ struct GroupNorm : InstanceNorm {
     const auto count = static_cast<std::size_t>(f.groups);
     Value* one = channels(e, Doubles(count, 1), image->dtype());
     Value* zero = channels(e, Doubles(count, 0), image->dtype());
-    Value* y = e.emit("InstanceNormalization", {e.reshape(image, {0, f.groups, -1}), one, zero}, eps);
+    Value* y = e.emit("InstanceNormalization", {grouped(e, f, image), one, zero}, eps);
     Ints sizes = image->shape().dims();
     sizes[0] = 0;  // the batch, as it is
     const bool are_known = std::all_of(sizes.begin() + 1, sizes.end(), [](Dim d) { return d > 0; });

@@ -11,6 +11,7 @@ namespace {
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // ONNX Runtime takes a row of which no element is above about this for hidden, and gives zeros; the softmax of such a row is even.
 constexpr double kLowest = 1e38;
+constexpr double kLoses = -1e30;  // scores are lost in such a number
 
 std::optional<double> number(const Value* v) {
   const TensorPtr& t = v->constant();
@@ -60,11 +61,7 @@ bool hides_no_row(const Value* condition, bool hides) {
   return true;
 }
 
-bool dim_fits(Dim mask, Dim scores, bool batch) {
-  if (mask == 1 || mask == scores) return true;
-  if (is_known(mask)) return !is_known(scores) && !batch;
-  return scores != 1;
-}
+bool dim_fits(Dim mask, Dim scores) { return mask == 1 || (mask == scores && mask != kUnknownDim); }
 
 }  // namespace
 
@@ -85,33 +82,75 @@ bool AttentionMask::take(const ir::Node& n, std::size_t scores) {
   return true;
 }
 
-bool AttentionMask::fits(const Shape& scores) const {
-  return std::all_of(terms_.begin(), terms_.end(), [&](const Term& t) {
+bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
+  return stays_the_same() && std::all_of(terms_.begin(), terms_.end(), [&](const Term& t) {
     const Shape& s = t.value->shape();
-    if (!s.ranked() || s.rank() > 4 || (t.is_condition && terms_.size() > 1 && t.hidden > -1e9)) return false;
+    if (!s.ranked() || s.rank() > 4) return false;
     for (int i = 1; i <= s.rank(); ++i)
-      if (!dim_fits(s[-i], scores[-i], i > 2)) return false;
+      if (!dim_fits(s[-i], scores[-i]) && i != 2 && !(i == 1 && columns_stay) && !(i == 4 && !is_known(s[-i]))) return false;
     return true;
   });
 }
 
+// Whether the rows of which all is hidden are what they were: a number that x is lost in may stand for itself; a lesser one becomes
+// one, if no other term comes near it and none is added to it.
+bool AttentionMask::stays_the_same() const {
+  const auto first = std::find_if(terms_.begin(), terms_.end(), [](const Term& t) { return t.is_condition; });
+  if (first == terms_.end() || terms_.size() == 1) return true;
+  const auto is_condition = [](const Term& t) { return t.is_condition; };
+  if (std::all_of(terms_.begin(), terms_.end(), [](const Term& t) { return !t.is_condition || t.hidden <= kLoses; })) return true;
+  const auto last = std::find_if_not(terms_.begin(), terms_.end(), is_condition);
+  if (first != terms_.begin() || std::any_of(last, terms_.end(), is_condition)) return false;
+  double sum = 0;
+  for (auto t = last; t != terms_.end(); ++t) sum += magnitude(t->value);
+  return std::all_of(first, last, [&](const Term& t) { return t.hidden == first->hidden && sum <= -first->hidden / 2; });
+}
+
+Value* AttentionMask::added(Emitter& e, const Term& t) {
+  Value* v = t.negated ? e.neg(t.value) : t.value;
+  return magnitude(t.value) < kLowest ? v : e.maximum(v, e.scalar_like(v, -kLowest));
+}
+
 // x or c, where a condition says so, is x + 0 or x + c: for a c that x is lost in.
-Value* AttentionMask::term(Emitter& e, const Term& t, DType type) const {
-  if (!t.is_condition) {
-    Value* v = t.negated ? e.neg(t.value) : t.value;
-    return magnitude(t.value) < kLowest ? v : e.maximum(v, e.scalar_like(v, -kLowest));
-  }
-  Value* seen = e.scalar(type, 0);
-  Value* hidden = e.scalar(type, terms_.size() == 1 ? -1e30 : std::max(t.hidden, -1e30));
+Value* AttentionMask::chosen(Emitter& e, const Term& t, Value* inner, DType type) const {
+  Value* seen = inner ? inner : e.scalar(type, 0);
+  const double low = terms_.size() == 1 || t.hidden > kLoses ? kLoses : std::max(t.hidden, std::isinf(t.hidden) ? 3 * -kLowest : -kLowest);
+  Value* hidden = e.scalar(type, low);
   return t.hides ? e.where(t.value, hidden, seen) : e.where(t.value, seen, hidden);
 }
 
-Value* AttentionMask::emit(Emitter& e, const Shape& scores, const Values& of, int axis) const {
+Value* AttentionMask::sum(Emitter& e, DType type) const {
   Value* sum = nullptr;
-  for (const Term& t : terms_) {
-    Value* v = term(e, t, of[0]->dtype());
-    sum = sum ? e.add(sum, v) : v;
+  for (auto t = terms_.rbegin(); t != terms_.rend(); ++t) {  // the innermost first
+    if (t->is_condition) {
+      sum = chosen(e, *t, sum, type);
+    } else {
+      Value* v = added(e, *t);
+      sum = sum ? e.add(sum, v) : v;
+    }
   }
+  return sum;
+}
+
+// Batches and rows that the mask may have more of, as far as anything says, are those of the attention.
+void AttentionMask::broadcast(Emitter& e, Value* sum, const Shape& scores, Values& of, int axis) {
+  const Shape& s = sum->shape();
+  const bool batches = s.rank() == 4 && !dim_fits(s[0], scores[0]), rows = s.rank() >= 2 && !dim_fits(s[-2], scores[2]);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (!batches && (!rows || i != 0)) continue;
+    Values sizes(static_cast<std::size_t>(of[i]->shape().rank()));
+    if (batches) sizes[0] = e.dims(sum, 0, 1);
+    if (rows && i == 0) sizes[static_cast<std::size_t>(axis)] = e.dims(sum, s.rank() - 2, s.rank() - 1);
+    Value* one = e.ints({1});
+    std::replace(sizes.begin(), sizes.end(), static_cast<Value*>(nullptr), one);
+    Value* shape = e.concat(std::move(sizes), 0);
+    of[i] = e.expand(of[i], shape);
+  }
+}
+
+Value* AttentionMask::emit(Emitter& e, const Shape& scores, Values& of, int axis) const {
+  Value* sum = this->sum(e, of[0]->dtype());
+  broadcast(e, sum, scores, of, axis);
   const Shape& s = sum->shape();
   const auto is = [&](int i) { return s[i] == scores[i] && s[i] != kUnknownDim; };
   if (s.rank() >= 2 && is(-2) && is(-1)) return sum;

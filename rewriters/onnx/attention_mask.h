@@ -11,10 +11,12 @@ class AttentionMask {
   // Takes what the node, of which input `scores` are the scores, does to them; false when it is something else.
   bool take(const ir::Node&, std::size_t scores);
   bool empty() const { return terms_.empty(); }
-  // It can be brought to the shape of the scores, [batch, head, row, column], and does not make them larger.
-  bool fits(const Shape& scores) const;
-  // ONNX Runtime wants rows and columns as they are; `of` are query and key, which have them at `axis`.
-  Value* emit(Emitter&, const Shape& scores, const Values& of, int axis) const;
+  // It can be brought to the shape of the scores, [batch, head, row, column], and makes them no larger than emit() can.
+  // `columns_stay`: what the weights are multiplied with is known to have the columns of the scores.
+  bool fits(const Shape& scores, bool columns_stay) const;
+  // ONNX Runtime wants rows and columns as they are; `of` are query, key and value: the first two have them at `axis`. They are
+  // broadcast to the batches and the query to the rows of the mask, where these might be more.
+  Value* emit(Emitter&, const Shape& scores, Values& of, int axis) const;
 
  private:
   struct Term {
@@ -23,9 +25,13 @@ class AttentionMask {
     bool is_condition = false, hides = false;
     double hidden = 0;       // what stands in place of the scores
   };
-  Value* term(Emitter&, const Term&, DType) const;
+  bool stays_the_same() const;
+  Value* sum(Emitter&, DType) const;
+  static void broadcast(Emitter&, Value* sum, const Shape& scores, Values& of, int axis);
+  static Value* added(Emitter&, const Term&);
+  Value* chosen(Emitter&, const Term&, Value* inner, DType) const;
 
-  std::vector<Term> terms_;
+  std::vector<Term> terms_;  // from the softmax inwards
 };
 
 }  // namespace t2o::rewriters

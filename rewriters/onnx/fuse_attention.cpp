@@ -150,9 +150,12 @@ bool read_logits(Value* v, Products& p, AttentionMask& mask, int depth = 8) {
   return false;
 }
 
-bool same_or_unknown(Dim a, Dim b) { return a == b || (!is_known(a) && !is_known(b)) || (!is_known(a) && b > 1) || (!is_known(b) && a > 1); }
+bool equal_dims(Dim a, Dim b) { return a == b && a != kUnknownDim; }
 
-bool same_size(Dim a, Dim b) { return a == b && a != kUnknownDim && a != 0; }
+// Equal, or both to be seen when it runs.
+bool may_be_broadcast(Dim a, Dim b) { return equal_dims(a, b) || (!is_known(a) && !is_known(b)); }
+
+bool same_size(Dim a, Dim b) { return equal_dims(a, b) && a != 0; }
 
 class AttentionFusion {
  public:
@@ -178,8 +181,8 @@ class AttentionFusion {
     Products p;
     AttentionMask mask;
     if (!types_.has(root->output()->dtype()) || !read_result(*root, softmax.output(), p) || !read_logits(softmax.input(0), p, mask)) return false;
-    const Shape scores(Ints{p.q.dim(0), p.q.dim(1), p.q.dim(2), p.k.dim(2)});
-    if (!dims_fit(p) || !mask.fits(scores)) {
+    const Shape scores(Ints{equal_dims(p.q.dim(0), p.k.dim(0)) && equal_dims(p.k.dim(0), p.v.dim(0)) ? p.q.dim(0) : kUnknownDim, p.q.dim(1), p.q.dim(2), p.k.dim(2)});
+    if (!dims_fit(p) || !mask.fits(scores, equal_dims(p.k.dim(2), p.v.dim(2)))) {
       trace_match("fuse_attention", root->output(), "dims that might have to be broadcast");
       return false;
     }
@@ -192,7 +195,7 @@ class AttentionFusion {
 
   static bool dims_fit(const Products& p) {
     const bool heads = is_known(p.q.dim(1)) && p.q.dim(1) > 0 && p.q.dim(1) == p.k.dim(1) && p.q.dim(1) == p.v.dim(1);
-    return heads && same_or_unknown(p.q.dim(0), p.k.dim(0)) && same_or_unknown(p.k.dim(0), p.v.dim(0)) && same_or_unknown(p.q.dim(0), p.v.dim(0));
+    return heads && may_be_broadcast(p.q.dim(0), p.k.dim(0)) && may_be_broadcast(p.k.dim(0), p.v.dim(0)) && may_be_broadcast(p.q.dim(0), p.v.dim(0));
   }
 
   static bool rows_before_heads(const Operand& x) { return x.axes == kHeadsBehindRows && is_known(x.dim(3)); }
@@ -206,7 +209,11 @@ class AttentionFusion {
     Emitter e(g_, target_, root.shared_origin(), &root);
     Values in;
     for (const Operand* x : {&p.q, &p.k, &p.v}) in.push_back(flat ? joined_heads(e, *x) : heads_first(e, *x));
-    if (!mask.empty()) in.push_back(mask.emit(e, scores, {in[0], in[1]}, flat ? 1 : 2));
+    share_batches(e, in);
+    if (!mask.empty()) {
+      Value* added = mask.emit(e, scores, in, flat ? 1 : 2);
+      in.push_back(added);
+    }
     Attrs attrs{{"scale", static_cast<float>(p.scale)}};
     if (flat) attrs.insert(attrs.end(), {{"q_num_heads", heads}, {"kv_num_heads", heads}});
     Value* y = e.emit("Attention", std::move(in), std::move(attrs));
@@ -216,6 +223,20 @@ class AttentionFusion {
     const Axes now = flat ? kHeadsBehindRows : kHeadsFirst, wanted = turns && flat ? kHeadsBehindRows : p.out;
     if (now != wanted) y = e.transpose(y, between(now, wanted));
     replace_value(g_, old, y);
+  }
+
+  // A product broadcasts the batches of its operands; an attention does not.
+  static void share_batches(Emitter& e, Values& in) {
+    const Values own = in;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      for (std::size_t j = 0; j < own.size(); ++j) {
+        const bool seen = std::any_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(j), [&](const Value* v) { return equal_dims(v->shape()[0], own[j]->shape()[0]); });
+        if (i == j || seen || equal_dims(own[i]->shape()[0], own[j]->shape()[0])) continue;
+        Value* batch = e.dims(own[j], 0, 1);
+        Value* ones = e.ints(Ints(static_cast<std::size_t>(in[i]->shape().rank()) - 1, 1));
+        Value* shape = e.concat({batch, ones}, 0);
+        in[i] = e.expand(in[i], shape);
+      }
   }
 
   static Ints between(const Axes& now, const Axes& wanted) {

@@ -50,7 +50,7 @@ std::optional<Ints> target_of_reshape(const Values& in) {
 }
 
 // What is left of the dims of x when those of the result but one are divided out of them.
-Dim left_over(Ints from, const Ints& target, std::size_t open) {
+Dim left_over(Ints from, const Ints& target, std::size_t open, Symbols& all) {
   std::int64_t numbers = 1, divisor = 1;
   for (std::size_t i = 0; i < target.size(); ++i) {
     if (i == open) continue;
@@ -64,18 +64,19 @@ Dim left_over(Ints from, const Ints& target, std::size_t open) {
     if (d == kUnknownDim || (is_known(d) && __builtin_mul_overflow(numbers, d, &numbers))) return kUnknownDim;
     if (is_symbol(d)) symbols.push_back(d);
   }
-  if (numbers == 0 || symbols.size() > 1 || numbers % divisor != 0) return kUnknownDim;
-  if (symbols.empty()) return numbers / divisor;
-  return numbers == divisor ? symbols[0] : kUnknownDim;
+  if (numbers == 0 || symbols.size() > 1) return kUnknownDim;
+  if (symbols.empty()) return numbers % divisor == 0 ? numbers / divisor : kUnknownDim;
+  const Dim product = multiply_dims(symbols[0], numbers, all);
+  return is_symbol(product) && all.affine_of(product).offset % divisor == 0 ? divide_dims(product, divisor, all) : kUnknownDim;
 }
 
-Shape reshaped(const Values& in, const Shape& inferred) {
+Shape reshaped(const Values& in, const Shape& inferred, Symbols& symbols) {
   const auto target = in.size() == 2 && in[0]->shape().ranked() && inferred.ranked() ? target_of_reshape(in) : std::nullopt;
   if (!target || static_cast<int>(target->size()) != inferred.rank()) return inferred;
   Ints dims = inferred.dims();
   const auto open = std::find(dims.begin(), dims.end(), kUnknownDim);
   if (open == dims.end() || std::count(dims.begin(), dims.end(), kUnknownDim) != 1) return inferred;
-  *open = left_over(in[0]->shape().dims(), dims, static_cast<std::size_t>(open - dims.begin()));
+  *open = left_over(in[0]->shape().dims(), dims, static_cast<std::size_t>(open - dims.begin()), symbols);
   return Shape(std::move(dims));
 }
 
@@ -110,7 +111,7 @@ Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
 }  // namespace
 
 Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& symbols) {
-  if (op == "Reshape") return reshaped(in, inferred);
+  if (op == "Reshape") return reshaped(in, inferred, symbols);
   if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() && in[1]->known_elements()->size() == 1)
     return Shape(Ints{in[1]->known_elements()->front()});
   if (!inferred.ranked()) return ranked_shape(op, in, attrs);

@@ -182,7 +182,7 @@ class AttentionFusion {
     AttentionMask mask;
     if (!types_.has(root->output()->dtype()) || !read_result(*root, softmax.output(), p) || !read_logits(softmax.input(0), p, mask)) return false;
     const Shape scores(Ints{equal_dims(p.q.dim(0), p.k.dim(0)) && equal_dims(p.k.dim(0), p.v.dim(0)) ? p.q.dim(0) : kUnknownDim, p.q.dim(1), p.q.dim(2), p.k.dim(2)});
-    if (!dims_fit(p) || !mask.fits(scores, equal_dims(p.k.dim(2), p.v.dim(2)))) {
+    if (!dims_fit(p) || !mask.fits(scores, same_columns(p))) {
       trace_match("fuse_attention", root->output(), "dims that might have to be broadcast");
       return false;
     }
@@ -196,6 +196,19 @@ class AttentionFusion {
   static bool dims_fit(const Products& p) {
     const bool heads = is_known(p.q.dim(1)) && p.q.dim(1) > 0 && p.q.dim(1) == p.k.dim(1) && p.q.dim(1) == p.v.dim(1);
     return heads && may_be_broadcast(p.q.dim(0), p.k.dim(0)) && may_be_broadcast(p.k.dim(0), p.v.dim(0)) && may_be_broadcast(p.q.dim(0), p.v.dim(0));
+  }
+
+  // Their sizes are, or what both are reshaped from is alike, and they are but for one size that is inferred.
+  static bool same_columns(const Products& p) {
+    if (equal_dims(p.k.dim(2), p.v.dim(2))) return true;
+    Operand k = p.k, v = p.v;
+    look_behind(k, nullptr);
+    look_behind(v, nullptr);
+    const ir::Node *a = k.value->producer(), *b = v.value->producer();
+    if (!a || !b || a->op() != "Reshape" || b->op() != "Reshape" || k.axes[2] != v.axes[2]) return false;
+    const auto unknown = [](const Shape& s) { return s.ranked() ? std::count(s.dims().begin(), s.dims().end(), kUnknownDim) : -1; };
+    const Shape &from = a->input(0)->shape(), &to = k.value->shape();
+    return unknown(from) == 0 && from == b->input(0)->shape() && unknown(to) == 1 && to == v.value->shape() && k.dim(2) == kUnknownDim;
   }
 
   static bool rows_before_heads(const Operand& x) { return x.axes == kHeadsBehindRows && is_known(x.dim(3)); }

@@ -120,6 +120,50 @@ TEST(Attention, ConditionsThatHideLittle) {
   heads_first(Mask::condition, -std::numeric_limits<float>::infinity()).check();
 }
 
+// Sizes that only the run tells may be 1 on either side.
+Case broadcast(Ints q, Ints k, Ints mask) {
+  Case c = graph_case("broadcast", [=](Builder& b) {
+    const std::string x = b.input(f32, q), y = b.input(f32, k), v = b.input(f32, k);
+    const std::string scores = b.op("BatchMatMulV2", {x, y}, {{"adj_y", true}});
+    const std::string w = b.op("Softmax", {b.op("AddV2", {b.input(f32, mask), scores})});
+    b.output(b.op("BatchMatMulV2", {w, v}));
+  });
+  c.only_opsets({22, 23, 26});
+  return c;
+}
+
+TEST(Attention, SizesOfOtherInputs) {
+  broadcast({1, 2, 1, 4}, {1, 2, 3, 4}, {1, 1, 5, 3}).check();
+  broadcast({1, 2, 5, 4}, {1, 2, 3, 4}, {3, 1, 1, 1}).check();
+  broadcast({1, 2, 5, 4}, {3, 2, 4, 4}, {1, 1, 1, 4}).check();
+  broadcast({3, 2, 5, 4}, {1, 2, 4, 4}, {3, 2, 5, 4}).check();
+  broadcast({3, 2, 5, 4}, {3, 2, 4, 4}, {5, 1}).check();
+}
+
+// Rows of which all is hidden, where a second term is added; the scores are large.
+Case two_terms(float low, float second, bool condition_last, bool two_conditions) {
+  Case c = graph_case("two terms", [=](Builder& b) {
+    const std::string q = b.input(f32, {2, kHeads, 4, kWidth}), k = b.input(f32, {2, kHeads, 3, kWidth}), v = b.input(f32, {2, kHeads, 3, kWidth});
+    std::string s = b.op("Mul", {b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}}), scalar(b, 1000)});
+    const std::string seen = b.input(booleans({2, 1, 4, 3}, visible(2, 4, 3, true)));
+    const auto choose = [&] { s = b.op("SelectV2", {seen, s, scalar(b, low)}); };
+    if (!condition_last) choose();
+    if (two_conditions) s = b.op("SelectV2", {b.input(booleans({2, 1, 1, 3}, {0, 1, 1, 1, 0, 0})), s, scalar(b, second)});
+    else s = b.op("AddV2", {s, b.input(Tensor::of<float>({2, 1, 1, 3}, std::vector<float>{second, 0, 0, 0, second, second}))});
+    if (condition_last) choose();
+    b.output(b.op("BatchMatMulV2", {b.op("Softmax", {s}), v}));
+  });
+  c.only_opsets({22, 23, 26});
+  return c;
+}
+
+TEST(Attention, MasksAndConditions) {
+  for (const float low : {-1e9F, -1e30F, kLowest})
+    for (const float second : {-5.0F, -1e9F, -1e30F})
+      for (const bool last : {false, true})
+        for (const bool conditions : {false, true}) two_terms(low, conditions && second > -1e9F ? -2e9F : second, last, conditions).check();
+}
+
 TEST(Attention, ByEinsum) {
   by_einsum(Mask::none, 0, "BTNH,BSNH->BNTS", "BNTS,BSNH->BTNH", false).check();
   by_einsum(Mask::none, 0, "aecd,abcd->acbe", "acbe,aecd->abcd", true).check();

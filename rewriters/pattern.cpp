@@ -24,11 +24,11 @@ bool commutative(std::string_view op) {
   return false;
 }
 
+// Of each thread: conversions may run side by side.
 std::vector<std::string>& traced() {
-  static std::vector<std::string> names;
+  static thread_local std::vector<std::string> names;
   return names;
 }
-
 
 }  // namespace
 
@@ -83,19 +83,11 @@ class Matcher {
  public:
   bool match(const Pat& p, Value* v) {
     if (!v) return false;
-    const Pat::Term& t = *p.id();
     if (const Value* before = m_[p]) return before == v;
-    switch (t.kind) {
-      case Pat::Term::k_any: break;
-      case Pat::Term::k_constant:
-        if (!v->constant()) return false;
-        break;
-      case Pat::Term::k_either: return std::any_of(t.inputs.begin(), t.inputs.end(), [&](const Pat& a) { return match(a, v); }) && accept(p, v);
-      case Pat::Term::k_op:
-        if (!match_op(t, v)) return false;
-        break;
-    }
-    return accept(p, v);
+    const std::size_t mark = m_.bound_.size();
+    if (match_term(*p.id(), v) && accept(p, v)) return true;
+    m_.bound_.resize(mark);
+    return false;
   }
   bool match_root(const Pat& p, Value* v) {
     m_.bound_.clear();
@@ -123,6 +115,16 @@ class Matcher {
       if (!predicate(v)) return false;
     m_.bound_.emplace_back(p.id(), v);
     return true;
+  }
+
+  bool match_term(const Pat::Term& t, Value* v) {
+    switch (t.kind) {
+      case Pat::Term::k_any: return true;
+      case Pat::Term::k_constant: return v->constant() != nullptr;
+      case Pat::Term::k_either: return std::any_of(t.inputs.begin(), t.inputs.end(), [&](const Pat& a) { return match(a, v); });
+      case Pat::Term::k_op: return match_op(t, v);
+    }
+    return false;
   }
 
   bool match_op(const Pat::Term& t, const Value* v) {

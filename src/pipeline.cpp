@@ -189,10 +189,19 @@ void guarded(Diagnostics& diagnostics, Work&& work) {
   }
 }
 
+// Whoever next works in this thread wants to be told of nothing.
+class Tracing {
+ public:
+  explicit Tracing(const std::vector<std::string>& rewriters) { trace_matches(rewriters); }
+  ~Tracing() { trace_matches({}); }
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+};
+
 template <class Open>
 Conversion convert_from(const Options& o, Open&& open) {
   Conversion c;
-  trace_matches(o.trace_match);
+  const Tracing tracing(o.trace_match);
   guarded(c.diagnostics, [&] {
     tf::Source source = open(c.diagnostics);
     if (!has_errors(c.diagnostics)) c = convert_source(o, c, std::move(source));

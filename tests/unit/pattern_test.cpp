@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace t2o {
 namespace {
 
@@ -105,6 +107,28 @@ TEST_F(PatternTest, AFailedOperandOrderLeavesNoBinding) {
     return w.make("t2o.Found", {m[a], m[b]});
   });
   EXPECT_EQ(r.run(g), 1);
+}
+
+TEST_F(PatternTest, AFailedAlternativeLeavesNoBinding) {
+  const Pat a = any(), b = any();
+  const Pat refused = op("Sub", a, b).where([](const Value*) { return false; });
+  g.set_outputs({node("Neg", {node("Sub", {x, y})})});
+  const Rewriter r = rewriter("r", op("Neg", refused | op("Sub", b, a)), [=, this](const Match& m, Rewrite& w) {
+    EXPECT_EQ(m[refused], nullptr);
+    EXPECT_EQ(m[a], y);
+    EXPECT_EQ(m[b], x);
+    return w.make("t2o.Found", {m[a], m[b]});
+  });
+  EXPECT_EQ(r.run(g), 1);
+}
+
+TEST_F(PatternTest, WhatIsTracedIsAMatterOfTheThread) {
+  g.set_outputs({node("Mul", {x, node("Sigmoid", {x})})});
+  trace_matches({"swish"});
+  testing::internal::CaptureStderr();
+  std::thread([this] { EXPECT_EQ(swish().run(g), 1); }).join();
+  trace_matches({});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

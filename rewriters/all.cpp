@@ -23,6 +23,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_activation(target),
       rewriters::fuse_einsum(target),
       rewriters::fuse_attention(target),
+      rewriters::einsum_product(target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
       rewriters::fuse_instance_norm(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };

@@ -39,6 +39,7 @@ Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalizatio
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
 Rewriter fuse_activation(const onnx::Target&);  // onnx: HardSwish, HardSigmoid, LeakyRelu, Mish, Clip, Relu
 Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a MatMul between reshapes
+Rewriter einsum_product(const onnx::Target&);  // onnx: an Einsum that is a product of matrices is a MatMul
 Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias
 

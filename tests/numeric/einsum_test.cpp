@@ -38,16 +38,26 @@ TEST(Einsum, Products) {
   binary("ij,ij->", {3, 4}, {3, 4}).check();
   binary(",jk->jk", {}, {3, 4}).check();
   binary("abcd,aecd->acbe", {2, 3, 4, 5}, {2, 6, 4, 5}).check();
+  binary("abc,adc->abd", {2, 3, 4}, {2, 5, 4}).empty().note("transposed while empty").check();
+  binary("BTNH,BSNH->BNTS", {0, 3, 2, 8}, {0, 3, 2, 8}).note("an empty batch").check();
+  binary("BNTS,BSNH->BTNH", {2, 2, 0, 0}, {2, 0, 2, 8}).note("no rows").check();
+  binary("bij,bjk->bki", {2, 3, 4}, {2, 4, 5}).empty().check();
 }
 
 TEST(Einsum, Ellipses) {
-  binary("...ij,...jk->...ik", {5, 2, 3}, {5, 3, 4}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  binary("...ij,...jk->...ik", {5, 2, 3}, {5, 3, 4})
+      .refuses(Code::not_constant, "rank", {Mode::rank})
+      .check();
   binary("...ij,...jk->...ik", {5, 1, 2, 3}, {6, 3, 4})
       .refuses(Code::not_constant, "rank", {Mode::rank})
       .note("of different lengths")
       .check();
   binary("...x,xy->...y", {2, 3, 4}, {4, 5}).without({Mode::rank}).check();
   binary("i...,i->...", {3, 4, 5}, {3}).without({Mode::rank}).check();
+  binary("...ij,...kj->...ik", {2, 3, 4}, {2, 5, 4})
+      .empty()
+      .refuses(Code::not_constant, "rank", {Mode::rank})
+      .check();
 }
 
 TEST(Einsum, OneOperand) {

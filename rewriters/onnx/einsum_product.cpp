@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "onnx/emitter.h"
+#include "onnx/schema.h"
+#include "rewriters/all.h"
+
+namespace t2o::rewriters {
+namespace {
+
+bool has(const std::string& letters, char l) { return letters.find(l) != letters.npos; }
+
+// One character for each axis; an ellipsis becomes digits, counted from its last axis. False when it cannot
+// be.
+bool spell(std::string& term, const Value* v) {
+  const auto dots = term.find("...");
+  if (dots != term.npos) {
+    const auto letters = static_cast<int>(term.size()) - 3;
+    if (!v->shape().ranked() || v->shape().rank() < letters || v->shape().rank() - letters > 9) return false;
+    std::string axes;
+    for (int i = v->shape().rank() - letters; i > 0; --i) axes += static_cast<char>('0' + i);
+    term.replace(dots, 3, axes);
+  }
+  std::string sorted = term;
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() && !has(term, '.');
+}
+
+// y[batch, rows, column] = sum over inner of a[batch, rows, inner] * b[batch, inner, column], each in any
+// order of axes.
+struct Product {
+  Value *a = nullptr, *b = nullptr;
+  std::string in_a, in_b, out;
+  std::string batch, rows, columns, inner;
+
+  bool sort_letters() {
+    batch.clear(), rows.clear(), columns.clear(), inner.clear();
+    for (const char l : in_a)
+      if (!has(out, l)) inner += l;
+    for (const char l : out) {
+      const bool digit = l >= '0' && l <= '9';
+      if (!digit && !has(in_a, l) && !has(in_b, l)) return false;
+      (digit || (has(in_a, l) && has(in_b, l)) ? batch : has(in_a, l) ? rows : columns) += l;
+    }
+    const bool none_alone =
+        std::all_of(in_b.begin(), in_b.end(), [&](char l) { return has(out, l) || has(inner, l); }) &&
+        has(in_b, inner.empty() ? '\0' : inner[0]);
+    return none_alone && inner.size() == 1 && columns.size() == 1 && !rows.empty() &&
+           (rows.size() == 1 || batch.empty());
+  }
+};
+
+std::optional<Product> read(const ir::Node& n) {
+  const auto* equation = n.attr_if<std::string>("equation");
+  if (n.op() != "Einsum" || !equation || n.input_count() != 2) return std::nullopt;
+  std::string text = *equation;
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  const auto comma = text.find(','), arrow = text.find("->");
+  if (comma == text.npos || arrow == text.npos || arrow < comma) return std::nullopt;
+  Product p{n.input(0),
+            n.input(1),
+            text.substr(0, comma),
+            text.substr(comma + 1, arrow - comma - 1),
+            text.substr(arrow + 2),
+            {},
+            {},
+            {},
+            {}};
+  if (!spell(p.in_a, p.a) || !spell(p.in_b, p.b) || !spell(p.out, n.output())) return std::nullopt;
+  if (p.out.empty() || has(p.in_a, p.out.back())) {  // so that y needs no Transpose
+    std::swap(p.a, p.b);
+    std::swap(p.in_a, p.in_b);
+  }
+  return p.sort_letters() ? std::optional(p) : std::nullopt;
+}
+
+Value* arranged(Emitter& e, Value* v, const std::string& letters, const std::string& order) {
+  if (letters == order) return v;
+  Ints perm;
+  for (const char l : order) perm.push_back(static_cast<std::int64_t>(letters.find(l)));
+  return e.transpose(v, perm);
+}
+
+// Of an ellipsis an operand may have fewer axes; they count from the last, so that MatMul broadcasts them.
+std::string of(const std::string& letters, std::string order) {
+  std::erase_if(order, [&](char l) { return !has(letters, l); });
+  return order;
+}
+
+int run_on(ir::Graph& g, const onnx::Target& target, onnx::DTypeSet types) {
+  int changes = 0;
+  for (ir::Node& n : g.nodes()) {
+    const auto p = types.has(n.output()->dtype()) ? read(n) : std::nullopt;
+    if (!p) continue;
+    const std::string order_a = of(p->in_a, p->batch + p->rows + p->inner),
+                      order_b = of(p->in_b, p->batch + p->inner + p->columns);
+    if (order_a.size() != p->in_a.size() || order_b.size() != p->in_b.size()) continue;
+    Emitter e(g, target, n.shared_origin(), &n);
+    Value* a = arranged(e, p->a, p->in_a, order_a);
+    Value* b = arranged(e, p->b, p->in_b, order_b);
+    Value* y = e.emit("MatMul", {a, b});
+    replace_value(g, n.output(), arranged(e, y, p->batch + p->rows + p->columns, p->out));
+    ++changes;
+  }
+  if (changes != 0) g.erase_dead();
+  return changes;
+}
+
+}  // namespace
+
+Rewriter einsum_product(const onnx::Target& target) {
+  const onnx::DTypeSet types =
+      onnx::op_info("MatMul", target.opset, target.ml_opset, target.for_ort())->params[0].kernels;
+  return {"einsum_product", [target, types](ir::Graph& g) { return run_on(g, target, types); }, {"Einsum"}};
+}
+
+}  // namespace t2o::rewriters

@@ -110,6 +110,36 @@ def twins():
     (folder / "fingerprint.pb").unlink()
 
 
+def tracked():
+    """tf.saved_model.save of a Keras 3 layer: its variables are not what the restore function restores."""
+    import keras
+
+    class Twins(keras.layers.Layer):
+        def build(self, shape):
+            self.scale = self.add_weight(name="v", shape=(2,))
+            self.shift = self.add_weight(name="v", shape=(2,))
+            self.count = self.add_weight(name="count", shape=(), trainable=False)
+
+        def call(self, x):
+            self.count.assign_add(1.0)
+            return x * self.scale - self.shift
+
+    module = tf.Module()
+    module.layer = layer = Twins(name="twins")
+
+    @tf.function(input_signature=[tf.TensorSpec([3, 2], name="x")])
+    def f(x):
+        count = layer.count.value + 0.0
+        return {"y": layer(x) + count}
+
+    layer.build((3, 2))
+    layer.set_weights([np.float32([1, 2]), np.float32([10, 20]), np.float32(7)])
+    module.f = f
+    folder = fresh("tracked")
+    tf.saved_model.save(module, str(folder), signatures=f)
+    (folder / "fingerprint.pb").unlink(missing_ok=True)
+
+
 def tf1():
     v1 = tf.compat.v1
 
@@ -175,6 +205,7 @@ if __name__ == "__main__":
     checkpoints()
     keras()
     twins()
+    tracked()
     tf1()
     text()
     gathered()

@@ -104,7 +104,14 @@ void tell_report(const Conversion& c, Json& json) {
   json["report"] = to_json(report);
 }
 
-int run_convert(ConvertArguments& a) {
+// What would change nothing.
+void refuse_verification_options(const CLI::App& command) {
+  for (const CLI::Option* o : command.get_options())
+    if (o->get_group() == kVerification && o->count() > 0)
+      fail(Code::bad_option, o->get_name() + " is for the verification, which is not asked for", "add --verify");
+}
+
+int run_convert(const CLI::App& command, ConvertArguments& a) {
   const Console console(a.common);
   if (!a.refused.empty()) {
     console.report(a.refused);
@@ -114,6 +121,7 @@ int run_convert(ConvertArguments& a) {
     return exit_code(a.refused);
   }
   if (a.options.model.empty()) fail(Code::bad_option, "no model is given", "tf2onnx-cpp MODEL -o out.onnx");
+  if (!a.verify) refuse_verification_options(command);
   a.options.verbosity = a.common.quiet ? -1 : a.common.debug ? 2 : a.common.verbose;
   for (const std::string& hint : a.hints) console.hint(hint);
   if (a.output.empty()) {
@@ -163,10 +171,10 @@ void add_convert(CLI::App& root, Session& session) {
       ->group("Looking inside");
   add_common_options(*command, a->common);
   command->add_flag("--verify", a->verify, "Then run both models and compare, as 'verify' does.")
-      ->group("Verification");
+      ->group(kVerification);
   add_verification_options(*command, a->verification);
   add_tf2onnx_options(*command, *a);
-  command->callback([&session, a] { session.action = [a] { return run_convert(*a); }; });
+  command->callback([&session, a, command] { session.action = [a, command] { return run_convert(*command, *a); }; });
 }
 
 }  // namespace t2o::cli

@@ -8,7 +8,7 @@
 namespace t2o::cli {
 
 void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
-  const std::string group = "Verification";
+  const std::string group = kVerification;
   command
       .add_option("--rtol", o.tolerance.relative,
                   "Tolerance relative to TensorFlow's value. The default is 0.001.")

@@ -6,6 +6,8 @@
 
 namespace t2o::cli {
 
+inline constexpr const char* kVerification = "Verification";  // the group of its options
+
 // Of `verify` and of `convert --verify`.
 void add_verification_options(CLI::App& command, verify::VerifyOptions&);
 

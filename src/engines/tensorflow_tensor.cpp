@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "engines/tensorflow.h"
+
 namespace t2o::engines::tf_api {
 namespace {
 
@@ -44,8 +46,11 @@ std::vector<std::byte> pack(DType dtype, const std::byte* data, std::size_t elem
 }  // namespace
 
 void check(const Api& api, const StatusPtr& status, const std::string& what) {
-  if (api.get_code(status.get()) != 0)
-    fail(Code::bad_model, "TensorFlow: " + what + ": " + api.message(status.get()));
+  constexpr int kInvalidArgument = 3, kOutOfRange = 11;
+  const int code = api.get_code(status.get());
+  if (code == 0) return;
+  throw TfError({.code = Code::bad_model, .message = "TensorFlow: " + what + ": " + api.message(status.get())},
+                code == kInvalidArgument || code == kOutOfRange);
 }
 
 int type_code(DType dtype) {

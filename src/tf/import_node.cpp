@@ -44,6 +44,7 @@ void Importer::process(Frame& f, std::uint32_t n) {
     }
   } catch (const ConversionError& e) {
     report(f, n, e.diagnostic());
+    gave_up_ = gave_up_ || e.diagnostic().code == Code::bad_file;  // the next variable would say the same
     f.pending.reset();
     deliver_failure();
   }

@@ -119,10 +119,15 @@ Source from_meta_graph(std::string kind, std::string path, MetaGraph m, Checkpoi
   s.tensorflow_version = std::move(m.tensorflow_version);
   s.assets = std::move(m.assets);
   if (checkpoint)
-    s.variable =
-        Variables(std::move(checkpoint), read_restore_map(s.graph, m.restore_op), m.object_graph, m.owner);
+    s.variable = Variables(std::move(checkpoint), read_restore_map(s.graph, m.restore_op),
+                           read_captures(s.graph, m.object_graph), m.object_graph, m.owner);
+  else if (s.kind == "saved_model")
+    s.variable = no_variables(s.path, "copy the whole SavedModel: the values are in " +
+                                          (fs::path(s.path) / "variables").string());
   else
-    s.variable = no_variables(s.path);
+    s.variable = no_variables(s.path, "put the checkpoint beside it, under the same name: " +
+                                          fs::path(s.path).replace_extension(".index").string() +
+                                          " and its data files");
   return s;
 }
 
@@ -134,7 +139,8 @@ Source from_graph_def(std::string path, Bytes bytes, Owner owner) {
   if (s.graph.body.nodes.empty())
     fail(Code::bad_file, s.path + " has no nodes",
          "check that it is a TensorFlow graph and was copied completely");
-  s.variable = no_variables(s.path);
+  s.variable = no_variables(
+      s.path, "convert the SavedModel or the .meta file beside its checkpoint, or freeze the graph first");
   return s;
 }
 

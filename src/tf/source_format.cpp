@@ -90,7 +90,26 @@ Found find_in_directory(const fs::path& dir) {
        "export the model as a SavedModel: a checkpoint has the weights alone");
 }
 
+// "m.ckpt-7.index", "m.ckpt-7.data-00000-of-00001"
+void refuse_part_of_checkpoint(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const bool is_index = path.extension() == ".index";
+  const std::size_t data = name.rfind(".data-");
+  if (!is_index && data == std::string::npos) return;
+  const fs::path prefix = path.parent_path() / name.substr(0, is_index ? name.size() - 6 : data);
+  if (!is_there(prefix.string() + ".index")) return;
+  const fs::path meta = prefix.string() + ".meta", model = path.parent_path().parent_path();
+  std::string remedy = "export the model as a SavedModel: a checkpoint has the weights alone";
+  if (is_there(meta))
+    remedy = "give " + meta.string() + ", or " + prefix.string() + ", or the folder";
+  else if (path.parent_path().filename() == "variables" && is_there(model / "saved_model.pb"))
+    remedy = "give the SavedModel, which is the folder " + (model.empty() ? "." : model.string());
+  fail(Code::bad_file,
+       path.string() + " is a checkpoint's " + (is_index ? "index" : "data") + " and has no graph", remedy);
+}
+
 Found find_in_file(const std::string& path, Format format) {
+  refuse_part_of_checkpoint(path);
   const MappedFilePtr file = MappedFile::open(path);
   if (file->size() == 0) fail(Code::bad_file, path + " is empty");
   const std::string_view head = as_text(file->bytes()).substr(0, 512);

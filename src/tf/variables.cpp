@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "diagnostics.h"
-#include "tf/object_graph.h"
 
 namespace t2o::tf {
 namespace {
@@ -51,23 +50,26 @@ std::string describe(const Shape& s) {
 
 }  // namespace
 
-Variables::Variables(CheckpointPtr checkpoint, RestoreMap restored, Bytes object_graph, Owner owner)
+Variables::Variables(CheckpointPtr checkpoint, RestoreMap restored, Captures captures, Bytes object_graph,
+                     Owner owner)
     : checkpoint_(std::move(checkpoint)),
       restored_(std::move(restored)),
+      captures_(std::move(captures)),
       object_graph_(object_graph),
       owner_(std::move(owner)) {}
 
-const std::string* Variables::key_by_object_graph(const std::string& shared_name) const {
+const std::string* Variables::key_by_object_graph(const VariableRef& v) const {
   if (!object_graph_read_) {
     object_graph_read_ = true;
     if (!object_graph_.empty() && checkpoint_->contains(kObjectGraphKey)) {
       const TensorPtr tracked = checkpoint_->read(kObjectGraphKey);
       if (tracked->dtype() == DType::string && tracked->elements() == 1)
-        keys_by_name_ = keys_by_variable_name(object_graph_, std::as_bytes(std::span(tracked->strings()[0])));
+        keys_ = read_variable_keys(object_graph_, std::as_bytes(std::span(tracked->strings()[0])), captures_);
     }
   }
-  const auto found = keys_by_name_.find(shared_name);
-  return found == keys_by_name_.end() ? nullptr : &found->second;
+  if (const auto found = keys_.by_node.find(v.node); found != keys_.by_node.end()) return &found->second;
+  const auto found = keys_.by_name.find(v.shared_name);
+  return found == keys_.by_name.end() ? nullptr : &found->second;
 }
 
 TensorPtr Variables::find(const VariableRef& v) const {
@@ -78,7 +80,7 @@ TensorPtr Variables::find(const VariableRef& v) const {
     fail(Code::bad_model,
          describe(v) + " is restored from the slice '" + slice + "', which is not understood");
   }
-  if (const std::string* key = key_by_object_graph(v.shared_name)) {
+  if (const std::string* key = key_by_object_graph(v)) {
     if (!key->empty()) return checkpoint_->read(*key);
     fail(Code::bad_model,
          "several variables of the model are called '" + v.shared_name +
@@ -103,10 +105,10 @@ TensorPtr Variables::operator()(const VariableRef& v) const {
   return t;
 }
 
-std::function<TensorPtr(const VariableRef&)> no_variables(std::string source) {
-  return [source = std::move(source)](const VariableRef& v) -> TensorPtr {
-    fail(Code::bad_model, source + " has " + describe(v) + ", but no checkpoint with its value",
-         "convert the SavedModel or the .meta file beside its checkpoint, or freeze the graph first");
+std::function<TensorPtr(const VariableRef&)> no_variables(std::string source, std::string remedy) {
+  return [source = std::move(source), remedy = std::move(remedy)](const VariableRef& v) -> TensorPtr {
+    fail(Code::bad_file, source + " has " + describe(v) + ", but no checkpoint with the values of its variables",
+         remedy);
   };
 }
 

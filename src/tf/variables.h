@@ -6,33 +6,36 @@
 #include "tf/checkpoint.h"
 #include "tf/import.h"
 #include "tf/meta_graph.h"
+#include "tf/object_graph.h"
 #include "tf/restore_map.h"
 
 namespace t2o::tf {
 
 // The values of the graph's variables, from a checkpoint. Which entry belongs to a variable is told by, in
-// this order: the graph's own restore ops; the object graphs of the model and of the checkpoint, where the
-// variable's name is unique; the entry of the variable's name.
+// this order: the graph's own restore ops; the object graphs of the model and of the checkpoint, by what the
+// signatures have captured, then by the variable's name where that is unique; the entry of the variable's name.
+// What is wrong with the checkpoint as a whole is Code::bad_file.
 class Variables {
  public:
   // `object_graph`: the MetaGraph's SavedObjectGraph, kept alive by `owner`; may be empty.
-  Variables(CheckpointPtr, RestoreMap, Bytes object_graph, Owner owner);
+  Variables(CheckpointPtr, RestoreMap, Captures, Bytes object_graph, Owner owner);
   TensorPtr operator()(
       const VariableRef&) const;  // fails when it is not found, or is of another type or shape
 
  private:
   TensorPtr find(const VariableRef&) const;
-  const std::string* key_by_object_graph(const std::string& shared_name) const;
+  const std::string* key_by_object_graph(const VariableRef&) const;
 
   CheckpointPtr checkpoint_;
   RestoreMap restored_;
+  Captures captures_;
   Bytes object_graph_;
   Owner owner_;
   mutable bool object_graph_read_ = false;
-  mutable std::unordered_map<std::string, std::string> keys_by_name_;  // "" for a name that is not unique
+  mutable VariableKeys keys_;
 };
 
-// For graphs without a checkpoint: fails and tells how to give one.
-std::function<TensorPtr(const VariableRef&)> no_variables(std::string source);
+// For graphs without a checkpoint: fails with Code::bad_file and tells how to give one.
+std::function<TensorPtr(const VariableRef&)> no_variables(std::string source, std::string remedy);
 
 }  // namespace t2o::tf

@@ -27,20 +27,23 @@ struct Interface {
 };
 
 // Where the model does not tell its interface, the importer finds it, as it does when it converts.
+// There new names are not given yet, so what has no tensor of its own is called as its tensor.
 Interface found_interface(const tf::Source& source, const tf::ImportRequest& request,
                           const tf2onnx::Options& options) {
   Diagnostics diagnostics;
   const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics);
   if (!graph) throw_first(diagnostics);
-  const auto ports = [](const Values& values, const Strings& names) {
+  const auto ports = [](const Values& values, const auto& asked, const Strings& names) {
     std::vector<Port> list;
     for (const Value* v : values) {
-      const std::string name = list.size() < names.size() ? names[list.size()] : v->name();
-      list.push_back({name, v->name(), v->dtype(), v->shape()});
+      const std::size_t i = list.size();
+      const std::string name = i < names.size() ? names[i] : v->name();
+      list.push_back({name, i < asked.size() ? asked[i].tensor : v->name(), v->dtype(), v->shape()});
     }
     return list;
   };
-  return {ports(graph->inputs(), options.rename_inputs), ports(graph->outputs(), options.rename_outputs)};
+  return {ports(graph->inputs(), request.feeds, options.rename_inputs),
+          ports(graph->outputs(), request.fetches, options.rename_outputs)};
 }
 
 // Where some inputs are asked for, the outputs may need others.
@@ -92,13 +95,10 @@ TfSession open_graph_def(const tf::Found& found, const TfSessionOptions& engine)
   return TfSession(std::move(graph), engine);
 }
 
-// "save/restore_all" restores from the path that "save/Const" holds.
+// "save/restore_all" restores from the path that "save/Const" holds. Without it the variables are assigned.
 void restore_variables(TfSession& session, const std::string& restore_op, const std::string& prefix) {
   const std::string filename = restore_op.substr(0, restore_op.rfind('/') + 1) + "Const";
-  if (!session.graph().has(filename))
-    fail(Code::not_yet,
-         "the variables cannot be restored with '" + restore_op + "': there is no '" + filename + "'",
-         "Freeze the graph, or verify the SavedModel.");
+  if (!session.graph().has(filename)) return;
   session.run({{filename, std::make_shared<Tensor>(Ints{}, Strings{prefix})}}, {}, {restore_op});
 }
 
@@ -136,6 +136,12 @@ void complete(Port& port, const TfGraph& graph) {
   if (const auto merged = merge(port.shape, graph.shape(port.tensor))) port.shape = *merged;
 }
 
+Strings tensors_of(const std::vector<Port>& ports) {
+  Strings tensors;
+  for (const Port& p : ports) tensors.push_back(p.tensor);
+  return tensors;
+}
+
 }  // namespace
 
 Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& engine) {
@@ -149,14 +155,17 @@ Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& en
   session_ = std::make_unique<TfSession>(open_session(source, options, engine));
   for (Port& port : inputs_) complete(port, session_->graph());
   for (Port& port : outputs_) complete(port, session_->graph());
+  assignments_ = plan_assignments(*session_, source, tensors_of(outputs_), tensors_of(inputs_));
+  if (assignments_.each_time || assignments_.targets.empty()) return;
+  session_->run(assignments_.values, {}, assignments_.targets);
+  assignments_ = {};
 }
 
 std::vector<TensorPtr> Reference::run(const std::vector<TensorPtr>& inputs) {
+  if (!assignments_.targets.empty()) session_->run(assignments_.values, {}, assignments_.targets);
   engines::Feeds feeds;
-  Strings fetches;
   for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(inputs_[i].tensor, inputs[i]);
-  for (const Port& port : outputs_) fetches.push_back(port.tensor);
-  return session_->run(feeds, fetches);
+  return session_->run(feeds, tensors_of(outputs_));
 }
 
 }  // namespace t2o::verify

@@ -6,6 +6,7 @@
 #include "engines/tensorflow.h"
 #include "tf2onnx/options.h"
 #include "verify/inputs.h"
+#include "verify/tf_variables.h"
 
 namespace t2o::verify {
 
@@ -20,6 +21,7 @@ class Reference {
  private:
   std::vector<Port> inputs_, outputs_;
   std::unique_ptr<engines::TfSession> session_;
+  Assignments assignments_;  // before each run
 };
 
 }  // namespace t2o::verify

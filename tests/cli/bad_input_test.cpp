@@ -111,6 +111,32 @@ TEST_F(BadInput, NoRegularFile) {
   refused(kBadInput, "/dev/zero", {"/dev/zero"});
 }
 
+// What is wrong with the checkpoint is told once, not for each variable.
+TEST_F(BadInput, DamagedOrMissingCheckpoint) {
+  namespace fs = std::filesystem;
+  const fs::path whole = T2O_SOURCE_DIR "/tests/data/tracked", copy = in_ / "tracked";
+  const std::string data = "variables/variables.data-00000-of-00001";
+  const auto expect_one_error = [&](const Names& words) {
+    const Finished f = refused(kBadInput, copy.string(), words);
+    EXPECT_EQ(f.err.find("error["), f.err.rfind("error[")) << f.err;
+  };
+  fs::copy(whole, copy, fs::copy_options::recursive);
+  fs::resize_file(copy / data, 100);
+  expect_one_error({"variables.data-00000-of-00001", "truncated"});
+  fs::remove(copy / data);
+  expect_one_error({"variables.data-00000-of-00001"});
+  fs::remove_all(copy / "variables");
+  expect_one_error({"no checkpoint", (copy / "variables").string()});
+}
+
+TEST_F(BadInput, PartOfACheckpoint) {
+  const std::string data = T2O_SOURCE_DIR "/tests/data/";
+  refused(kBadInput, data + "meta_graph/model.ckpt.index", {"checkpoint's index", "meta_graph/model.ckpt.meta"});
+  refused(kBadInput, data + "meta_graph/model.ckpt.data-00000-of-00001", {"checkpoint's data", "model.ckpt.meta"});
+  refused(kBadInput, data + "tracked/variables/variables.index", {"give the SavedModel", data + "tracked"});
+  refused(kBadInput, data + "checkpoint/types.index", {"weights alone"});
+}
+
 TEST_F(BadInput, WrongTextFormat) {
   refused(kBadInput, in_.file("a.pbtxt", "node { name: \"x\" op: \"Placeholder\" "), {"a.pbtxt"});
   refused(kBadInput, in_.file("a.pbtxt", "node { nam: \"x\" }"), {"a.pbtxt"});

@@ -284,6 +284,16 @@ TEST_F(Usage, NamesAndNumbersThatDoNotExistAreRefused) {
   refused(kUsage, {"verify", "MODEL", "out.onnx", "--rtol", "-1"}, {"--rtol"});
 }
 
+TEST_F(Usage, OptionsOfTheVerificationNeedIt) {
+  for (const Names& option : {Names{"--rtol", "1e-3"}, Names{"--atol", "1"}, Names{"--bisect"}, Names{"--samples", "2"},
+                              Names{"--seed", "1"}, Names{"--input-data", "x.npy"}, Names{"--input-shape", "1,2"},
+                              Names{"--threads", "1"}}) {
+    Names arguments = {"MODEL", "-o", "out.onnx"};
+    arguments.insert(arguments.end(), option.begin(), option.end());
+    refused(kUsage, arguments, {option[0], "help: add --verify"});
+  }
+}
+
 TEST_F(Usage, Info) {
   const Finished f = run({"info", model_});
   EXPECT_EQ(f.exit_code, 0) << f.err;

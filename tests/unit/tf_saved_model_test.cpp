@@ -106,6 +106,16 @@ TEST(SavedModel, TellsVariablesOfOneNameApart) {
   EXPECT_EQ(second[0].second, 2.0);
 }
 
+// tests/data/tracked: tf.saved_model.save of a module with a Keras 3 layer, whose restore function restores copies
+// of the variables. Two of them are called 'v'; what the signature captures tells them apart.
+TEST(SavedModel, VariablesThatNoRestoreFunctionRestores) {
+  const Source s = open(model("tracked"));
+  const auto values = [&](const std::string& node) { return s.variable(variable(s, node))->to_floats(); };
+  EXPECT_EQ(values("twins/v_1"), (std::vector<double>{1, 2}));
+  EXPECT_EQ(values("twins/v"), (std::vector<double>{10, 20}));
+  EXPECT_EQ(values("twins/count"), (std::vector<double>{7}));
+}
+
 TEST(SavedModel, SignaturesAndAssets) {
   Options o = model("twins");
   EXPECT_TRUE(says(error_of(o), "'add', 'scale'"));

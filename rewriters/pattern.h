@@ -73,6 +73,8 @@ struct Rewriter {
 // another value than the root is read outside is refused here, so that no replacement can remove what somebody reads.
 using Replace = std::function<Value*(const Match&, Rewrite&)>;
 Rewriter rewriter(std::string name, Pat root, Replace replace);
+// One after the other over the whole graph, those that have something to do there.
+Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std::string> needs);
 
 // The readers of `from` read `to`, which gets its name where it is a new value or `from` is a graph output. False, and nothing is
 // changed: `from` is a graph output, which has to be a node's own.

@@ -128,13 +128,7 @@ class Activations {
 }  // namespace
 
 Rewriter fuse_activation(const onnx::Target& target) {
-  const std::vector<Rewriter> forms = Activations(target).forms();
-  return {"fuse_activation", [forms](ir::Graph& g) {
-            int changes = 0;
-            for (const Rewriter& f : forms) changes += f.run(g);
-            return changes;
-          },
-          {"Clip", "Max", "Min", "Where", "Relu", "Softplus"}};
+  return in_turn("fuse_activation", Activations(target).forms(), {"Clip", "Max", "Min", "Where", "Relu", "Softplus"});
 }
 
 }  // namespace t2o::rewriters

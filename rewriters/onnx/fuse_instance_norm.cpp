@@ -194,12 +194,7 @@ Rewriter fuse_instance_norm(const onnx::Target& target) {
   const GroupNorm groups(types, target);
   add_forms(forms, name, groups, [&](const Pat& y) { return op("Reshape", y, groups.dims); });
   add_forms(forms, name, InstanceNorm(types, target), [](const Pat& y) { return y; });
-  return {name, [forms](ir::Graph& g) {
-            int changes = 0;
-            for (const Rewriter& f : forms) changes += f.run(g);
-            return changes;
-          },
-          {"ReduceMean"}};
+  return in_turn(name, std::move(forms), {"ReduceMean"});
 }
 
 }  // namespace t2o::rewriters

@@ -72,12 +72,6 @@ struct RmsNorm {
   }
 };
 
-int run_all(ir::Graph& g, const std::vector<Rewriter>& rewriters) {
-  int changes = 0;
-  for (const Rewriter& r : rewriters) changes += r.run(g);
-  return changes;
-}
-
 }  // namespace
 
 // The longest form first: the shorter ones are parts of it.
@@ -93,7 +87,7 @@ Rewriter fuse_layer_norm(const onnx::Target& target) {
     const RmsNorm n{types};
     for (const Pat& root : {n.scaled, n.normal}) forms.push_back(rewriter(name, root, [n](const Match& m, Rewrite& r) { return n.replace(m, r); }));
   }
-  return {name, [forms](ir::Graph& g) { return run_all(g, forms); }, {"ReduceMean"}};
+  return in_turn(name, std::move(forms), {"ReduceMean"});
 }
 
 }  // namespace t2o::rewriters

@@ -64,13 +64,7 @@ Rewriter form(const Pat& x, const Pat& root, const char* approximate) {
 
 Rewriter fuse_gelu() {
   const Pat x = any();
-  const std::vector<Rewriter> forms = {form(x, exact_gelu(x), "none"), form(x, tanh_gelu(x), "tanh")};
-  return {"fuse_gelu", [forms](ir::Graph& g) {
-            int changes = 0;
-            for (const Rewriter& f : forms) changes += f.run(g);
-            return changes;
-          },
-          {"Erf", "Erfc", "Tanh"}};
+  return in_turn("fuse_gelu", {form(x, exact_gelu(x), "none"), form(x, tanh_gelu(x), "tanh")}, {"Erf", "Erfc", "Tanh"});
 }
 
 }  // namespace t2o::rewriters

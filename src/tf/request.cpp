@@ -60,9 +60,7 @@ TensorSpec parse_spec(std::string_view spec) {
 // Finds what a user calls an input or output: a key of the signature, or a tensor of the graph.
 class Names {
  public:
-  explicit Names(const Source& s) : source_(s) {
-    for (const NodeDef& n : s.graph.body.nodes) nodes_.insert(n.name);
-  }
+  explicit Names(const Source& s) : source_(s) {}
 
   const SignatureTensor* by_key(const std::string& name, bool input) const {
     if (!source_.signature) return nullptr;
@@ -75,12 +73,12 @@ class Names {
   // What no key and no node of the main graph is called may be inside of one of its functions.
   bool may_be_inside(const std::string& name, bool input) const {
     const std::string_view node = std::string_view(name).substr(0, name.find(':'));
-    return !by_key(name, input) && !nodes_.contains(node) && !source_.graph.functions.empty() && node.find('/') != std::string_view::npos;
+    return !by_key(name, input) && !is_node(node) && !source_.graph.functions.empty() && node.find('/') != std::string_view::npos;
   }
 
   void check_tensor(const std::string& name, bool input) const {
     const std::string_view node = std::string_view(name).substr(0, name.find(':'));
-    if (nodes_.contains(node) || may_be_inside(name, input)) return;
+    if (is_node(node) || may_be_inside(name, input)) return;
     Strings candidates;
     if (source_.signature)
       for (const SignatureTensor& t : input ? source_.signature->inputs : source_.signature->outputs)
@@ -93,8 +91,14 @@ class Names {
   }
 
  private:
+  bool is_node(std::string_view name) const {
+    if (nodes_.empty())
+      for (const NodeDef& n : source_.graph.body.nodes) nodes_.insert(n.name);
+    return nodes_.contains(name);
+  }
+
   const Source& source_;
-  std::unordered_set<std::string_view> nodes_;
+  mutable std::unordered_set<std::string_view> nodes_;  // made when it is asked for
 };
 
 Feed feed_of(const SignatureTensor& t, bool graph_names) {

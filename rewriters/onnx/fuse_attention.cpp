@@ -243,8 +243,8 @@ class AttentionFusion {
     const Values own = in;
     for (std::size_t i = 0; i < in.size(); ++i)
       for (std::size_t j = 0; j < own.size(); ++j) {
-        const bool seen = std::any_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(j), [&](const Value* v) { return equal_dims(v->shape()[0], own[j]->shape()[0]); });
-        if (i == j || seen || equal_dims(own[i]->shape()[0], own[j]->shape()[0])) continue;
+        const auto is_same = [&](const Value* v) { return equal_dims(v->shape()[0], own[j]->shape()[0]); };
+        if (i == j || is_same(own[i]) || std::any_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(j), is_same)) continue;
         Value* batch = e.dims(own[j], 0, 1);
         Value* ones = e.ints(Ints(static_cast<std::size_t>(in[i]->shape().rank()) - 1, 1));
         Value* shape = e.concat({batch, ones}, 0);

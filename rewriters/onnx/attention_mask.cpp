@@ -5,6 +5,8 @@
 #include <limits>
 #include <string_view>
 
+#include "rewriters/onnx/facts.h"
+
 namespace t2o::rewriters {
 namespace {
 
@@ -12,11 +14,6 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // ONNX Runtime takes a row of which no element is above about this for hidden, and gives zeros; the softmax of such a row is even.
 constexpr double kLowest = 1e38;
 constexpr double kLoses = -1e30;  // scores are lost in such a number
-
-std::optional<double> number(const Value* v) {
-  const TensorPtr& t = v->constant();
-  return t && t->elements() == 1 && is_float(t->dtype()) ? std::optional(t->float_at(0)) : std::nullopt;
-}
 
 double largest_element(const Tensor& t) {
   double most = 0;
@@ -68,13 +65,13 @@ bool dim_fits(Dim mask, Dim scores) { return mask == 1 || (mask == scores && mas
 bool AttentionMask::take(const ir::Node& n, std::size_t scores) {
   if (n.op() == "Add" || (n.op() == "Sub" && scores == 0)) {
     Value* other = n.input(1 - scores);
-    const auto shift = number(other);
+    const auto shift = number_of(other);
     if (shift && std::isfinite(*shift)) return true;  // softmax does not see it
     terms_.push_back({.value = other, .negated = n.op() == "Sub"});
     return true;
   }
   if (n.op() != "Where" || scores == 0) return false;
-  const auto hidden = number(n.input(3 - scores));
+  const auto hidden = number_of(n.input(3 - scores));
   const bool hides = scores == 2;
   // The weight of what is hidden has to be 0, and a row of which all is hidden even.
   if (!hidden || *hidden > -1e4 || (std::isinf(*hidden) && !hides_no_row(n.input(0), hides))) return false;

@@ -2,16 +2,10 @@
 #include <string_view>
 
 #include "rewriters/all.h"
-#include "rewriters/onnx/per_channel.h"
+#include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
 namespace {
-
-bool is_all(const Value* v, double number) {
-  const TensorPtr& t = v->constant();
-  if (!t || t->elements() != 1 || !(is_float(t->dtype()) || is_int(t->dtype()))) return false;
-  return t->float_at(0) == number;
-}
 
 // The operand that the node only hands on; null when it does something. Adding 0 makes -0 a 0, which nobody tells from it.
 Value* handed_on(const ir::Node& n) {
@@ -21,7 +15,7 @@ Value* handed_on(const ir::Node& n) {
   const bool neutral_is_one = op == "Mul" || op == "Div" || op == "Pow";
   if (!commutes && !neutral_is_one && op != "Sub") return nullptr;
   const double neutral = neutral_is_one ? 1 : 0;
-  Value* x = is_all(n.input(1), neutral) ? n.input(0) : commutes && is_all(n.input(0), neutral) ? n.input(1) : nullptr;
+  Value* x = is_number(n.input(1), neutral) ? n.input(0) : commutes && is_number(n.input(0), neutral) ? n.input(1) : nullptr;
   const bool same = x && !x->constant() && x->dtype() == n.output()->dtype() && x->shape().ranked() && x->shape() == n.output()->shape();
   return same ? x : nullptr;
 }
@@ -55,20 +49,16 @@ bool drop_true(ir::Graph& g, ir::Node& n) {
   return false;
 }
 
-const Tensor* number(const Value* v) { return v && v->constant() && v->constant()->elements() == 1 ? v->constant().get() : nullptr; }
-
 // A Clip of what was clipped to the same bounds, or to tighter ones. Bounds the wrong way round all become the upper one.
 Value* clipped_already(const ir::Node& n) {
   const ir::Node* p = n.op() == "Clip" && n.input_count() > 1 ? n.input(0)->producer() : nullptr;
   if (!p || p->op() != "Clip" || !is_float(n.output()->dtype())) return nullptr;
-  const Tensor *low = number(p->input(1)), *high = number(p->input(2));
-  if ((p->input(1) && !low) || (p->input(2) && !high) || (low && high && !(low->float_at(0) <= high->float_at(0)))) return nullptr;
+  const auto low = number_of(p->input(1)), high = number_of(p->input(2));
+  if ((p->input(1) && !low) || (p->input(2) && !high) || (low && high && !(*low <= *high))) return nullptr;
   for (const std::size_t bound : {1, 2}) {
     if (!n.input(bound)) continue;
-    const Tensor *outer = number(n.input(bound)), *inner = bound == 1 ? low : high;
-    if (!outer || !inner) return nullptr;
-    const double out = outer->float_at(0), in = inner->float_at(0);
-    if (!(bound == 1 ? out <= in : in <= out)) return nullptr;
+    const auto outer = number_of(n.input(bound)), inner = bound == 1 ? low : high;
+    if (!outer || !inner || !(bound == 1 ? *outer <= *inner : *inner <= *outer)) return nullptr;
   }
   return p->output();
 }

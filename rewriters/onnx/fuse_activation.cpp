@@ -12,15 +12,15 @@ bool is_near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b);
 Pat number() { return constant().where(is_scalar_constant); }
 
 Pat number(double wanted) {
-  return constant().where([wanted](const Value* v) { return is_scalar_constant(v) && v->constant()->float_at(0) == wanted; });
+  return constant().where([wanted](const Value* v) { return is_float(v->dtype()) && is_number(v, wanted); });
 }
 
 // A fraction, as it is rounded.
 Pat about(double wanted) {
-  return constant().where([wanted](const Value* v) { return is_scalar_constant(v) && is_near(v->constant()->float_at(0), wanted); });
+  return constant().where([wanted](const Value* v) { return is_scalar_constant(v) && is_near(*number_of(v), wanted); });
 }
 
-double value(const Match& m, const Pat& p) { return m.constant(p)->float_at(0); }
+double value(const Match& m, const Pat& p) { return *number_of(m[p]); }
 
 // v between low and high, which is 0 where only a Relu says it
 struct Bounded {

@@ -4,10 +4,9 @@
 #include <limits>
 
 #include "onnx/emitter.h"
-#include "onnx/schema.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/attention_mask.h"
-#include "rewriters/onnx/per_channel.h"
+#include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -22,18 +21,12 @@ struct Operand {
   Dim dim(std::size_t role) const { return value->shape()[static_cast<int>(axes[role])]; }
 };
 
-std::optional<double> factor(const Value* v) {
-  const TensorPtr& t = v->constant();
-  if (!t || t->elements() != 1 || !is_float(t->dtype()) || v->shape().rank() > 4) return std::nullopt;
-  return t->float_at(0);
-}
-
 // What a positive number multiplies, and that number.
 std::optional<std::pair<Value*, double>> scaled_value(const ir::Node& n) {
   if (n.op() != "Mul" && n.op() != "Div") return std::nullopt;
   for (const std::size_t i : {1U, 0U}) {
-    const auto k = factor(n.input(i));
-    const bool usable = k && *k > 0 && std::isfinite(*k) && (i == 1 || n.op() == "Mul");
+    const auto k = number_of(n.input(i));
+    const bool usable = k && is_float(n.output()->dtype()) && n.input(i)->shape().rank() <= 4 && *k > 0 && std::isfinite(*k) && (i == 1 || n.op() == "Mul");
     if (usable) return std::pair(n.input(1 - i), n.op() == "Div" ? 1 / *k : *k);
   }
   return std::nullopt;

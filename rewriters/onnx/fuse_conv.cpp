@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
 
 namespace t2o::rewriters {

@@ -2,7 +2,7 @@
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
-#include "rewriters/onnx/per_channel.h"
+#include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -10,9 +10,8 @@ namespace {
 const Tensor* constant_input(const ir::Node& n, std::size_t i) { return n.input(i) && n.input(i)->constant() ? n.input(i)->constant().get() : nullptr; }
 
 std::optional<std::int64_t> only_axis(const ir::Node& n) {
-  if (const auto* a = n.attr_if<Ints>("axes")) return a->size() == 1 ? std::optional((*a)[0]) : std::nullopt;
-  const Tensor* t = constant_input(n, 1);
-  return t && t->elements() == 1 ? std::optional(t->int_at(0)) : std::nullopt;
+  const auto axes = axes_of(n);
+  return axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt;
 }
 
 // Each element along an axis several times, as it is spelled: a new axis behind it, a Tile along that, a Reshape that merges both.

@@ -10,15 +10,11 @@ bool keeps_dims(const Value* v) {
   return !keep || *keep == 1;
 }
 
-bool is_number(const Value* v, double number) { return v->constant() && v->constant()->elements() == 1 && v->constant()->float_at(0) == number; }
-
 Pat number(double n) {
   return constant().where([n](const Value* v) { return is_number(v, n); });
 }
 
 }  // namespace
-
-bool is_scalar_constant(const Value* v) { return v->constant() && v->constant()->elements() == 1 && is_float(v->dtype()); }
 
 // Axes are an attribute or, since opset 18, an input.
 Pat mean_of(const Pat& x) {
@@ -29,12 +25,11 @@ Pat mean_of(const Pat& x) {
 std::optional<Ints> axes_of_mean(const Value* mean, int rank) {
   const ir::Node* n = mean->producer();
   if (n->op() == "Div") n = n->input(0)->producer();
-  const auto* attribute = n->attr_if<Ints>("axes");
-  if (!attribute && !(n->input(1) && n->input(1)->constant())) return std::nullopt;
-  Ints axes = attribute ? *attribute : n->input(1)->constant()->to_ints();
-  for (std::int64_t& a : axes)
+  std::optional<Ints> axes = axes_of(*n);
+  if (!axes) return std::nullopt;
+  for (std::int64_t& a : *axes)
     if (a < 0) a += rank;
-  std::sort(axes.begin(), axes.end());
+  std::sort(axes->begin(), axes->end());
   return axes;
 }
 
@@ -69,11 +64,6 @@ Pat NormPattern::shifted() const {
 Pat NormPattern::shifted_only() const {
   return op("Add", plain(), beta) | op("Add", op("Mul", x, inverse), op("Sub", beta, op("Mul", mean, inverse))) |
          op("Add", op("Mul", x, inverse), op("Add", op("Mul", op("Neg", mean), inverse), beta));
-}
-
-onnx::DTypeSet kernel_types(const char* op, const onnx::Target& target) {
-  const onnx::OpInfo* info = onnx::op_info(op, target.opset, target.ml_opset, target.for_ort());
-  return info && info->has_kernel ? info->params[0].kernels : onnx::DTypeSet{};
 }
 
 }  // namespace t2o::rewriters

@@ -1,8 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "onnx/opset_table.h"
-#include "onnx/schema.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/pattern.h"
 
 namespace t2o::rewriters {
@@ -24,10 +23,6 @@ struct NormPattern {
 // and 1 says where the size is unknown.
 Pat mean_of(const Pat& x);
 std::optional<Ints> axes_of_mean(const Value* mean, int rank);  // sorted, none negative
-bool is_scalar_constant(const Value*);                           // a single floating-point number
 Pat squared(const Pat& x);
-
-// The element types that the runtime has a kernel for, of an operator that it has; else none.
-onnx::DTypeSet kernel_types(const char* op, const onnx::Target&);
 
 }  // namespace t2o::rewriters

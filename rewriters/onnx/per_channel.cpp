@@ -54,9 +54,4 @@ TensorPtr scaled(const TensorPtr& w, int axis, Doubles factors) {
 
 bool can_scale(DType t) { return t == DType::f32 || t == DType::f64; }
 
-ir::Node* only_reader(const Value* v) {
-  const bool one = v->uses().size() == 1 && !v->is_graph_output();
-  return one && v->uses()[0].node->graph() == v->graph() ? v->uses()[0].node : nullptr;
-}
-
 }  // namespace t2o::rewriters

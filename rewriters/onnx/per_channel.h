@@ -18,7 +18,4 @@ TensorPtr channel_tensor(DType, const Doubles&);  // 1-D
 TensorPtr scaled(const TensorPtr& weights, int axis, Doubles factors);
 bool can_scale(DType);
 
-// The one node that reads the value, in this graph; null where there is another reader or it is a graph output.
-ir::Node* only_reader(const Value*);
-
 }  // namespace t2o::rewriters

@@ -1,0 +1,23 @@
+#pragma once
+#include <optional>
+
+#include "ir/graph.h"
+#include "onnx/opset_table.h"
+#include "onnx/schema.h"
+
+// What can be said of a value or a node of an ONNX graph.
+namespace t2o::rewriters {
+
+// The one node that reads the value, in this graph; null where there is another reader or it is a graph output.
+ir::Node* only_reader(const Value*);
+
+std::optional<double> number_of(const Value*);  // of a constant of one element, integer or floating-point; the value may be null
+bool is_number(const Value*, double number);    // it is exactly that
+bool is_scalar_constant(const Value*);          // a single floating-point number
+
+std::optional<Ints> axes_of(const ir::Node&);  // an attribute or, in later opsets, a constant input, as they stand there
+
+// The element types that the runtime has a kernel for, of an operator that it has; else none.
+onnx::DTypeSet kernel_types(const char* op, const onnx::Target&);
+
+}  // namespace t2o::rewriters

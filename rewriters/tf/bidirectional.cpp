@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "rewriters/all.h"
+#include "rewriters/tf/facts.h"
 #include "rewriters/tf/recurrent_build.h"
 
 namespace t2o::rewriters {
@@ -18,7 +19,7 @@ bool is_same(Value* a, Value* b, int depth = 0) {
   const ir::Node *n = a->producer(), *m = b->producer();
   if (!n || !m || n->op() != m->op() || n->input_count() != m->input_count()) return false;
   const bool is_move = n->op() == "Transpose" || n->op() == "Squeeze" || n->op() == "ExpandDims";
-  if (!is_move || n->attrs() != m->attrs()) return false;
+  if (!is_move || !has_same_attrs(*n, *m)) return false;
   for (std::size_t i = 0; i < n->input_count(); ++i)
     if (!is_same(n->input(i), m->input(i), depth + 1)) return false;
   return true;

@@ -174,6 +174,14 @@ std::optional<Extent> extent_value(Value* v, int depth) {
 
 bool is_op(const Value* v, std::string_view op) { return v && v->producer() && v->producer()->op() == op; }
 
+bool has_same_attrs(const ir::Node& a, const ir::Node& b) {
+  return a.attrs().size() == b.attrs().size() &&
+         std::all_of(a.attrs().begin(), a.attrs().end(), [&](const ir::NamedAttr& attr) {
+           const Attr* other = b.attr(attr.name);
+           return other && *other == attr.value;
+         });
+}
+
 Value* through_identities(Value* v) {
   while (v && v->producer()) {
     const ir::Node& n = *v->producer();
@@ -211,7 +219,11 @@ int known_rank(Value* v) {
       const int rank = known_rank(n->input(0));
       return rank < 0 || other < 0 ? -1 : std::max(rank, other);
     }
-    if (!one_of(n->op(), {"Identity", "Cast", "StopGradient", "Snapshot"})) return -1;
+    if (n->op() == "Transpose")
+      if (const auto perm = known_ints(n->input(1))) return static_cast<int>(perm->size());
+    if (!one_of(n->op(), {"Identity", "Cast", "StopGradient", "Snapshot", "Transpose", "ReverseV2",
+                          "ReverseSequence"}))
+      return -1;
     v = n->input(0);
   }
   return -1;
@@ -272,9 +284,11 @@ std::optional<Range> last_axis_slice(const ir::Node& n, int rank, std::int64_t w
 }
 
 Extent extent_of(Value* v, int axis) {
+  int rank = -1;
   for (int depth = 0; depth < kDeepest; ++depth) {
     if (v->shape().ranked()) {
-      if (axis >= v->shape().rank()) break;
+      rank = v->shape().rank();
+      if (axis >= rank) break;
       if (const Dim d = v->shape()[axis]; d != kUnknownDim) return {.dim = d};
     }
     const ir::Node* n = v->producer();
@@ -282,7 +296,14 @@ Extent extent_of(Value* v, int axis) {
     if (n->op() == "Transpose") {
       const MaybeInts perm = known_ints(n->input(1));
       if (!perm || axis >= static_cast<int>(perm->size())) break;
+      rank = static_cast<int>(perm->size());
       axis = static_cast<int>((*perm)[static_cast<std::size_t>(axis)]);
+      if (axis < 0) axis += rank;
+    } else if (n->op() == "ExpandDims") {
+      const MaybeInts at = known_ints(n->input(1));
+      if (!at || at->size() != 1) break;
+      if ((*at)[0] == axis || (rank >= 0 && (*at)[0] + rank == axis)) return {.dim = 1};
+      break;
     } else if (!one_of(n->op(), {"Identity", "Cast", "ReverseV2", "ReverseSequence", "Relu", "Tanh",
                                  "Sigmoid", "StopGradient", "Snapshot", "ZerosLike", "CheckNumerics"})) {
       break;

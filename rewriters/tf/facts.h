@@ -8,6 +8,7 @@
 namespace t2o::rewriters {
 
 bool is_op(const Value* v, std::string_view op);
+bool has_same_attrs(const ir::Node& a, const ir::Node& b);  // files keep them in any order
 Value* through_identities(Value* v);  // what an Identity, or something as harmless, hands on
 
 std::int64_t known_last_dim(Value* v);  // -1: unknown; of a scalar 1

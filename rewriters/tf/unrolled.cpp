@@ -9,36 +9,6 @@ namespace {
 
 using Uses = std::vector<ir::Use>;
 
-int rank_of(Value* v, int depth = 0) {
-  v = through_identities(v);
-  if (v->shape().ranked()) return v->shape().rank();
-  const ir::Node* n = v->producer();
-  if (!n || depth > 16) return -1;
-  if (n->op() == "Transpose") {
-    const auto perm = known_ints(n->input(1));
-    return perm ? static_cast<int>(perm->size()) : -1;
-  }
-  return n->op() == "ReverseV2" || n->op() == "ReverseSequence" ? rank_of(n->input(0), depth + 1) : -1;
-}
-
-// Of a mask nothing else may be known than that its last axis was put there.
-Dim size_of(Value* v, int axis, int rank) {
-  Value* at = through_identities(v);
-  for (int k = axis, depth = 0; depth < 8 && at->producer(); ++depth) {
-    const ir::Node& n = *at->producer();
-    const auto ints = n.input_count() == 2 ? known_ints(n.input(1)) : std::nullopt;
-    if (n.op() == "ExpandDims" && ints && ints->size() == 1)
-      if ((*ints)[0] == k || (*ints)[0] + rank == k) return 1;
-    if (n.op() == "Transpose" && ints && static_cast<int>(ints->size()) == rank) {
-      k = static_cast<int>((*ints)[static_cast<std::size_t>(k)]);
-    } else if (n.op() != "ReverseV2") {
-      break;
-    }
-    at = through_identities(n.input(0));
-  }
-  return extent_of(v, axis).dim;
-}
-
 std::int64_t axis_of(const ir::Node& n) {
   const auto* axis = n.attr_if<std::int64_t>("axis");
   return axis ? *axis : 0;
@@ -196,14 +166,14 @@ class Roller {
   // [time, batch, ...] of what the Unpack takes apart; null: its shape is not known well enough.
   Value* rows_of(const ir::Node& unpack) {
     Value* from = unpack.input(0);
-    const int rank = rank_of(from);
+    const int rank = known_rank(from);
     std::int64_t axis = axis_of(unpack);
     if (rank != 2 && rank != 3) return nullptr;
     if (axis < 0) axis += rank;
     if (axis > 1) return nullptr;
     Ints dims{steps_};
     for (int i = 0; i < rank; ++i)
-      if (i != axis) dims.push_back(size_of(from, i, rank));
+      if (i != axis) dims.push_back(extent_of(from, i).dim);
     Value* rows = from;
     if (axis == 1) {
       rows = swapped(from, rank);
@@ -460,7 +430,7 @@ class Roller {
     order_.add_before(place_);
     std::vector<ir::Node*> old(inside_.begin(), inside_.end());
     std::sort(old.begin(), old.end(),
-              [&](const ir::Node* a, const ir::Node* b) { return order_.place(*a) > order_.place(*b); });
+              [&](const ir::Node* a, const ir::Node* b) { return order_.is_before(*b, *a); });
     for (ir::Node* n : old)
       if (std::none_of(n->outputs().begin(), n->outputs().end(), [](const Value* v) { return v->is_used(); }))
         order_.erase(*n);
@@ -489,22 +459,20 @@ int run(ir::Graph& g) {
   for (ir::Node& n : g.nodes()) {
     if (n.op() == "Unpack") sources.push_back(&n);
   }
-  int changes = 0;
-  for (ir::Node& n : g.nodes()) ir::for_each_subgraph(n, [&](ir::Graph& inner) { changes += run(inner); });
-  if (sources.empty()) return changes;
+  if (sources.empty()) return 0;
   NodeOrder order(g);
   std::string why;
   UnrolledFinder finder(order, why);
-  int own = 0;
+  int changes = 0;
   for (ir::Node* n : sources)
     for (const bool backwards : {false, true}) {
       const auto found = finder.find(*n, backwards);
       const bool done = found && Roller(g, order, *found).run(why);
       trace_match("unrolled", n->output(), done ? "replaced" : why.c_str());
-      if (done) ++own;
+      if (done) ++changes;
     }
   g.erase_dead();
-  return changes + own;
+  return changes;
 }
 
 }  // namespace

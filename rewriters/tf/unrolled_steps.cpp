@@ -23,14 +23,6 @@ bool has_subgraphs(const ir::Node& n) {
   return any;
 }
 
-bool has_same_attrs(const ir::Node& n, const ir::Node& m) {  // files keep them in any order
-  return n.attrs().size() == m.attrs().size() &&
-         std::all_of(n.attrs().begin(), n.attrs().end(), [&](const ir::NamedAttr& a) {
-           const Attr* other = m.attr(a.name);
-           return other && *other == a.value;
-         });
-}
-
 bool is_stateful(const ir::Node& n) {
   const tf::OpDef* def = tf::find_op_def(n.op());
   return !def || def->stateful;
@@ -43,30 +35,6 @@ bool is_same_constant(const Value& a, const Value& b) {
 }
 
 }  // namespace
-
-NodeOrder::NodeOrder(ir::Graph& g) {
-  for (ir::Node& n : g.nodes()) {
-    places_[&n] = nodes_.size();
-    nodes_.push_back(&n);
-  }
-}
-
-std::size_t NodeOrder::place(const ir::Node& n) const {
-  const auto at = places_.find(&n);
-  return at == places_.end() ? nodes_.size() : at->second;
-}
-
-void NodeOrder::add_before(std::size_t at) {
-  for (ir::Node* n = nodes_[at]->prev(); n && places_.try_emplace(n, at).second; n = n->prev())
-    new_.insert(n);
-}
-
-void NodeOrder::erase(ir::Node& n) {
-  const std::size_t at = place(n);
-  if (at < nodes_.size() && nodes_[at] == &n) nodes_[at] = nullptr;
-  places_.erase(&n);
-  n.graph()->erase(n);
-}
 
 // ---- steps: a node belongs to the last step that it depends on
 
@@ -82,12 +50,22 @@ bool UnrolledFinder::looks_like_steps(const ir::Node& unpack) const {
   return std::all_of(unpack.outputs().begin(), unpack.outputs().end(), reads);
 }
 
+void UnrolledFinder::forget() {
+  for (const std::size_t at : reached_) marks_[at] = {};
+  reached_.clear();
+  waiting_ = {};
+  first_waiting_ = 0;
+  deepest_ = 0;
+  reached_new_.clear();
+  own_zeros_.clear();
+  kinds_.clear();
+  items_.clear();
+}
+
 int UnrolledFinder::level_of(const ir::Node& n) const {
+  if (reached_new_.contains(&n)) return static_cast<int>(found_.steps);  // nothing is known of it
   const std::size_t at = order_->place(n);
-  if (at < begin_ || (at == begin_ && order_->is_new(n))) return kOutside;
-  if (order_->is_new(n) || at >= order_->size())
-    return static_cast<int>(found_.steps);  // nothing is known of it
-  return levels_[at - begin_];
+  return at >= order_->size() || order_->is_new(n) ? kOutside : marks_[at].level;
 }
 
 int UnrolledFinder::level(const Value* v) const {
@@ -96,26 +74,79 @@ int UnrolledFinder::level(const Value* v) const {
   return level_of(*v->producer());
 }
 
-void UnrolledFinder::find_levels() {
-  begin_ = order_->place(*found_.source);
-  levels_.assign(order_->size() - begin_, kOutside);
-  nodes_.assign(found_.steps, {});
-  own_zeros_.clear();
-  for (std::size_t at = begin_ + 1; at < order_->size(); ++at) {
-    ir::Node* n = order_->node(at);
-    if (!n) continue;
-    int last = kOutside;
-    for (const Value* in : n->inputs()) last = std::max(last, level(in));
-    if (has_subgraphs(*n))
-      last = static_cast<int>(found_.steps);  // what it reads from around itself is not looked at
-    if (last != kOutside && (n->op() == "ZerosLike" || n->op() == "Fill") && is_zero(n->output())) {
-      own_zeros_.insert(n);  // in the shape of something of the steps: what a state is at first
-      last = kOutside;
-    }
-    levels_[at - begin_] = last;
-    if (last >= 0 && last < static_cast<int>(found_.steps))
-      nodes_[static_cast<std::size_t>(last)].push_back(n);
+void UnrolledFinder::reach(const ir::Node& n, int level, int depth) {
+  const std::size_t at = order_->place(n);
+  if (at >= order_->size()) return;
+  if (order_->is_new(n)) {
+    if (reached_new_.insert(&n).second) reach_readers(n, static_cast<int>(found_.steps), depth);
+    return;
   }
+  Mark& m = marks_[at];
+  if (m.is_done) return;
+  if (!m.is_reached) {
+    m.is_reached = true;
+    reached_.push_back(at);
+    waiting_.push(at);
+    if (level <= 1) ++first_waiting_;
+  } else if (m.level <= 1 && level > 1) {
+    --first_waiting_;
+  }
+  if (level > m.level) m.depth = 0;
+  if (level >= m.level) m.depth = std::max(m.depth, depth);
+  m.level = std::max(m.level, level);
+}
+
+void UnrolledFinder::reach_readers(const ir::Node& n, int level, int depth) {
+  for (const Value* v : n.outputs()) {
+    spend(v->uses().size());
+    for (const ir::Use& u : v->uses()) reach(*u.node, level, depth);
+  }
+}
+
+void UnrolledFinder::visit(std::size_t at) {
+  Mark& m = marks_[at];
+  ir::Node* n = order_->node(at);
+  m.is_done = true;
+  if (m.level <= 1) --first_waiting_;
+  if (!n) return;
+  if ((n->op() == "ZerosLike" || n->op() == "Fill") && is_zero(n->output())) {
+    own_zeros_.insert(n);  // in the shape of something of the steps: what a state is at first
+    m.level = kOutside;
+    return;
+  }
+  const int steps = static_cast<int>(found_.steps);
+  if (has_subgraphs(*n)) m.level = steps;  // what it reads from around itself is not looked at
+  if (m.level < steps) nodes_[static_cast<std::size_t>(m.level)].push_back(n);
+  if (m.level == 1) deepest_ = std::max(deepest_, m.depth);
+  reach_readers(*n, m.level, m.depth + 1);
+}
+
+// Is there a second step, made of what the first one leaves?
+bool UnrolledFinder::has_second_step() const {
+  return std::any_of(nodes_[1].begin(), nodes_[1].end(), [&](const ir::Node* n) {
+    return std::any_of(n->inputs().begin(), n->inputs().end(),
+                       [&](const Value* v) { return v && v->producer() != found_.source && level(v) == 0; });
+  });
+}
+
+// All nodes of the first two levels are known when none is waiting that may be one. Behind them no step is
+// deeper than the second, and what is deeper only reads what the steps give.
+bool UnrolledFinder::find_levels() {
+  nodes_.assign(found_.steps, {});
+  for (const Value* row : found_.source->outputs())
+    for (const ir::Use& u : row->uses()) reach(*u.node, static_cast<int>(found_.row(row->index())), 1);
+  bool is_second_known = false;
+  while (!waiting_.empty() && budget_ > 0) {
+    if (!is_second_known && first_waiting_ == 0) {
+      is_second_known = true;
+      if (!has_second_step()) return false;
+    }
+    const std::size_t at = waiting_.top();
+    waiting_.pop();
+    spend(1);
+    if (!is_second_known || marks_[at].depth <= deepest_) visit(at);
+  }
+  return is_second_known || has_second_step();
 }
 
 // The same for nodes that do the same in different steps. What they read from outside their step is left
@@ -130,8 +161,8 @@ std::size_t UnrolledFinder::key(const ir::Node& n) const {
     if (v && v->producer() == found_.source) {
       k = level(v) == own ? 2 : 3;
     } else if (v && level(v) == own) {
-      const auto at = keys_.find(v->producer());
-      k = mixed(at == keys_.end() ? 4 : at->second, v->index());
+      const Mark* m = keyed(*v->producer());
+      k = mixed(m ? m->key : 4, v->index());
     } else if (has_weights && i > 0 && v && level(v) == kOutside) {
       k = outside_key(v, 0);
     }
@@ -155,12 +186,21 @@ std::size_t UnrolledFinder::outside_key(const Value* v, int depth) {
   return h;
 }
 
+const UnrolledFinder::Mark* UnrolledFinder::keyed(const ir::Node& n) const {
+  const std::size_t at = order_->place(n);
+  if (at >= order_->size() || order_->node(at) != &n || !marks_[at].has_key) return nullptr;
+  return &marks_[at];
+}
+
 void UnrolledFinder::find_keys() {
-  keys_.clear();
   by_key_.assign(found_.steps, {});
   for (std::size_t step = 0; step < found_.steps; ++step)
     for (ir::Node* n : nodes_[step]) {
-      by_key_[step][keys_[n] = key(*n)].push_back(n);
+      spend(n->input_count());
+      Mark& m = marks_[order_->place(*n)];
+      m.key = key(*n);
+      m.has_key = true;
+      by_key_[step][m.key].push_back(n);
     }
 }
 
@@ -168,23 +208,29 @@ void UnrolledFinder::find_keys() {
 
 // The node of another step that does what this one does. Of several the one that reads this, as this reads
 // the one before.
-const ir::Node* UnrolledFinder::same_node(const ir::Node& n, std::size_t step, std::size_t input) const {
-  const auto all = by_key_[step].find(keys_.at(&n));
+const ir::Node* UnrolledFinder::same_node(const ir::Node& n, std::size_t step, std::size_t input) {
+  const Mark* m = keyed(n);
+  const auto all = m ? by_key_[step].find(m->key) : by_key_[step].end();
   if (all == by_key_[step].end()) return nullptr;
+  spend(all->second.size());
   for (const ir::Node* other : all->second)
     if (step == 0 ? n.input(input)->producer() == other : other->input(input)->producer() == &n) return other;
   if (all->second.size() == 1) return all->second[0];
   const auto readers = [&](const ir::Node& of) {
     std::unordered_set<std::size_t> found;
-    for (const Value* v : of.outputs())
+    for (const Value* v : of.outputs()) {
+      spend(v->uses().size());
       for (const ir::Use& u : v->uses())
-        if (level_of(*u.node) == level_of(of) && keys_.contains(u.node)) found.insert(keys_.at(u.node));
+        if (const Mark* reader = keyed(*u.node); reader && reader->level == level_of(of))
+          found.insert(reader->key);
+    }
     return found;
   };
   const auto wanted = readers(n);
   const ir::Node* best = nullptr;
   std::size_t most = 0;
   for (const ir::Node* other : all->second) {
+    if (budget_ == 0) return nullptr;
     std::size_t common = 0;
     for (const std::size_t k : readers(*other)) common += wanted.contains(k) ? 1 : 0;
     if (best && common <= most) continue;
@@ -233,9 +279,11 @@ std::optional<std::size_t> UnrolledFinder::made_of(const Unrolled::State& s) con
 bool UnrolledFinder::follow(Value* first) {
   const ir::Node* reader = nullptr;
   std::size_t input = 0, least = 0;
+  spend(first->uses().size());
   for (const ir::Use& u : first->uses()) {
-    if (level_of(*u.node) != 1 || !keys_.contains(u.node)) continue;
-    const std::size_t alike = by_key_[1].at(keys_.at(u.node)).size();
+    const Mark* m = keyed(*u.node);
+    if (!m || m->level != 1) continue;
+    const std::size_t alike = by_key_[1].at(m->key).size();
     if (reader && alike >= least) continue;
     reader = u.node;
     input = u.input;
@@ -261,7 +309,7 @@ bool UnrolledFinder::follow(Value* first) {
   }
   if (state_of_.contains(s.after[0])) return true;
   const Value* v = s.after.back();
-  if (!v->producer() || !keys_.contains(v->producer())) return false;
+  if (!v->producer() || !keyed(*v->producer())) return false;
   // A state that is made of the one before leads on to no other.
   const auto& in = v->producer()->inputs();
   const auto before = std::find(in.begin(), in.end(), s.after[s.after.size() - 2]);
@@ -315,7 +363,7 @@ bool UnrolledFinder::match(Value* b, Value* a, int depth) {
     if (level(a) != kOutside) return false;
     ir::Node* n = b->producer();
     if (n && n->op() == "Unpack" && n == a->producer()) {
-      found_.items[b] = n;
+      if (items_.insert(b).second) found_.items.emplace_back(b, n);
       return n->outputs().size() == found_.steps && b->index() == found_.row(1) &&
              a->index() == found_.row(step_) && is_kind(b, Kind::item);
     }
@@ -341,17 +389,19 @@ bool UnrolledFinder::match_step(std::size_t step) {
 
 std::optional<Unrolled> UnrolledFinder::find(ir::Node& unpack, bool backwards) {
   if (!looks_like_steps(unpack)) return no("its rows are not read by cells");
-  const std::size_t work = 3 * (order_->size() - order_->place(unpack));
-  if (work > budget_) return no("the graph is too big to look at all its sequences");
-  budget_ -= work;
+  if (budget_ == 0) return too_big();
+  forget();
   found_ = {};
   found_.source = &unpack;
   found_.backwards = backwards;
   found_.steps = unpack.outputs().size();
-  kinds_.clear();
-  find_levels();
+  const bool has_steps = find_levels();
+  if (budget_ == 0) return too_big();
+  if (!has_steps) return no("no states go from step to step");
   find_keys();
-  if (!find_states()) return no("no states go from step to step");
+  const bool has_states = find_states();
+  if (budget_ == 0) return too_big();
+  if (!has_states) return no("no states go from step to step");
   for (std::size_t step = 0; step < found_.steps; ++step)
     if (step != 1 && !match_step(step)) return no("the steps differ");
   std::unordered_set<ir::Node*> body;
@@ -364,7 +414,7 @@ std::optional<Unrolled> UnrolledFinder::find(ir::Node& unpack, bool backwards) {
     if (!body.contains(s.after[1]->producer())) return no("a state is none");
   found_.body.assign(body.begin(), body.end());
   std::sort(found_.body.begin(), found_.body.end(),
-            [&](const ir::Node* a, const ir::Node* b) { return order_->place(*a) < order_->place(*b); });
+            [&](const ir::Node* a, const ir::Node* b) { return order_->is_before(*a, *b); });
   return std::move(found_);
 }
 

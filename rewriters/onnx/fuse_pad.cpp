@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "rewriters/all.h"
-#include "rewriters/onnx/per_channel.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/zero_pad.h"
 
 namespace t2o::rewriters {

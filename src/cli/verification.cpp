@@ -36,9 +36,8 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
       ->take_all();
   command
       .add_option("--input-data", o.input_data,
-                  "Your own data: a .npz, NAME=FILE with a .npy or a TensorProto (.pb), or a test_data_set "
-                  "folder; its "
-                  "outputs are compared too.")
+                  "Your own data: a .npz, NAME=FILE with a .npy or a TensorProto (.pb), a test_data_set "
+                  "folder or a folder of them; their outputs are compared too.")
       ->type_name("PATH")
       ->group(group)
       ->expected(1)
@@ -59,6 +58,8 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
 }
 
 int run_verification(const verify::VerifyOptions& options, const Console& console, Json& json) {
+  if (!options.input_data.empty() && options.samples != 1)
+    console.hint("--samples is for random inputs: all that --input-data gives is compared");
   try {
     const Stopwatch time;
     verify::VerifyReport report;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <tuple>
 
 #include "diagnostics.h"
 #include "support/mapped_file.h"
@@ -114,14 +115,31 @@ Sample read_data_set(const fs::path& folder, const std::vector<Port>& inputs, st
   return sample;
 }
 
+// "test_data_set_2" before "test_data_set_10".
+bool comes_first(const fs::path& a, const fs::path& b) {
+  const auto key = [](const fs::path& path) {
+    const std::string text = path.string();
+    const std::size_t digits = text.find_last_not_of("0123456789") + 1;
+    return std::tuple(text.substr(0, digits), text.size() - digits, text.substr(digits));
+  };
+  return key(a) < key(b);
+}
+
+// A test_data_set_N folder may be without an input: so may its model.
 std::vector<fs::path> data_sets(const fs::path& folder) {
+  const auto is_set = [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path / "input_0.pb", ignored) ||
+           (path.filename().string().starts_with("test_data_set_") && fs::is_directory(path, ignored));
+  };
   std::error_code error;
-  if (fs::exists(folder / "input_0.pb", error)) return {folder};
   std::vector<fs::path> found;
+  const fs::path self = folder.has_filename() ? folder : folder.parent_path();  // "folder/" has none
   for (fs::directory_iterator it(folder, error), end; !error && it != end && found.size() < kMostFiles;
        it.increment(error))
-    if (fs::exists(it->path() / "input_0.pb", error)) found.push_back(it->path());
-  std::sort(found.begin(), found.end());
+    if (is_set(it->path())) found.push_back(it->path());
+  std::sort(found.begin(), found.end(), comes_first);
+  if (is_set(self)) found.insert(found.begin(), self);
   if (found.empty())
     fail(Code::bad_option, folder.string() + " holds no test data",
          "Expected are input_0.pb, or folders that have it.");

@@ -143,6 +143,21 @@ TEST(VerifyInputs, ReadsDataSets) {
   EXPECT_THROW(read_samples({folder.path()}, kTwo, 2), ConversionError);
 }
 
+TEST(VerifyInputs, ReadsAllDataSetsOfAFolderInTheirOrder) {
+  const Folder folder;
+  const std::vector<Port> one = {kTwo[0]};
+  for (const char* set : {"test_data_set_10", "test_data_set_2", "test_data_set_0", "own"})
+    folder.write(std::string(set) + "/input_0.pb", tensor_pb("", 1, 2));
+  folder.write("model.onnx", "");
+  Strings labels;
+  for (const Sample& s : read_samples({folder.path()}, one, 1)) labels.push_back(s.label);
+  EXPECT_EQ(labels, (Strings{"own", "test_data_set_0", "test_data_set_2", "test_data_set_10"}));
+  EXPECT_EQ(read_samples({folder.path() + "/own/"}, one, 1)[0].label, "own");
+  folder.write("test_data_set_3/output_0.pb", tensor_pb("", 1, 2));
+  EXPECT_THROW(read_samples({folder.path()}, one, 1), ConversionError) << "it has no input";
+  EXPECT_EQ(read_samples({folder.path() + "/test_data_set_3"}, {}, 1).size(), 1U);
+}
+
 TEST(VerifyInputs, ReadsNamedFiles) {
   const Folder folder;
   const std::string a = folder.write("a.npy", npy("<f4", "(2,)", std::string(8, '\0')));

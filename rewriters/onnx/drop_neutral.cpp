@@ -84,10 +84,22 @@ bool flatten(ir::Graph& g, ir::Node& n) {
   return take_over(g, n.output(), all);
 }
 
+// A Slice of everything.
+Value* sliced_whole(const ir::Node& n) {
+  if (n.op() != "Slice" || n.input_count() < 3 || n.input(0)->constant()) return nullptr;
+  const Shape& s = n.output()->shape();
+  if (!s.ranked() || s != n.input(0)->shape() || std::count(s.dims().begin(), s.dims().end(), kUnknownDim) != 0) return nullptr;
+  if (!n.input(4)) return n.input(0);
+  const TensorPtr& steps = n.input(4)->constant();
+  if (!steps) return nullptr;
+  const Ints v = steps->to_ints();
+  return std::all_of(v.begin(), v.end(), [](std::int64_t step) { return step == 1; }) ? n.input(0) : nullptr;
+}
+
 int drop(ir::Graph& g) {
   int changes = 0;
   for (ir::Node& n : g.nodes()) {
-    Value* neutral = handed_on(n);
+    Value* neutral = n.op() == "Slice" ? sliced_whole(n) : handed_on(n);
     Value* x = neutral ? neutral : clipped_already(n);
     if (x ? take_over(g, n.output(), x) : drop_true(g, n)) ++changes;
   }

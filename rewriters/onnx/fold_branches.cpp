@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+
+#include "onnx/emitter.h"
+#include "rewriters/all.h"
+
+namespace t2o::rewriters {
+namespace {
+
+bool has_subgraph(const ir::Node& n) {
+  bool found = false;
+  for_each_subgraph(n, [&](const ir::Graph&) { found = true; });
+  return found;
+}
+
+// Puts a branch's nodes in front of the If.
+class Inlining {
+ public:
+  Inlining(ir::Graph& g, ir::Node& before, const ir::Graph& branch) : g_(g), before_(before), branch_(branch) {}
+
+  void run() {
+    for (const ir::Node& n : branch_.nodes()) {
+      if (n.op() == "Identity") {
+        values_[n.output()] = value(n.input(0));
+        continue;
+      }
+      ir::NodeSpec spec{.op = n.op(), .attrs = n.attrs(), .origin = n.shared_origin(), .name_later = true};
+      for (Value* v : n.inputs()) spec.inputs.push_back(v ? value(v) : nullptr);
+      for (const Value* v : n.outputs()) spec.outputs.push_back({"", v->dtype(), v->shape()});
+      const ir::Node& made = g_.add(std::move(spec), &before_);
+      for (std::size_t i = 0; i < n.outputs().size(); ++i) {
+        values_[n.output(i)] = made.output(i);
+        if (const auto& known = n.output(i)->known_elements()) g_.set_known_elements(made.output(i), *known);
+      }
+    }
+  }
+
+  Value* value(Value* v) {
+    if (v->graph() != &branch_) return v;
+    const auto [it, is_new] = values_.try_emplace(v, nullptr);
+    if (is_new) it->second = g_.add_constant(v->name(), v->constant());
+    return it->second;
+  }
+
+ private:
+  ir::Graph& g_;
+  ir::Node& before_;
+  const ir::Graph& branch_;
+  std::unordered_map<const Value*, Value*> values_;
+};
+
+const ir::Graph* branch(const ir::Node& n, const char* name) {
+  const auto* g = n.attr_if<GraphPtr>(name);
+  return g ? g->get() : nullptr;
+}
+
+// ---- a condition that is known
+
+bool take_branch(ir::Graph& g, ir::Node& n, const ir::Graph& chosen) {
+  const auto nodes = chosen.nodes();
+  if (std::any_of(nodes.begin(), nodes.end(), has_subgraph)) return false;
+  Inlining inlining(g, n, chosen);
+  inlining.run();
+  for (std::size_t i = 0; i < n.outputs().size(); ++i) replace_value(g, n.output(i), inlining.value(chosen.outputs()[i]));
+  return true;
+}
+
+// ---- branches that hand on what there is, or say yes or no
+
+bool is_scalar_logic(const ir::Node& n) {
+  static constexpr std::array<std::string_view, 3> kLogic = {"Not", "And", "Or"};
+  const bool scalars = std::all_of(n.inputs().begin(), n.inputs().end(), [](const Value* v) { return v->shape().is_scalar(); });
+  return n.op() == "Identity" || (scalars && std::find(kLogic.begin(), kLogic.end(), n.op()) != kLogic.end());
+}
+
+bool can_be_chosen(const Value* a, const Value* b) {
+  static constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64, DType::boolean};
+  const bool sizes_known = a->shape().ranked() && std::count(a->shape().dims().begin(), a->shape().dims().end(), kUnknownDim) == 0;
+  return sizes_known && a->shape() == b->shape() && a->dtype() == b->dtype() && std::find(kTypes.begin(), kTypes.end(), a->dtype()) != kTypes.end();
+}
+
+const Value* origin_of(const Value* v) {
+  while (v->producer() && v->producer()->op() == "Identity") v = v->producer()->input(0);
+  return v;
+}
+
+std::optional<bool> known(const Value* v) {
+  const TensorPtr& t = v->constant();
+  if (!t || t->dtype() != DType::boolean || !v->shape().is_scalar()) return std::nullopt;
+  return t->float_at(0) != 0;
+}
+
+bool is_cheap(const Value* a, const Value* b) {
+  return a->dtype() != DType::boolean || known(origin_of(a)) || known(origin_of(b)) || origin_of(a) == origin_of(b);
+}
+
+Value* and_not(Emitter& e, Value* a, Value* b) {
+  Value* opposite = e.logical_not(b);
+  return e.logical_and(opposite, a);
+}
+Value* or_not(Emitter& e, Value* a, Value* b) {
+  Value* opposite = e.logical_not(b);
+  return e.logical_or(opposite, a);
+}
+
+Value* chosen(Emitter& e, Value* condition, Value* a, Value* b) {
+  if (a == b) return a;
+  const auto yes = known(a), no = known(b);
+  if (yes && no && *yes == *no) return a;
+  if (yes && no) return *yes ? condition : e.logical_not(condition);
+  if (yes) return *yes ? e.logical_or(condition, b) : and_not(e, b, condition);
+  if (no) return *no ? or_not(e, a, condition) : e.logical_and(condition, a);
+  return e.where(condition, a, b);
+}
+
+bool choose(ir::Graph& g, const onnx::Target& target, ir::Node& n, const ir::Graph& yes, const ir::Graph& no) {
+  if (!n.input(0)->shape().is_scalar()) return false;
+  for (const ir::Graph* side : {&yes, &no}) {
+    const auto nodes = side->nodes();
+    if (!std::all_of(nodes.begin(), nodes.end(), is_scalar_logic)) return false;
+  }
+  for (std::size_t i = 0; i < n.outputs().size(); ++i)
+    if (!can_be_chosen(yes.outputs()[i], no.outputs()[i]) || !is_cheap(yes.outputs()[i], no.outputs()[i])) return false;
+  Inlining first(g, n, yes), second(g, n, no);
+  first.run();
+  second.run();
+  Emitter e(g, target, n.shared_origin(), &n);
+  for (std::size_t i = 0; i < n.outputs().size(); ++i) {
+    Value* a = first.value(yes.outputs()[i]);
+    Value* b = second.value(no.outputs()[i]);
+    replace_value(g, n.output(i), chosen(e, n.input(0), a, b));
+  }
+  return true;
+}
+
+int run_on(ir::Graph& g, const onnx::Target& target) {
+  int changes = 0;
+  for (ir::Node& n : g.nodes()) {
+    const ir::Graph *yes = branch(n, "then_branch"), *no = branch(n, "else_branch");
+    if (n.op() != "If" || !yes || !no) continue;
+    const auto condition = known(n.input(0));
+    if (condition ? take_branch(g, n, *condition ? *yes : *no) : choose(g, target, n, *yes, *no)) ++changes;
+  }
+  if (changes != 0) g.erase_dead();
+  return changes;
+}
+
+}  // namespace
+
+Rewriter fold_branches(const onnx::Target& target) {
+  return {"fold_branches", [target](ir::Graph& g) { return run_on(g, target); }, {"If"}};
+}
+
+}  // namespace t2o::rewriters

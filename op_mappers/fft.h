@@ -36,6 +36,8 @@ struct MatrixPlan {
       false;  // rows other than the first, and that of n / 2, times two: they stand for two frequencies
 };
 Matrices fourier_matrices(MapperContext& c, const MatrixPlan& plan);
+// [rows, 2 * columns]: cos and -sin of one frequency stand side by side
+Value* fourier_pairs(MapperContext& c, std::int64_t n, std::int64_t rows, std::int64_t columns);
 Complex multiply(MapperContext& c, Complex z, Matrices m,
                  int axis);  // along the axis; matrices are square unless it is -1
 

@@ -95,6 +95,18 @@ Matrices fourier_matrices(MapperContext& c, const MatrixPlan& plan) {
   return constant_matrices(c, plan, (*n)[0], (*rows)[0], (*columns)[0]);
 }
 
+Value* fourier_pairs(MapperContext& c, std::int64_t n, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> v;
+  v.reserve(static_cast<std::size_t>(2 * rows * columns));
+  for (std::int64_t j = 0; j < rows; ++j)
+    for (std::int64_t k = 0; k < columns; ++k) {
+      const auto [x, y] = point_of_circle(j * k % n, n);
+      v.push_back(static_cast<float>(x));
+      v.push_back(y == 0 ? 0.0f : -static_cast<float>(y));
+    }
+  return c.constant(Tensor::of<float>({rows, 2 * columns}, v), "fourier");
+}
+
 Complex multiply(MapperContext& c, Complex z, Matrices m, int axis) {  // (re + i im) (cos + i sin)
   Value* re_cos = product(c, z.re, m.cosine, axis);
   Value* re_sin = product(c, z.re, m.sine, axis);

@@ -40,6 +40,8 @@ TEST(Fft, Real) {
     for (const std::int32_t n : {1, 2, 3, 4, 7, 12, 16}) forward({2, 3, n}, n).check();
     forward({2, 8}, 5).check();
     forward({2, 9}, 8).check();
+    forward({3, 256}, 256).check();
+    forward({600}, 512).check();
     forward({9}, 9).check();
     forward({0, 8}, 8).check();
     const auto inverse = [t](Ints dims, std::int32_t n) {
@@ -110,6 +112,21 @@ TEST(Fft, Chain) {
              })
       .tol(1e-3, 1e-4)
       .check();
+}
+
+// The first imaginary part and that of n / 2 are +0: beside a negative real part the angle is pi, not -pi.
+TEST(Fft, AnglesOfRealBins) {
+  for (const std::int32_t n : {8, 10})
+    graph_case("angles",
+               [n](Builder& b) {
+                 const std::string x = b.input(f32, {4, n});
+                 const std::string length = b.constant_of<std::int32_t>({1}, {n});
+                 const std::string z = b.op("RFFT", {x, length}, {{"Treal", f32}, {"Tcomplex", c64}});
+                 b.output(b.op("Angle", {z}, {{"Tout", f32}}));
+               })
+        .tol(1e-3, 1e-4)
+        .without({Mode::rank})
+        .check();
 }
 
 }  // namespace

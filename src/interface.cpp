@@ -58,7 +58,7 @@ void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 void rename_interface(ir::Graph& g, const tf2onnx::Options& options, Diagnostics& diagnostics) {
   const auto rename = [&](const Values& values, const std::vector<std::string>& names, const char* option) {
-    if (names.size() > values.size())
+    if (!names.empty() && names.size() != values.size())
       diagnostics.push_back({Severity::error, Code::bad_option, std::string(option) + " has " + std::to_string(names.size()) + " names for " + std::to_string(values.size()), "", {}, SourceLoc::here()});
     else
       for (std::size_t i = 0; i < names.size(); ++i) {

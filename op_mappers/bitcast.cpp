@@ -4,27 +4,12 @@
 #include <limits>
 #include <numbers>
 
+#include "op_mappers/plain_type.h"
+
 // The bits of a float are those of an unsigned integer of its width; from there to other integers by casts,
 // to other widths by shifts.
 namespace t2o::op_mappers {
 namespace {
-
-DType unquantized(DType t) {
-  switch (t) {
-    case DType::qi8:
-      return DType::i8;
-    case DType::qu8:
-      return DType::u8;
-    case DType::qi16:
-      return DType::i16;
-    case DType::qu16:
-      return DType::u16;
-    case DType::qi32:
-      return DType::i32;
-    default:
-      return t;
-  }
-}
 
 DType unsigned_of(std::size_t width) {
   if (width == 64) return DType::u64;
@@ -141,7 +126,7 @@ Value* joined(MapperContext& c, Value* bits, std::size_t width) {
 
 Values map_bitcast(MapperContext& c, Bits how) {
   Value* x = c.in(0);
-  const DType from = x->dtype(), to = unquantized(c.output_dtype());
+  const DType from = x->dtype(), to = plain_type(c.output_dtype());
   if (const TensorPtr& t = x->constant(); t && bit_width(from) == bit_width(to))
     return {c.constant(t->with_dtype(to))};
   const auto have = bit_width(from), want = bit_width(to);

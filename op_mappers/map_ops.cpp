@@ -5,22 +5,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "op_mappers/plain_type.h"
 #include "op_mappers/subgraphs.h"
 
 namespace t2o {
 namespace {
-
-// ONNX has no quantized types: the plain integers stand for them.
-DType plain_type(DType t) {
-  switch (t) {
-    case DType::qi8: return DType::i8;
-    case DType::qu8: return DType::u8;
-    case DType::qi16: return DType::i16;
-    case DType::qu16: return DType::u16;
-    case DType::qi32: return DType::i32;
-    default: return t;
-  }
-}
 
 // What the tensors of a type have in ONNX: complex numbers are pairs of their parts; the handle of a variable that a loop hands on
 // is the variable's value, of whatever type.

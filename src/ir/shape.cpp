@@ -81,6 +81,14 @@ Dim multiply_dims(Dim a, Dim b, Symbols& symbols) {
 }
 
 Dim divide_dims(Dim a, Dim b, Symbols& symbols) {
+  if (is_symbol(a) && is_known(b) && b != 0) {
+    const std::int64_t offset = symbols.affine_of(a).offset;
+    if (offset < 0 && offset % b != 0) return kUnknownDim;
+  }
+  return floor_divide_dims(a, b, symbols);
+}
+
+Dim floor_divide_dims(Dim a, Dim b, Symbols& symbols) {
   if (b == 1) return a;
   if (!is_known(b) || b == 0) return kUnknownDim;
   if (is_known(a)) return a / b;

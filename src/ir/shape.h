@@ -43,7 +43,8 @@ class Symbols {  // shared by a graph, its subgraphs and the graphs mapped from 
 Dim add_dims(Dim, Dim, Symbols&);
 Dim subtract_dims(Dim, Dim, Symbols&);
 Dim multiply_dims(Dim, Dim, Symbols&);
-Dim divide_dims(Dim, Dim, Symbols&);  // rounded down; by a number
+Dim divide_dims(Dim, Dim, Symbols&);  // by a number; unknown where rounding down and towards zero may differ
+Dim floor_divide_dims(Dim, Dim, Symbols&);
 Dim larger_dim(Dim, Dim, const Symbols&);
 Dim smaller_dim(Dim, Dim, const Symbols&);
 

@@ -46,7 +46,7 @@ Dim shifted(Dim d, std::int64_t n, Symbols& s) { return n >= 0 ? add_dims(d, n, 
 
 Dim slid(Dim in, const Window& w, std::size_t i, Symbols& s) {
   const Dim room = shifted(in, w.begins[i] + w.ends[i] - w.extent[i], s);
-  return shifted(divide_dims(room, w.strides[i], s), 1, s);
+  return shifted(floor_divide_dims(room, w.strides[i], s), 1, s);
 }
 
 Dim unslid(Dim in, const Window& w, std::size_t i, std::int64_t output_padding, Symbols& s) {

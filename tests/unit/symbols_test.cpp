@@ -14,7 +14,9 @@ TEST(Symbols, SizesThatFollowFromOthers) {
   EXPECT_EQ(subtract_dims(more, 3, s), twice);
   EXPECT_EQ(divide_dims(twice, 2, s), h);
   EXPECT_EQ(s.name(divide_dims(more, 2, s)), "h+1") << "rounded down";
-  EXPECT_EQ(s.name(divide_dims(subtract_dims(twice, 1, s), 2, s)), "h-1");
+  EXPECT_EQ(s.name(floor_divide_dims(subtract_dims(twice, 1, s), 2, s)), "h-1");
+  EXPECT_EQ(divide_dims(subtract_dims(twice, 1, s), 2, s), kUnknownDim) << "of h = 0 it is 0";
+  EXPECT_EQ(s.name(divide_dims(subtract_dims(twice, 2, s), 2, s)), "h-1");
   EXPECT_EQ(divide_dims(multiply_dims(h, 3, s), 2, s), kUnknownDim);
   EXPECT_EQ(subtract_dims(more, twice, s), 3);
   EXPECT_EQ(subtract_dims(twice, more, s), kUnknownDim) << "a negative number is no size";

@@ -176,7 +176,7 @@ TEST(Attention, HalfFloats) {
     const std::string q = b.input(f16, {2, 2, 3, 4}), k = b.input(f16, {2, 2, 3, 4}), v = b.input(f16, {2, 2, 3, 4});
     const std::string w = b.op("Softmax", {b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}})});
     b.output(b.op("BatchMatMulV2", {w, v}));
-  }).only_opsets({23, 24, 26}).tol(1e-2, 1e-2).check();
+  }).only_opsets({23, 24, 26}).check();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "harness.h"
 #include "ir/text.h"
 #include "onnx/model_edit.h"
+#include "op_mappers/plain_type.h"
 #include "op_mappers/registry.h"
 #include "tests/support/coverage.h"
 
@@ -38,26 +39,9 @@ verify::Tolerance default_tolerance(DType dtype) {
   }
 }
 
-DType as_onnx(DType dtype) {
-  switch (dtype) {
-    case DType::qi8:
-      return DType::i8;
-    case DType::qu8:
-      return DType::u8;
-    case DType::qi16:
-      return DType::i16;
-    case DType::qu16:
-      return DType::u16;
-    case DType::qi32:
-      return DType::i32;
-    default:
-      return dtype;
-  }
-}
-
 // ONNX has no complex and no quantized tensors: pairs of floats, plain integers.
 TensorPtr as_onnx(const TensorPtr& t) {
-  const DType plain = as_onnx(t->dtype());
+  const DType plain = plain_type(t->dtype());
   return plain == t->dtype() ? verify::complex_as_pairs(t) : t->with_dtype(plain);
 }
 
@@ -88,14 +72,18 @@ std::string declared_problem(const Value& declared, const Tensor& got) {
 
 }  // namespace
 
-bool engines_there(std::string& why) {
+bool engines_missing() {
   try {
     engines::tensorflow_version();
     engines::onnxruntime_version();
-    return true;
-  } catch (const ConversionError& e) {
-    why = e.what();
     return false;
+  } catch (const ConversionError& e) {
+    const auto tell = [&] {
+      if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << e.what();
+      GTEST_SKIP() << e.what();
+    };
+    tell();
+    return true;
   }
 }
 
@@ -333,19 +321,13 @@ void Case::Checker::compare_results(const Run& run, const Conversion& conversion
 }
 
 void Case::check(SourceLoc at) {
-  if (std::string why; !engines_there(why)) {
-    if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << why;
-    GTEST_SKIP() << why;
-  }
+  if (engines_missing()) return;
   Checker(*this, at).check_all();
 }
 
 void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds,
                    const std::vector<int>& opsets, SourceLoc at) {
-  if (std::string why; !engines_there(why)) {
-    if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << why;
-    GTEST_SKIP() << why;
-  }
+  if (engines_missing()) return;
   const TensorPtr expected = engines::TfSession(truth, {.single_threaded = true}).run(feeds, {"y"})[0];
   const std::string graph_def = graph.graph_def();  // constants stay in its bytes
   for (const int opset : opsets) {

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
-#include "tests/support/coverage.h"
 #include "engines/onnxruntime.h"
 #include "engines/tensorflow.h"
+#include "harness.h"
 #include "pipeline.h"
+#include "tests/support/coverage.h"
 #include "verify/compare.h"
 
 // TensorFlow has kernels for CudnnRNN on GPUs alone. So the truth is the same layers written out, step by
@@ -285,13 +285,7 @@ void run_onnx(const Setting& s, const Model& m, const std::vector<TensorPtr>& tr
 }
 
 void check(const Setting& s) {
-  try {
-    engines::tensorflow_version();
-    engines::onnxruntime_version();
-  } catch (const ConversionError& e) {
-    if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << e.what();
-    GTEST_SKIP() << e.what();
-  }
+  if (numeric::engines_missing()) return;
   Parts parts(s);
   const Model m = cudnn(s, parts);
   engines::TfGraph written;

@@ -124,7 +124,6 @@ TEST(Fft, AnglesOfRealBins) {
                  const std::string z = b.op("RFFT", {x, length}, {{"Treal", f32}, {"Tcomplex", c64}});
                  b.output(b.op("Angle", {z}, {{"Tout", f32}}));
                })
-        .tol(1e-3, 1e-4)
         .without({Mode::rank})
         .check();
 }

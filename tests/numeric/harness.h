@@ -151,7 +151,8 @@ class Case {
 Case op_case(std::string op);
 Case graph_case(std::string title, std::function<void(Builder&)> build);
 
-bool engines_there(std::string& why);  // TensorFlow and ONNX Runtime; else the reason why not
+// TensorFlow or ONNX Runtime is not there: the test is skipped, or has failed where T2O_REQUIRE_ENGINES wants them.
+bool engines_missing();
 
 // For ops without a kernel: the graph's output "y", converted, is that of another graph in TensorFlow.
 void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds,

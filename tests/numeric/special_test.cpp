@@ -77,7 +77,7 @@ void check_edges(const char* op, const std::vector<double>& first, const std::ve
       b.push_back(y);
     }
   const Ints dims{static_cast<std::int64_t>(a.size())};
-  op_case(op).values_as(any, dims, a).values_as(any, dims, b).dtypes({f32, f64}).tol(1e-3, 1e-4).only_opsets({11, 18}).check();
+  op_case(op).values_as(any, dims, a).values_as(any, dims, b).dtypes({f32, f64}).only_opsets({11, 18}).check();
 }
 
 TEST(Special, EdgesOfTwoArguments) {

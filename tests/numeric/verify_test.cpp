@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engines/tensorflow.h"
+#include "harness.h"
 #include "pipeline.h"
 
 // What verification says of models that random numbers alone do not do justice.
@@ -14,6 +15,10 @@ namespace t2o {
 namespace {
 
 using engines::TfGraph;
+
+class Verify : public testing::Test {
+  void SetUp() override { numeric::engines_missing(); }
+};
 
 verify::VerifyReport verified(const Options& options, int samples = 1) {
   const std::string exported = ::testing::TempDir() + "verified.onnx";
@@ -37,7 +42,7 @@ verify::VerifyReport verified(const TfGraph& graph, Options options = {}) {
   return report;
 }
 
-TEST(Verify, RandomOutputsAreComparedInTypeAndShape) {
+TEST_F(Verify, RandomOutputsAreComparedInTypeAndShape) {
   TfGraph g;
   const std::string x = g.placeholder("x", DType::f32, Shape({2, 3}));
   const std::string dims = g.constant("dims", Tensor::of<std::int32_t>({2}, {2, 3}));
@@ -52,7 +57,7 @@ TEST(Verify, RandomOutputsAreComparedInTypeAndShape) {
   EXPECT_EQ(is_random, (std::map<std::string, bool>{{"noisy:0", true}, {"exact:0", false}}));
 }
 
-TEST(Verify, IndicesOfASmallTable) {
+TEST_F(Verify, IndicesOfASmallTable) {
   TfGraph g;
   const std::string i = g.placeholder("i", DType::i32, Shape({5}));
   const std::string table = g.constant("table", Tensor::of<float>({2, 1}, {3, 4}));
@@ -65,7 +70,7 @@ TEST(Verify, IndicesOfASmallTable) {
 }
 
 // TensorFlow's own loader gives this model's variables no values, and a run changes one of them.
-TEST(Verify, VariablesHaveTheValuesOfTheCheckpointBeforeEachRun) {
+TEST_F(Verify, VariablesHaveTheValuesOfTheCheckpointBeforeEachRun) {
   Options options;
   options.model = T2O_SOURCE_DIR "/tests/data/tracked";
   const verify::VerifyReport report = verified(options, 3);
@@ -76,7 +81,7 @@ TEST(Verify, VariablesHaveTheValuesOfTheCheckpointBeforeEachRun) {
   }
 }
 
-TEST(Verify, NewNames) {
+TEST_F(Verify, NewNames) {
   TfGraph g;
   const std::string x = g.placeholder("x", DType::f32, Shape({2, 3}));
   g.add({"Neg", "y", {x}});
@@ -96,7 +101,7 @@ TEST(Verify, NewNames) {
   }
 }
 
-TEST(Verify, NoInputs) {
+TEST_F(Verify, NoInputs) {
   TfGraph g;
   g.constant("c", Tensor::of<float>({2}, {3, 4}));
   Options options;
@@ -106,7 +111,7 @@ TEST(Verify, NoInputs) {
 }
 
 // What is not a matter of the inputs is not blamed on them.
-TEST(Verify, OtherErrorsAreNotBlamedOnTheInputs) {
+TEST_F(Verify, OtherErrorsAreNotBlamedOnTheInputs) {
   TfGraph g;
   const std::string v = g.add({"VarHandleOp", "v", {}, {{"dtype", DType::f32}, {"shape", Shape({2})}}});
   g.add({"ReadVariableOp", "y", {v}, {{"dtype", DType::f32}}});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <optional>
 
 #include "cli/cli.h"
 #include "cli/console.h"
@@ -98,6 +99,15 @@ std::vector<std::string> unknown_options(const CLI::App& command, const std::vec
   return unknown;
 }
 
+// Two names and no command before them: the first was meant for one, unless it is a file's.
+std::optional<Diagnostic> unknown_command(const CLI::App& root, const std::string& word) {
+  if (word.starts_with("-") || find_command(root, word) || access(word.c_str(), F_OK) == 0) return std::nullopt;
+  std::vector<std::string> known;
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) known.push_back(command->get_name());
+  const std::string alike = nearest(word, known);
+  return usage_error("there is no command '" + word + "'", (alike.empty() ? "" : "did you mean '" + alike + "'? ") + see_help(root));
+}
+
 Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
   const auto option =
       std::find_if(extras.begin(), extras.end(), [](const std::string& s) { return s.starts_with("-"); });
@@ -143,7 +153,7 @@ void define(CLI::App& root, Session& session) {
   let_last_win(root);
 }
 
-int act(CLI::App& root, Session& session, bool version, bool json) {
+int act(CLI::App& root, Session& session, const std::string& first_word, bool version, bool json) {
   if (version) {
     print_version();
     return kDone;
@@ -154,7 +164,7 @@ int act(CLI::App& root, Session& session, bool version, bool json) {
     return kUsage;
   }
   const std::vector<std::string> extras = given.front()->remaining();
-  if (!extras.empty()) return refuse(unknown_argument(*given.front(), extras), json);
+  if (!extras.empty()) return refuse(unknown_command(root, first_word).value_or(unknown_argument(*given.front(), extras)), json);
   const int code = session.action();
   if (!std::cout.flush()) {
     std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}})
@@ -182,7 +192,7 @@ int run(int argc, char** argv) {
     if (const auto unknown = unknown_options(*command, words); command != &root && !unknown.empty()) return refuse(unknown_argument(*command, unknown), json);
     std::reverse(words.begin(), words.end());
     root.parse(std::move(words));
-    return act(root, session, version, json);
+    return act(root, session, argc > 1 ? argv[1] : "", version, json);
   } catch (const CLI::CallForHelp& help) {
     return root.exit(help);
   } catch (const CLI::ParseError& e) {

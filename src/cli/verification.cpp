@@ -7,6 +7,10 @@
 
 namespace t2o::cli {
 
+namespace {
+constexpr int kMostSamples = 1'000'000;
+}
+
 void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   const std::string group = kVerification;
   command
@@ -26,7 +30,7 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   command.add_option("--samples", o.samples, "Runs with so many seeds. The default is 1.")
       ->type_name("N")
       ->group(group)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, kMostSamples));
   command
       .add_option("--input-shape", o.input_shapes,
                   "Sizes of an input whose own are not known, as NAME:1,28,28,3.")

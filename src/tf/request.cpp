@@ -79,23 +79,35 @@ class Names {
   void check_tensor(const std::string& name, bool input) const {
     const std::string_view node = std::string_view(name).substr(0, name.find(':'));
     if (is_node(node) || may_be_inside(name, input)) return;
-    Strings candidates;
+    Strings keys;
     if (source_.signature)
       for (const SignatureTensor& t : input ? source_.signature->inputs : source_.signature->outputs)
-        candidates.push_back(t.key);
-    for (const NodeDef& n : source_.graph.body.nodes) candidates.emplace_back(n.name);
+        keys.push_back(t.key);
+    Strings candidates = keys;
+    for (const NodeDef& n : source_.graph.body.nodes)
+      if (n.op != "NoOp") candidates.emplace_back(n.name);
     const std::string near = nearest(node, candidates);
     fail(Code::bad_option,
          "there is no " + std::string(input ? "input" : "output") + " '" + name + "' in " + source_.path,
-         near.empty() ? "" : "did you mean '" + near + "'?");
+         remedy_of(near, keys, input));
   }
 
  private:
+  static std::string remedy_of(const std::string& near, const Strings& keys, bool input) {
+    std::string text = near.empty() ? "" : "did you mean '" + near + "'?";
+    if (keys.empty() || keys.size() > kListed) return text;
+    text += std::string(text.empty() ? "" : " ") + "The " + (input ? "inputs" : "outputs") + " of the signature:";
+    for (const std::string& key : keys) text += (&key == &keys.front() ? " " : ", ") + key;
+    return text;
+  }
+
   bool is_node(std::string_view name) const {
     if (nodes_.empty())
       for (const NodeDef& n : source_.graph.body.nodes) nodes_.insert(n.name);
     return nodes_.contains(name);
   }
+
+  static constexpr std::size_t kListed = 20;
 
   const Source& source_;
   mutable std::unordered_set<std::string_view> nodes_;  // made when it is asked for

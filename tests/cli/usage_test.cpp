@@ -83,6 +83,9 @@ TEST_F(Usage, MistakesAreNamed) {
   refused(kUsage, {"completion", "tcsh"}, {"tcsh"});
   refused(kUsage, {"verify", "MODEL"}, {"error["});
   refused(kUsage, {"info"}, {"no model"});
+  refused(kUsage, {"covert", "MODEL"}, {"no command 'covert'", "did you mean 'convert'"});
+  refused(kUsage, {"inspect", "MODEL"}, {"no command 'inspect'", "tf2onnx-cpp --help"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--verify", "--samples", "0"}, {"--samples", "1"});
 }
 
 TEST_F(Usage, ConvertMayBeLeftOut) {

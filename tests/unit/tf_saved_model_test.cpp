@@ -236,6 +236,8 @@ TEST(Request, RefusesWhatIsWrong) {
   };
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"featurs"}; }), "did you mean 'features'?"));
   EXPECT_TRUE(says(error([](Options& o) { o.outputs = {"Total_"}; }), "did you mean 'total'?"));
+  EXPECT_TRUE(says(error([](Options& o) { o.outputs = {"nope"}; }), "The outputs of the signature: ")) << "not the node NoOp";
+  EXPECT_FALSE(says(error([](Options& o) { o.outputs = {"nope"}; }), "NoOp"));
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"features[2,x]"}; }), "'x' is no dimension"));
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"features[2"}; }), "does not end in ']'"));
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"[2]"}; }), "no name"));

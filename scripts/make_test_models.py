@@ -140,6 +140,42 @@ def tracked():
     (folder / "fingerprint.pb").unlink(missing_ok=True)
 
 
+def states():
+    """Models that change variables: read before and after, added to and subtracted from; of Keras; by references, as in TensorFlow 1."""
+    class Module(tf.Module):
+        def __init__(self):
+            self.count = tf.Variable(5.0, name="count")
+            self.after = tf.Variable(7.0, name="after")
+            self.mean = tf.Variable(tf.ones([3]), name="mean")
+            self.queue = tf.Variable(tf.zeros([4, 3]), name="queue")
+
+        @tf.function(input_signature=[tf.TensorSpec([1, 3], tf.float32)])
+        def __call__(self, x):
+            rows = tf.concat([self.queue, x], 0)
+            self.queue.assign(rows[1:])
+            y = tf.reduce_mean(rows, 0) * self.count - self.mean
+            self.count.assign_add(1.0)
+            self.mean.assign_sub(x[0] * 0.1)
+            self.after.assign_add(1.0)
+            return y * self.after
+
+    tf.saved_model.save(Module(), str(fresh("states/module")))
+    keras = tf.keras.Sequential([tf.keras.Input(batch_shape=(2, 5, 3)), tf.keras.layers.LSTM(4, stateful=True, return_sequences=True)])
+    keras.export(str(fresh("states/keras")), verbose=False)
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [3], name="x")
+        total = v1.get_variable("total", [3], initializer=v1.ones_initializer(), use_resource=False)
+        before = tf.identity(total) * 2.0
+        with tf.control_dependencies([before]):
+            after = v1.assign_add(total, x)
+        y = tf.add(before, x * after, name="y")
+        session.run(v1.global_variables_initializer())
+        folder = fresh("states/tf1")
+        folder.rmdir()
+        v1.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y})
+
+
 def tf1():
     v1 = tf.compat.v1
 
@@ -206,6 +242,7 @@ if __name__ == "__main__":
     keras()
     twins()
     tracked()
+    states()
     tf1()
     text()
     gathered()

@@ -56,10 +56,11 @@ void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 }  // namespace
 
-void rename_interface(ir::Graph& g, const tf2onnx::Options& options, Diagnostics& diagnostics) {
+void rename_interface(ir::Graph& g, std::size_t states, const tf2onnx::Options& options, Diagnostics& diagnostics) {
   const auto rename = [&](const Values& values, const std::vector<std::string>& names, const char* option) {
-    if (!names.empty() && names.size() != values.size())
-      diagnostics.push_back({Severity::error, Code::bad_option, std::string(option) + " has " + std::to_string(names.size()) + " names for " + std::to_string(values.size()), "", {}, SourceLoc::here()});
+    const std::size_t count = values.size() - states;
+    if (!names.empty() && names.size() != count)
+      diagnostics.push_back({Severity::error, Code::bad_option, std::string(option) + " has " + std::to_string(names.size()) + " names for " + std::to_string(count), "", {}, SourceLoc::here()});
     else
       for (std::size_t i = 0; i < names.size(); ++i) {
         g.rename(values[i], names[i]);

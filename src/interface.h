@@ -5,8 +5,8 @@
 
 namespace t2o {
 
-// --rename-inputs, --rename-outputs of a graph whose interface was found, not asked for: in its order.
-void rename_interface(ir::Graph&, const tf2onnx::Options&, Diagnostics&);
+// --rename-inputs, --rename-outputs of a graph whose interface was found, not asked for: in its order. Behind that stand `states`.
+void rename_interface(ir::Graph&, std::size_t states, const tf2onnx::Options&, Diagnostics&);
 
 // Gives the unknown dims of the graph's inputs names: "batch" for the first axis of the first input that does not know it,
 // "<input>_batch" or "<input>_dim<axis>" for others. Names differ wherever sizes may: a runtime plans its memory by them.

@@ -147,6 +147,10 @@ constexpr OptionRow kRows[] = {
      set_list<&Options::custom_ops>},
     {"extra-opset", "LIST", "Opsets of other domains that the model imports, as domain:version, comma-separated.", target,
      set_list<&Options::extra_opsets>},
+    {"stateful-io", "",
+     "Variables that the model changes, as the states of stateful layers, become inputs and outputs: feed NAME with the last "
+     "NAME_out, or leave it out in the first run. Else each run starts from their saved values.", target,
+     set_switch<&Options::stateful_io>},
     {"complex-as-pairs", "",
      "Complex inputs and outputs get a last axis of size 2: real and imaginary parts. Else they are refused.", target,
      set_switch<&Options::complex_as_pairs>},

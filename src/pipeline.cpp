@@ -121,6 +121,7 @@ onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
   info.ir_version = o.ir_version;
   info.extra_opsets = extra_opsets(o);
   info.verify_ir = kDebugBuild;
+  info.input_defaults = c.input_defaults;
   info.metadata_props = {{"source", c.source}, {"target_runtime", c.target.runtime}};
   return info;
 }
@@ -154,9 +155,13 @@ Conversion convert_source(const Options& o, Conversion c, tf::Source source) {
   const CustomOps custom_ops(o.custom_ops);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return c;
-  const GraphPtr model = c.source_graph = tf::import_graph(source.graph, request, c.diagnostics);
+  std::vector<tf::State> states;
+  const GraphPtr model = c.source_graph = tf::import_graph(source.graph, request, c.diagnostics, &states);
   if (!model) return c;
-  if (request.find_interface) rename_interface(*model, o, c.diagnostics);
+  for (const tf::State& s : states) c.input_defaults.emplace_back(s.input, s.initial);
+  if (o.stateful_io && states.empty())
+    c.diagnostics.push_back({Severity::warning, Code::bad_option, "--stateful-io: the model changes no variable", "", {}, SourceLoc::here()});
+  if (request.find_interface) rename_interface(*model, states.size(), o, c.diagnostics);
   name_dims(*model);
   if (!o.complex_as_pairs) refuse_complex_interface(*model, c.diagnostics);
   dump("read", *model, o);

@@ -17,6 +17,7 @@ struct Conversion {
   GraphPtr graph;           // the ONNX graph; null when there are errors
   GraphPtr source_graph;    // the one it was mapped from
   onnx::Target target;
+  std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // of inputs that may be left out
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
   std::string source;       // what was read, for the model's metadata: "saved_model", signature, producer version
   bool ok() const { return graph != nullptr; }

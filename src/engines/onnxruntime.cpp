@@ -268,7 +268,7 @@ OwnedOptions session_options(const OrtApi& api, const OrtOptions& o) {
 struct OrtSession::Impl {
   const OrtApi* api;
   Owned<::OrtSession, &OrtApi::ReleaseSession> session;
-  std::vector<TensorInfo> inputs, outputs;
+  std::vector<TensorInfo> inputs, optional_inputs, outputs;
 
   template <class Create>
   Impl(const OrtOptions& o, const std::string& what, Create create)
@@ -279,6 +279,8 @@ struct OrtSession::Impl {
     session.reset(raw);
     inputs = describe(*api, raw, api->SessionGetInputCount, api->SessionGetInputName,
                       api->SessionGetInputTypeInfo);
+    optional_inputs = describe(*api, raw, api->SessionGetOverridableInitializerCount, api->SessionGetOverridableInitializerName,
+                               api->SessionGetOverridableInitializerTypeInfo);
     outputs = describe(*api, raw, api->SessionGetOutputCount, api->SessionGetOutputName,
                        api->SessionGetOutputTypeInfo);
   }
@@ -307,6 +309,7 @@ OrtSession& OrtSession::operator=(OrtSession&&) noexcept = default;
 OrtSession::~OrtSession() = default;
 
 const std::vector<TensorInfo>& OrtSession::inputs() const { return impl_->inputs; }
+const std::vector<TensorInfo>& OrtSession::optional_inputs() const { return impl_->optional_inputs; }
 const std::vector<TensorInfo>& OrtSession::outputs() const { return impl_->outputs; }
 
 std::vector<TensorPtr> OrtSession::run(const Feeds& feeds) const {
@@ -362,6 +365,7 @@ OrtSession::OrtSession(OrtSession&&) noexcept = default;
 OrtSession& OrtSession::operator=(OrtSession&&) noexcept = default;
 OrtSession::~OrtSession() = default;
 const std::vector<TensorInfo>& OrtSession::inputs() const { fail_without_headers(); }
+const std::vector<TensorInfo>& OrtSession::optional_inputs() const { fail_without_headers(); }
 const std::vector<TensorInfo>& OrtSession::outputs() const { fail_without_headers(); }
 std::vector<TensorPtr> OrtSession::run(const Feeds&) const { fail_without_headers(); }
 std::vector<TensorPtr> OrtSession::run(const Feeds&, const Strings&) const { fail_without_headers(); }

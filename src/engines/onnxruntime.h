@@ -40,7 +40,8 @@ class OrtSession {
   OrtSession& operator=(OrtSession&&) noexcept;
   ~OrtSession();
 
-  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& inputs() const;           // that must be fed
+  const std::vector<TensorInfo>& optional_inputs() const;  // that have a value of their own
   const std::vector<TensorInfo>& outputs() const;
   std::vector<TensorPtr> run(const Feeds& feeds) const;  // all outputs, in the model's order
   std::vector<TensorPtr> run(const Feeds& feeds, const Strings& outputs) const;

@@ -26,9 +26,10 @@ void set_data(pb::TensorProto& p, const Tensor& t) {
   t.storage()->stream([&](Bytes b) { raw.append(reinterpret_cast<const char*>(b.data()), b.size()); });
 }
 
-void set_tensor(pb::TensorProto& p, const Value& v) {
-  set_tensor_header(p, v);
-  set_data(p, *v.constant());
+void set_tensor(pb::TensorProto& p, const std::string& name, const Tensor& t) {
+  set_header(p, t);
+  p.set_name(name);
+  set_data(p, t);
 }
 
 class ProtoBuilder {
@@ -45,6 +46,7 @@ class ProtoBuilder {
     for (Value* v : g.constants())
       if (v->is_used()) initializers_.push_back(v);
     fill_graph(g, s.graph, 0);
+    for (const auto& [input, tensor] : info_.input_defaults) set_tensor(*s.graph.add_initializer(), input, *tensor);
     set_opsets(m);
     for (const std::string& f : functions_) define_channels_last(*m.add_functions(), f, info_.target);
     auto props = info_.metadata_props;
@@ -112,7 +114,7 @@ class ProtoBuilder {
       const Tensor& t = *v->constant();
       const bool stays = v->is_graph_output() || t.dtype() == DType::string || t.byte_size() < kSmallTensor;
       if (stays) {
-        set_tensor(*p.add_initializer(), *v);
+        set_tensor(*p.add_initializer(), v->name(), *v->constant());
       } else {
         initializers_.push_back(v);
       }
@@ -248,7 +250,7 @@ Skeleton to_skeleton(const ir::Graph& g, const ModelInfo& info) {
 
 pb::ModelProto to_proto(const ir::Graph& g, const ModelInfo& info) {
   Skeleton s = to_skeleton(g, info);
-  for (const Value* v : s.initializers) set_tensor(*s.graph.add_initializer(), *v);
+  for (const Value* v : s.initializers) set_tensor(*s.graph.add_initializer(), v->name(), *v->constant());
   s.model.mutable_graph()->Swap(&s.graph);
   return std::move(s.model);
 }

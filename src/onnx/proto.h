@@ -21,6 +21,7 @@ struct ModelInfo {
   std::string doc_string = {};
   std::vector<std::pair<std::string, std::string>> metadata_props = {};  // written sorted by key
   std::vector<std::pair<std::string, int>> extra_opsets = {};  // of domains that the model imports besides
+  std::vector<std::pair<std::string, TensorPtr>> input_defaults = {};  // initializers of inputs, which then may be left out
   bool node_metadata = false;  // origin of each node in its metadata_props (IR 10), below that in its doc_string
   bool value_info = false;     // types of the intermediate values too
   int ir_version = 0;          // 0: the target's

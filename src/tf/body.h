@@ -61,6 +61,7 @@ struct Body {
   std::vector<std::uint32_t> outputs_seen;  // of ops that nobody knows: highest output that is read, plus 1
   std::vector<InputRef> results;            // of the function, by output argument
   std::vector<bool> needed;                 // for the function's results
+  std::unordered_map<std::uint32_t, std::uint32_t> read_after;  // nodes that read what another has changed a variable to
   std::vector<bool> guarded;                // the last input is what a control edge from a conditional's side names; may be empty
   bool prepared = false, active = false;    // active: a call of it is being imported
 

@@ -28,6 +28,12 @@ struct VariableRef {
   Shape shape = {};
 };
 
+// A variable that the model changes, as an input of the graph and an output.
+struct State {
+  std::string input, output;  // the output's name is the input's, with "_out" behind
+  TensorPtr initial;          // the variable's value before the first run
+};
+
 struct ImportRequest {
   std::vector<Feed> feeds;
   std::vector<Fetch> fetches;
@@ -37,12 +43,13 @@ struct ImportRequest {
   std::vector<Feed> cut_inputs;    // when some of them are inside of functions: feeds and fetches are then the whole interface,
   std::vector<Fetch> cut_outputs;  // and the imported graph is cut at these
   bool cuts_inside() const { return !cut_inputs.empty() || !cut_outputs.empty(); }
+  bool keep_state = false;       // the variables that the model changes are handed on, see State; else a change is lost
   bool find_interface = false;  // where feeds or fetches are empty: placeholders and sinks
 };
 
 // The part of the graph that the fetches need, as a graph of dialect "tf": functions inlined, variables
 // frozen, pass-through ops gone, default attributes filled in. If, While and Case keep their branches as
 // subgraphs. Null when there are errors, which are all in the diagnostics.
-GraphPtr import_graph(const GraphDef&, const ImportRequest&, Diagnostics&);
+GraphPtr import_graph(const GraphDef&, const ImportRequest&, Diagnostics&, std::vector<State>* states = nullptr);
 
 }  // namespace t2o::tf

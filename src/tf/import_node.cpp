@@ -76,12 +76,14 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
     case OpKind::variable:
       return import_variable(f, n);
     case OpKind::read_variable:
+      if (first().variable >= 0 && f.body->read_after.contains(n)) return {Item{changed(first())}};
       if (first().variable >= 0) return {Item{value(first())}};
       return import_node(f, n, inputs);
     case OpKind::write_variable:
+      if (request_->keep_state) return import_change(f, n, inputs);
       fail(Code::unsupported_op,
            "the result of " + std::string(def.op) + ", which changes a variable, is read",
-           "Export the model for inference, or name outputs that do not need it.");
+           "Export the model for inference, name outputs that do not need it, or use --stateful-io.");
     case OpKind::refused:
       fail(Code::unsupported_op, "op " + std::string(def.op) + " cannot be imported");
     default:
@@ -137,6 +139,38 @@ std::vector<Item> Importer::import_variable(Frame& f, std::uint32_t n) {
   const auto [it, fresh] = variable_ids_.emplace(id, static_cast<std::int32_t>(variables_.size()));
   if (fresh) variables_.push_back({std::move(ref)});
   return {Item{nullptr, it->second}};
+}
+
+// What a variable is changed to; the arithmetic of the change becomes a node of its own.
+std::vector<Item> Importer::import_change(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
+  constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
+      {"Assign", ""},           {"AssignVariableOp", ""},      {"AssignAdd", "AddV2"},
+      {"AssignSub", "Sub"},     {"AssignAddVariableOp", "AddV2"}, {"AssignSubVariableOp", "Sub"}};
+  const NodeDef& def = f.body->node(n);
+  const auto* change = std::find_if(std::begin(kChanges), std::end(kChanges), [&](const auto& c) { return c.first == def.op; });
+  if (change == std::end(kChanges) || inputs.size() < 2 || inputs[0].variable < 0)
+    fail(Code::unsupported_op, std::string(def.op) + " changes a variable in a way that is not handed on as a state",
+         "Change it by assign, assign_add or assign_sub.");
+  Value* after = value(inputs[1]);
+  if (!change->second.empty()) {
+    Value* before = value(inputs[0]);
+    ir::NodeSpec spec{.op = std::string(change->second), .inputs = {before, after}, .attrs = {{"T", before->dtype()}}, .name = node_name(f, def.name)};
+    spec.outputs = {{{}, before->dtype(), before->shape()}};
+    spec.origin = std::make_shared<const Origin>(origin(f, n));
+    after = f.graph->add(std::move(spec)).output();
+  }
+  Variable& v = variables_[static_cast<std::size_t>(inputs[0].variable)];
+  if (v.changed)
+    fail(Code::unsupported_op, "changes variable '" + v.ref.node + "', which another node has changed before it", "Change it once: its last value is what is handed on.");
+  v.changed = after;
+  return f.body->ops[n]->def->outputs.empty() ? std::vector<Item>{} : std::vector<Item>{{after}};
+}
+
+Value* Importer::changed(const Item& variable) {
+  const Variable& v = variables_[static_cast<std::size_t>(variable.variable)];
+  if (!v.changed && std::none_of(diagnostics_->begin(), diagnostics_->end(), [](const Diagnostic& d) { return d.severity == Severity::error; }))
+    fail(Code::bad_model, "reads variable '" + v.ref.node + "' after a change that itself waits for it");
+  return v.changed ? v.changed : poison();
 }
 
 std::vector<Item> Importer::import_node(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {

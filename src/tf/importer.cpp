@@ -46,7 +46,7 @@ GraphPtr Importer::run() {
   for (const Fetch& f : fetches_) graph_->reserve_name(output_name(f));
   mark_needed();
   check_state_effects(bodies_,
-                      {needed_roots(), &main_needed_, [this](const InputRef& in) { return is_fed(in); }},
+                      {needed_roots(), &main_needed_, [this](const InputRef& in) { return is_fed(in); }, request_->keep_state},
                       *diagnostics_);
   push_frame({.body = &bodies_.main(), .graph = graph_.get(), .needed = &main_needed_});
   while (!frames_.empty() && !gave_up_) step();
@@ -175,18 +175,44 @@ void Importer::set_outputs(Frame& f) {
         plain ? v : identity(*graph_, v, std::string(f.body->node(static_cast<std::size_t>(t.node)).name)));
   }
   if (outputs.size() != fetched_.size()) return;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+  for (std::size_t i = 0; i < fetched_.size(); ++i) {
     const std::string wanted = output_name(fetches_[i]);
     graph_->rename(outputs[i], wanted);
     if (outputs[i]->name() != wanted)
       diagnostics_->push_back({.severity = Severity::warning, .code = Code::bad_option, .message = "the output '" + wanted + "' is called '" + outputs[i]->name() + "': an input has its name, and ONNX has one name for one tensor", .remedy = "--rename-outputs chooses another"});
   }
+  add_states(outputs, taken);
   graph_->set_outputs(std::move(outputs));
 }
 
-GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics) {
+// A variable that the model changes is an input from now on, and what it becomes an output.
+void Importer::add_states(Values& outputs, std::unordered_set<const Value*>& taken) {
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    if (!variables_[i].changed) continue;
+    Value* before = value({nullptr, static_cast<std::int32_t>(i)});
+    if (!before->constant()) continue;  // it has no value, which is reported
+    const Variable& v = variables_[i];
+    const std::string& name = v.ref.shared_name.empty() ? v.ref.node : v.ref.shared_name;
+    const TensorPtr initial = before->constant();
+    graph_->rename(before, name + "/initial");
+    Value* input = graph_->add_input(name, initial->dtype(), initial->shape());
+    graph_->replace_all_uses(before, input);
+    Value* after = v.changed == before ? input : v.changed;
+    if (!after->producer() || !taken.insert(after).second) after = identity(*graph_, after, input->name());
+    const std::string wanted = input->name() + "_out";
+    graph_->rename(after, wanted);
+    if (after->name() != wanted)
+      diagnostics_->push_back({.code = Code::bad_option, .message = "the new value of variable '" + input->name() + "' cannot be called '" + wanted + "': another tensor has that name", .remedy = "--rename-inputs and --rename-outputs change those names"});
+    outputs.push_back(after);
+    states_.push_back({input->name(), wanted, initial});
+  }
+}
+
+GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics, std::vector<State>* states) {
   try {
-    const GraphPtr imported = Importer(graph, request, diagnostics).run();
+    Importer importer(graph, request, diagnostics);
+    const GraphPtr imported = importer.run();
+    if (states) *states = importer.take_states();
     if (imported && request.cuts_inside()) cut_inside(*imported, request, diagnostics);
     return has_errors(diagnostics) ? nullptr : imported;
   } catch (const ConversionError& e) {

@@ -21,6 +21,7 @@ struct Item {
 struct Variable {
   VariableRef ref;
   Value* value = nullptr;
+  Value* changed = nullptr;  // what the model leaves in it, where that is handed on
 };
 
 // A functional If, While or Case that waits for its branches to be imported.
@@ -75,6 +76,7 @@ class Importer {
   Importer(const GraphDef&, const ImportRequest&, Diagnostics&);
   Importer(const Importer&) = delete;
   GraphPtr run();
+  std::vector<State> take_states() { return std::move(states_); }
 
  private:
   struct Tensor {  // of the main graph
@@ -89,6 +91,7 @@ class Importer {
   std::vector<std::uint32_t> needed_roots() const;
   void mark_needed();
   void set_outputs(Frame&);
+  void add_states(Values& outputs, std::unordered_set<const Value*>& taken);
   ir::OutputSpec known_type(Tensor);
   bool is_fed(const InputRef& in) const { return !fed_.empty() && fed_.contains(key({in.node, in.output})); }
   static std::uint64_t key(Tensor t) {
@@ -112,6 +115,7 @@ class Importer {
   std::vector<Item> import_constant(Frame&, std::uint32_t node);
   std::vector<Item> import_placeholder(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   std::vector<Item> import_variable(Frame&, std::uint32_t node);
+  std::vector<Item> import_change(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   std::vector<Item> import_node(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   std::vector<Item> add_node(Frame&, std::uint32_t node, Attrs, const std::vector<Item>& inputs);
   Attrs decode_attrs(const Frame&, std::uint32_t node) const;
@@ -119,6 +123,7 @@ class Importer {
   std::vector<Item> inputs_of(Frame&, std::uint32_t node);
   std::optional<Item> find_item(const Frame&, const InputRef&);
   Value* value(const Item&);
+  Value* changed(const Item& variable);  // what it has been changed to
   Value* poison();
   void guard(Frame&, std::uint32_t node, std::vector<Item>& results);
   Item item_or_poison(const std::optional<Item>& i) { return i ? *i : Item{poison()}; }
@@ -145,6 +150,7 @@ class Importer {
   std::deque<Frame> frames_;
   std::vector<Variable> variables_;
   std::map<std::string, std::int32_t> variable_ids_;
+  std::vector<State> states_;
   std::unordered_map<std::uint64_t, Value*> fed_;  // node and output of the main graph
   std::vector<bool> main_needed_;
   std::vector<Fetch> fetches_;

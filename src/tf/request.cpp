@@ -243,6 +243,9 @@ ImportRequest make_request(const Source& s, const Options& o, Diagnostics&) {
   widen(r, s, o, names);
   if (r.cut_inputs.empty()) rename(r.feeds, o.rename_inputs, "inputs");
   if (r.cut_outputs.empty()) rename(r.fetches, o.rename_outputs, "outputs");
+  r.keep_state = o.stateful_io;
+  if (r.keep_state && r.cuts_inside())
+    fail(Code::bad_option, "--stateful-io hands on the states of the whole model, which is cut inside of a function", "cut at names of the main graph");
   check_distinct(r, !o.rename_inputs.empty() || !o.rename_outputs.empty());
   return r;
 }

@@ -51,10 +51,12 @@ class Analysis {
   bool is_main(const Body& b) const { return b.signature == nullptr; }
   std::vector<bool> executed(const Body&) const;
   void analyse(Body&);
+  void keep_changes(Body&, const std::vector<bool>& runs);
   void add_accesses(const Body&, std::uint32_t node);
   void add_call(const Body&, std::uint32_t node);
   Key variable_behind(const Body&, InputRef);
-  void find_stale_reads(const Body&, const std::vector<bool>& runs, const std::vector<Key>& shared);
+  void find_stale_reads(Body&, const std::vector<bool>& runs, const std::vector<Key>& shared);
+  bool follow_change(Body&, std::uint32_t reader, Key) const;
   void report_stale(const Body&, std::uint32_t reader, Key);
   void warn_of_lost_changes(const Body&);
   std::string variable_name(const Body&, Key) const;
@@ -63,6 +65,7 @@ class Analysis {
   const MainScope* scope_;
   Diagnostics* out_;
   std::unordered_map<const Body*, Summary> summaries_;
+  std::set<const Body*> changing_;  // bodies that keep changes
   std::vector<Access> accesses_;  // of the body at hand, in the order of its nodes
   std::set<Key> stale_;
   std::set<Key> entered_;    // variables that go into a loop's rounds
@@ -139,6 +142,7 @@ std::vector<bool> Analysis::executed(const Body& body) const {
 
 void Analysis::analyse(Body& body) {
   const std::vector<bool> runs = executed(body);
+  if (scope_->keep_changes) keep_changes(body, runs);
   accesses_.clear();
   behind_.assign(body.size(), kUnasked);
   stale_.clear();
@@ -154,12 +158,34 @@ void Analysis::analyse(Body& body) {
   for (const Access& a : accesses_)  // the next round reads what this one has changed
     if (!a.write && needed[a.node] && entered_.contains(a.variable) && writes.contains(a.variable))
       report_stale(body, a.node, a.variable);
-  if (!writes.empty()) warn_of_lost_changes(body);
+  if (!writes.empty() && !scope_->keep_changes) warn_of_lost_changes(body);
   Summary& s = summaries_[&body];
   for (const Key k : reads)
     if (k < argument_count(body)) s.reads.insert(k);
   for (const Key k : writes)
     if (k < argument_count(body)) s.writes.insert(k);
+}
+
+void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
+  std::vector<std::uint32_t> changes;
+  for (std::uint32_t n = 0; n < body.size(); ++n) {
+    const OpKind kind = body.ops[n]->kind;
+    if (!runs[n] || (kind != OpKind::write_variable && !is_call(kind))) continue;
+    const std::vector<std::string> called = callees(body, n);
+    const bool in_callee = std::any_of(called.begin(), called.end(), [&](const std::string& name) { return changing_.contains(bodies_->function(name)); });
+    if (kind != OpKind::write_variable && !in_callee) continue;
+    changes.push_back(n);
+    if (kind == OpKind::control_flow || !body.guarded.empty())
+      out_->push_back({.code = Code::unsupported_op,
+                       .message = "changes a variable in a loop or a branch, which cannot be handed on as a state",
+                       .remedy = "Let the loop or the branch return the value, and assign it outside.",
+                       .origin = {std::string(body.node(n).name), std::string(body.node(n).op), body.name}});
+  }
+  if (changes.empty()) return;
+  changing_.insert(&body);
+  std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
+  const std::vector<bool> more = reachable(body, std::move(changes), [&](const InputRef& in) { return is_main(body) && scope_->cut(in); });
+  for (std::size_t i = 0; i < more.size(); ++i) needed[i] = needed[i] || more[i];
 }
 
 void Analysis::add_accesses(const Body& body, std::uint32_t n) {
@@ -236,7 +262,7 @@ Key Analysis::variable_behind(const Body& body, InputRef in) {
 }
 
 // Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".
-void Analysis::find_stale_reads(const Body& body, const std::vector<bool>& runs,
+void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs,
                                 const std::vector<Key>& shared) {
   const std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
   std::vector<std::uint32_t> first(body.size() + 1), order, missing(body.size());
@@ -269,10 +295,23 @@ void Analysis::find_stale_reads(const Body& body, const std::vector<bool>& runs,
     for (const std::uint32_t n : order) {
       const std::uint64_t stale = needed[n] ? before[n] & reads[n] : 0;
       for (std::size_t bit = 0; bit < 64; ++bit)
-        if (stale >> bit & 1) report_stale(body, n, shared[from + bit]);
+        if ((stale >> bit & 1) != 0 && !follow_change(body, n, shared[from + bit])) report_stale(body, n, shared[from + bit]);
       for (std::uint32_t r = first[n]; r < first[n + 1]; ++r) before[readers[r]] |= before[n] | writes[n];
     }
   }
+}
+
+// Where changes are kept, a plain read behind the one change of the same body is what the change leaves.
+bool Analysis::follow_change(Body& body, std::uint32_t reader, Key k) const {
+  if (!scope_->keep_changes || body.ops[reader]->kind != OpKind::read_variable) return false;
+  const Access* change = nullptr;
+  for (const Access& a : accesses_) {
+    if (!a.write || a.variable != k) continue;
+    if (change || body.ops[a.node]->kind != OpKind::write_variable) return false;
+    change = &a;
+  }
+  if (change) body.read_after[reader] = change->node;
+  return change != nullptr;
 }
 
 void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {
@@ -284,7 +323,8 @@ void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {
   out_->push_back(
       {.code = Code::unsupported_op,
        .message = "reads variable '" + variable_name(body, k) + "' after " + by + " has changed it",
-       .remedy = "Export the model for inference: an ONNX model's weights do not change while it runs.",
+       .remedy = scope_->keep_changes ? "Return the new value from where it is assigned, instead of reading it from the variable."
+                                      : "Export the model for inference, or with --stateful-io, which makes such variables inputs and outputs.",
        .origin = {std::string(body.node(reader).name), std::string(body.node(reader).op), body.name}});
 }
 
@@ -296,6 +336,7 @@ void Analysis::warn_of_lost_changes(const Body& body) {
         {.severity = Severity::warning,
          .code = Code::unsupported_op,
          .message = "the change of variable '" + variable_name(body, a.variable) + "' is not exported",
+         .remedy = "--stateful-io makes such variables inputs and outputs.",
          .origin = {std::string(body.node(a.node).name), std::string(body.node(a.node).op), body.name}});
   }
 }

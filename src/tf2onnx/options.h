@@ -31,6 +31,7 @@ struct Options {
   Layout layout = Layout::automatic;
   std::vector<std::string> custom_ops;      // kept as they are: "Op" or "Op:domain"
   std::vector<std::string> extra_opsets;    // of other domains: "domain:version"
+  bool stateful_io = false;                 // a variable that the model changes is an input, and "<its name>_out" an output
   bool complex_as_pairs = false;            // complex inputs and outputs get a last axis of 2; else they are refused
 
   ExternalData external_data = ExternalData::automatic;

@@ -8,6 +8,7 @@
 namespace t2o::verify {
 namespace {
 
+constexpr const char* kStateOutput = "_out";
 const Ints kToNchw = {0, 3, 1, 2}, kToNhwc = {0, 2, 3, 1};
 
 std::string listed(const std::vector<engines::TensorInfo>& infos) {
@@ -71,9 +72,18 @@ TensorPtr transposed(const TensorPtr& t, const Ints& permutation) {
 
 Candidate::Candidate(engines::OrtSession session, const tf2onnx::Options& source, std::vector<Port>& inputs,
                      std::vector<Port>& outputs)
-    : session_(std::move(session)),
-      inputs_(match(session_.inputs(), inputs, source.inputs_as_nchw, "inputs")),
-      outputs_(match(session_.outputs(), outputs, source.outputs_as_nchw, "outputs")) {}
+    : session_(std::move(session)) {
+  find_states();
+  inputs_ = match(session_.inputs(), inputs, source.inputs_as_nchw, "inputs");
+  std::vector<engines::TensorInfo> results = session_.outputs();
+  results.resize(results.size() - states_.size());  // they stand behind the others
+  outputs_ = match(results, outputs, source.outputs_as_nchw, "outputs");
+}
+
+void Candidate::find_states() {
+  for (const engines::TensorInfo& state : session_.optional_inputs())
+    if (find(session_.outputs(), state.name + kStateOutput)) states_.push_back(state.name);
+}
 
 std::vector<Candidate::Match> Candidate::match(const std::vector<engines::TensorInfo>& infos,
                                                std::vector<Port>& ports,
@@ -111,10 +121,16 @@ engines::Feeds Candidate::feeds(const std::vector<TensorPtr>& inputs) const {
   return feeds;
 }
 
-std::vector<TensorPtr> Candidate::run(const std::vector<TensorPtr>& inputs) const {
+std::vector<TensorPtr> Candidate::run(const std::vector<TensorPtr>& inputs) {
   Strings names;
   for (const Match& m : outputs_) names.push_back(m.name);
-  std::vector<TensorPtr> results = session_.run(feeds(inputs), names);
+  for (const std::string& state : states_) names.push_back(state + kStateOutput);
+  engines::Feeds all = feeds(inputs);
+  all.insert(all.end(), state_.begin(), state_.end());
+  std::vector<TensorPtr> results = session_.run(all, names);
+  state_.clear();
+  for (std::size_t i = 0; i < states_.size(); ++i) state_.emplace_back(states_[i], results[outputs_.size() + i]);
+  results.resize(outputs_.size());
   for (std::size_t i = 0; i < results.size(); ++i)
     if (outputs_[i].nchw) results[i] = transposed(results[i], kToNhwc);
   return results;

@@ -15,7 +15,9 @@ class Candidate {
   // its names.
   Candidate(engines::OrtSession session, const tf2onnx::Options& source, std::vector<Port>& inputs,
             std::vector<Port>& outputs);
-  std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) const;
+  // A state that the model hands on begins with its own value, and goes on from run to run.
+  std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs);
+  bool has_state() const { return !states_.empty(); }
   engines::Feeds feeds(const std::vector<TensorPtr>& inputs) const;  // as the ONNX model wants them
 
  private:
@@ -23,10 +25,13 @@ class Candidate {
     std::string name;
     bool nchw = false;  // the ONNX model has it channels first, the source channels last
   };
+  void find_states();
   std::vector<Match> match(const std::vector<engines::TensorInfo>& infos, std::vector<Port>& ports,
                            const std::vector<std::string>& as_nchw, const std::string& what);
 
   engines::OrtSession session_;
+  Strings states_;        // the names of the inputs; those of the outputs end in "_out"
+  engines::Feeds state_;  // what the last run left; empty before the first
   std::vector<Match> inputs_, outputs_;
 };
 

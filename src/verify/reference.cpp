@@ -163,6 +163,7 @@ Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& en
 
 std::vector<TensorPtr> Reference::run(const std::vector<TensorPtr>& inputs) {
   if (!assignments_.targets.empty()) session_->run(assignments_.values, {}, assignments_.targets);
+  if (keeps_state_) assignments_ = {};
   engines::Feeds feeds;
   for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(inputs_[i].tensor, inputs[i]);
   return session_->run(feeds, tensors_of(outputs_));

@@ -17,11 +17,13 @@ class Reference {
   const std::vector<Port>& inputs() const { return inputs_; }  // names as in the exported model
   const std::vector<Port>& outputs() const { return outputs_; }
   std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs);
+  void keep_state() { keeps_state_ = true; }  // a run goes on where the last has ended
 
  private:
   std::vector<Port> inputs_, outputs_;
   std::unique_ptr<engines::TfSession> session_;
-  Assignments assignments_;  // before each run
+  Assignments assignments_;  // before each run, or the first that keeps the state
+  bool keeps_state_ = false;
 };
 
 }  // namespace t2o::verify

@@ -12,11 +12,12 @@
 namespace t2o::verify {
 namespace {
 
-std::vector<Sample> make_samples(const VerifyOptions& o, const std::vector<Port>& inputs,
-                                 std::size_t outputs) {
+constexpr int kRunsOfAState = 3;  // the first shows nothing of what it leaves to the next
+
+std::vector<Sample> make_samples(const VerifyOptions& o, int least, const std::vector<Port>& inputs, std::size_t outputs) {
   if (!o.input_data.empty()) return read_samples(o.input_data, inputs, outputs);
   std::vector<Sample> samples;
-  for (int i = 0; i < std::max(o.samples, 1); ++i)
+  for (int i = 0; i < std::max(o.samples, least); ++i)
     samples.push_back(random_sample(inputs, o.seed + static_cast<std::uint64_t>(i)));
   return samples;
 }
@@ -124,17 +125,22 @@ VerifyReport verify(const VerifyOptions& o) {
   Reference reference(
       o.source, {.single_threaded = o.threads == 1, .optimize = false, .library = o.tensorflow_library});
   std::vector<Port> inputs = reference.inputs(), outputs = reference.outputs();
-  const Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
+  Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
-  std::vector<Sample> samples = make_samples(o, inputs, outputs.size());
+  if (candidate.has_state()) reference.keep_state();
+  std::vector<Sample> samples = make_samples(o, candidate.has_state() ? kRunsOfAState : 1, inputs, outputs.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     Sample& sample = samples[i];
     const std::vector<TensorPtr> expected = run_reference(o, reference, inputs, i, sample);
     const std::vector<TensorPtr> got = candidate.run(sample.inputs);
     report.samples.push_back(compare_sample(sample, inputs, outputs, expected, got, o.tolerance));
-    find_random(o, reference, sample, expected, report.samples.back());
+    if (!candidate.has_state()) find_random(o, reference, sample, expected, report.samples.back());
     if (is_ok(report.samples.back()) || !o.bisect || report.divergence || !report.bisect_problem.empty())
       continue;
+    if (candidate.has_state()) {
+      report.bisect_problem = "a model with states cannot be bisected: each run changes them";
+      continue;
+    }
     try {
       report.divergence = bisect(o, candidate.feeds(sample.inputs), sample.inputs);
     } catch (const ConversionError& e) {

@@ -81,6 +81,21 @@ TEST_F(Verify, VariablesHaveTheValuesOfTheCheckpointBeforeEachRun) {
   }
 }
 
+// Variables that are read before and after their change, and by references; a stateful layer. Each run goes on from the last.
+TEST_F(Verify, StatesGoOnFromRunToRun) {
+  for (const char* model : {"module", "keras", "tf1"})
+    for (const int opset : {11, 13, 21, 26}) {
+      Options options;
+      options.model = std::string(T2O_SOURCE_DIR "/tests/data/states/") + model;
+      options.opset = opset;
+      options.stateful_io = true;
+      const verify::VerifyReport report = verified(options);
+      ASSERT_EQ(report.samples.size(), 3U);
+      for (const verify::ComparedSample& s : report.samples)
+        EXPECT_TRUE(s.outputs[0].comparison.ok()) << model << ", " << s.label << ": " << s.outputs[0].comparison.problem;
+    }
+}
+
 TEST_F(Verify, NewNames) {
   TfGraph g;
   const std::string x = g.placeholder("x", DType::f32, Shape({2, 3}));

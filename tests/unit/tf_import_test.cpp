@@ -245,6 +245,76 @@ TEST(Import, AReadAfterAChangeIsRefused) {
   EXPECT_TRUE(mentions(before.diagnostics, "the change of variable 'v' is not exported", Severity::warning));
 }
 
+Imported import_with_state(const std::string& text, const std::string& output, std::vector<State>& states) {
+  const auto binary = std::make_shared<const std::string>(graph_def_from_text(text, "test"));
+  ImportRequest request = fetch({{output}});
+  request.keep_state = true;
+  Imported r;
+  r.graph = import_graph(parse_graph_def(std::as_bytes(std::span(*binary)), binary), request, r.diagnostics, &states);
+  return r;
+}
+
+TEST(Import, AStateIsAnInputAndAnOutput) {
+  std::vector<State> states;
+  const auto [g, d] = import_with_state(kX + kV + node("r", "ReadVariableOp", {"v"}, kRead) + node("y", "Mul", {"x", "r"}, kT) +
+                                            node("add", "AssignAddVariableOp", {"v", "x"}, kRead) + node("z", "Neg", {"y", "^add"}, kT),
+                                        "z", states);
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  EXPECT_TRUE(d.empty());
+  EXPECT_EQ(ops(*g), "Mul AddV2 Neg");
+  ASSERT_EQ(g->inputs().size(), 2U);
+  ASSERT_EQ(g->outputs().size(), 2U);
+  EXPECT_EQ(g->inputs()[1]->name(), "v");
+  EXPECT_EQ(g->outputs()[1]->name(), "v_out");
+  EXPECT_EQ(g->outputs()[1]->producer()->op(), "AddV2");
+  EXPECT_EQ(g->first()->input(1), g->inputs()[1]) << "read before it is changed";
+  ASSERT_EQ(states.size(), 1U);
+  EXPECT_EQ(states[0].input, "v");
+  EXPECT_EQ(states[0].output, "v_out");
+  EXPECT_EQ(states[0].initial->to_floats(), (std::vector<double>{1, 2}));
+}
+
+TEST(Import, AStateThatIsReadAfterItsChange) {
+  std::vector<State> states;
+  const auto [g, d] = import_with_state(kX + kV + node("y", "Mul", {"x", "r"}, kT) + node("r", "ReadVariableOp", {"v", "^set"}, kRead) +
+                                            node("set", "AssignVariableOp", {"v", "n"}, kRead) + node("n", "Neg", {"x"}, kT),
+                                        "y", states);
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  EXPECT_EQ(ops(*g), "Neg Mul");
+  EXPECT_EQ(g->outputs()[0]->producer()->input(1), g->outputs()[1]);
+}
+
+// One tensor cannot be two outputs, nor a constant one; what is given back unchanged is so all the same.
+TEST(Import, AStateThatIsAnOutputOrItself) {
+  std::vector<State> states;
+  const auto twice = import_with_state(kX + kV + node("y", "Neg", {"x"}, kT) + node("set", "AssignVariableOp", {"v", "y"}, kRead) +
+                                           node("z", "Identity", {"y", "^set"}, kT),
+                                       "z", states);
+  ASSERT_TRUE(twice.graph);
+  EXPECT_EQ(ops(*twice.graph), "Neg Identity");
+  const auto itself = import_with_state(kX + kV + node("r", "ReadVariableOp", {"v"}, kRead) + node("set", "AssignVariableOp", {"v", "r"}, kRead) +
+                                            node("z", "Neg", {"x", "^set"}, kT),
+                                        "z", states);
+  ASSERT_TRUE(itself.graph);
+  EXPECT_EQ(itself.graph->outputs()[1]->producer()->op(), "Identity");
+  EXPECT_EQ(itself.graph->outputs()[1]->producer()->input(0), itself.graph->inputs()[1]);
+}
+
+TEST(Import, ChangesThatAreNoStateAreRefused) {
+  std::vector<State> states;
+  const auto error = [&](const std::string& text, const std::string& message) {
+    const auto [g, d] = import_with_state(kX + kV + text, "z", states);
+    EXPECT_FALSE(g);
+    EXPECT_TRUE(mentions(d, message)) << message << " is not: " << (d.empty() ? "no error" : to_string(d[0]));
+  };
+  const std::string set = node("set", "AssignVariableOp", {"v", "x"}, kRead), z = node("z", "Neg", {"x", "^set", "^again"}, kT);
+  error(set + node("again", "AssignAddVariableOp", {"v", "x", "^set"}, kRead) + z, "which another node has changed before it");
+  error(node("set", "ResourceApplyGradientDescent", {"v", "x", "x"}, kT) + node("again", "NoOp", {}) + z, "in a way that is not handed on as a state");
+  const std::string p = node("p", "Placeholder", {}, attr("dtype", "type: DT_BOOL"));
+  error(p + node("side", "Switch", {"x", "p"}, kT) + node("set", "AssignVariableOp", {"v", "side:1"}, kRead) + node("again", "NoOp", {}) + z,
+        "changes a variable in a loop or a branch");
+}
+
 TEST(Import, ManyNodesNeedNoStack) {
   std::string text = kX;
   for (int i = 20000; i > 0; --i)  // consumers first

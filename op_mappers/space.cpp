@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "onnx/image_layout.h"
 #include "op_mappers/all.h"
 #include "op_mappers/window.h"
 
@@ -54,9 +55,9 @@ Value* space_and_depth(MapperContext& c, const char* op, Exact exact, Attrs attr
   const std::int64_t block = block_size(c);
   const Layout layout = c.layout();
   if (needs_reshapes(c.in(0)->dtype())) {
-    Value* x = layout == Layout::channels_first ? c.transpose(c.in(0), {0, 2, 3, 1}) : c.in(0);
+    Value* x = layout == Layout::channels_first ? c.transpose(c.in(0), onnx::channels_last_perm(4)) : c.in(0);
     Value* y = exact(c, x, block);
-    return layout == Layout::channels_first ? c.transpose(y, {0, 3, 1, 2}) : y;
+    return layout == Layout::channels_first ? c.transpose(y, onnx::channels_first_perm(4)) : y;
   }
   attrs.push_back({"blocksize", block});
   Value* x = to_channels_first(c, c.in(0), layout, 2);

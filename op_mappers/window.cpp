@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "onnx/image_layout.h"
+
 namespace t2o::op_mappers {
 namespace {
 
@@ -66,18 +68,12 @@ Window read_window(MapperContext& c, Layout layout, std::size_t spatial, const I
 
 Value* to_channels_first(Emitter& e, Value* x, Layout layout, std::size_t spatial) {
   if (layout == Layout::channels_first) return x;
-  const auto n = static_cast<std::int64_t>(spatial);
-  Ints perm{0, n + 1};
-  for (std::int64_t i = 1; i <= n; ++i) perm.push_back(i);
-  return e.transpose(x, perm);
+  return e.transpose(x, onnx::channels_first_perm(static_cast<int>(spatial) + 2));
 }
 
 Value* from_channels_first(Emitter& e, Value* x, Layout layout, std::size_t spatial) {
   if (layout == Layout::channels_first) return x;
-  Ints perm{0};
-  for (std::int64_t i = 2; i <= static_cast<std::int64_t>(spatial) + 1; ++i) perm.push_back(i);
-  perm.push_back(1);
-  return e.transpose(x, perm);
+  return e.transpose(x, onnx::channels_last_perm(static_cast<int>(spatial) + 2));
 }
 
 // TF puts the odd pixel at the end.

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "onnx/emitter.h"
+#include "onnx/image_layout.h"
 
 namespace t2o {
 namespace {
 
-const Ints kToNchw = {0, 3, 1, 2}, kToNhwc = {0, 2, 3, 1};
+const Ints kToNchw = onnx::channels_first_perm(4), kToNhwc = onnx::channels_last_perm(4);
 
 std::string_view bare(std::string_view name) { return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name; }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "onnx/image_layout.h"
 #include "onnx/layout_functions.h"
 #include "rewriters/onnx/layout_rules.h"
 
@@ -22,28 +23,6 @@ bool is_one_of(const std::string& op, const std::array<std::string_view, N>& ops
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-constexpr std::array<std::string_view, 22> kChannelsFirst = {"AveragePool",
-                                                             "BatchNormalization",
-                                                             "Conv",
-                                                             "ConvInteger",
-                                                             "ConvTranspose",
-                                                             "DeformConv",
-                                                             "DepthToSpace",
-                                                             "GlobalAveragePool",
-                                                             "GlobalLpPool",
-                                                             "GlobalMaxPool",
-                                                             "GridSample",
-                                                             "GroupNormalization",
-                                                             "InstanceNormalization",
-                                                             "LRN",
-                                                             "LpPool",
-                                                             "MaxPool",
-                                                             "MaxRoiPool",
-                                                             "MaxUnpool",
-                                                             "QLinearConv",
-                                                             "Resize",
-                                                             "RoiAlign",
-                                                             "SpaceToDepth"};
 constexpr std::array<std::string_view, 4> kLastAxis = {"MatMul", "Gemm", "LayerNormalization",
                                                        "RMSNormalization"};
 constexpr std::array<std::string_view, 3> kTimeFirst = {"LSTM", "GRU", "RNN"};
@@ -55,7 +34,7 @@ struct Holder {
   const Value* interface = nullptr;  // or the graph's own input or output
   bool is_output = false;
   bool exists() const { return node || interface; }
-  bool works_channels_first() const { return node && is_one_of(node->op(), kChannelsFirst); }
+  bool works_channels_first() const { return node && onnx::works_channels_first(node->op()); }
   bool works_channels_last() const { return node && onnx::is_channels_last_function(node->op()); }
   bool is_main_interface() const { return interface && !interface->graph()->parent(); }
 
@@ -125,7 +104,7 @@ class HolderSearch {
 
   // Another Transpose between the same two orders.
   bool is_boundary(const ir::Node& n) const {
-    const auto* perm = n.op() == "Transpose" ? n.attr_if<Ints>("perm") : nullptr;
+    const Ints* perm = rewriters::perm_of(n);
     return perm && (*perm == form_.perm() || *perm == form_.inverse());
   }
 
@@ -158,7 +137,7 @@ std::string why(Kind kind, const Holder& from, const Holder& to, const Origin& s
 TransposeReport report_on_transpose(const ir::Node& n, const onnx::Target& target) {
   TransposeReport r{n.name(), n.origin(), {}, Kind::model, "", "", ""};
   Holder from, to;
-  if (const auto* perm = n.attr_if<Ints>("perm")) {
+  if (const Ints* perm = rewriters::perm_of(n)) {
     r.perm = *perm;
     const Form form(*perm);
     from = HolderSearch(n, form, target).find(n.input(0), false);

@@ -1,4 +1,5 @@
 #include "onnx/emitter.h"
+#include "onnx/image_layout.h"
 #include "onnx/layout_functions.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/layout_form.h"

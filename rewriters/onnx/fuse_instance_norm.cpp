@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "onnx/emitter.h"
+#include "onnx/image_layout.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/norm_pattern.h"
 #include "rewriters/onnx/per_channel.h"
@@ -19,22 +20,6 @@ std::optional<int> channel_axis(const Ints& axes, int rank) {
   };
   if (is_range(1)) return rank - 1;
   return rank > 3 && is_range(2) ? std::optional(1) : std::nullopt;  // of rank 3 it is a layer normalization
-}
-
-Ints channels_first(int rank) {
-  Ints perm(static_cast<std::size_t>(rank));
-  std::iota(perm.begin() + 1, perm.end(), 0);
-  perm[0] = 0;
-  perm[1] = rank - 1;
-  return perm;
-}
-
-Ints channels_last(int rank) {
-  Ints perm(static_cast<std::size_t>(rank));
-  std::iota(perm.begin(), perm.end(), 1);
-  perm.front() = 0;
-  perm.back() = 1;
-  return perm;
 }
 
 struct InstanceNorm : NormPattern {
@@ -66,11 +51,11 @@ struct InstanceNorm : NormPattern {
     ir::Node& root = *m.root()->producer();
     Emitter e(r.graph(), target, root.shared_origin(), &root);
     const bool last = *axis == rank - 1;
-    Value* t = last ? e.transpose(data, channels_first(rank)) : data;
+    Value* t = last ? e.transpose(data, onnx::channels_first_perm(rank)) : data;
     Value* factor = channels(e, *factors, data->dtype());
     Value* offset = channels(e, *offsets, data->dtype());
     Value* y = e.emit("InstanceNormalization", {t, factor, offset}, epsilon_of(m));
-    return last ? e.transpose(y, channels_last(rank)) : y;
+    return last ? e.transpose(y, onnx::channels_last_perm(rank)) : y;
   }
 };
 
@@ -171,8 +156,8 @@ struct GroupNorm : InstanceNorm {
     ir::Node& root = *m.root()->producer();
     Emitter e(r.graph(), target, root.shared_origin(), &root);
     const int rank = f->image->shape().rank();
-    Value* y = normalized_image(e, *f, e.transpose(f->image, channels_first(rank)), epsilon_of(m));
-    y = e.transpose(y, channels_last(rank));
+    Value* y = normalized_image(e, *f, e.transpose(f->image, onnx::channels_first_perm(rank)), epsilon_of(m));
+    y = e.transpose(y, onnx::channels_last_perm(rank));
     const Shape& s = m.root()->shape();
     const bool is_image = s.ranked() && s == y->shape() && std::count(s.dims().begin(), s.dims().end(), kUnknownDim) == 0;
     return is_image ? y : e.reshape_to(y, m[dims]);

@@ -39,4 +39,6 @@ bool Form::moves_only_ones(const Shape& s) const {
   return keeps_order_without(ones);
 }
 
+const Ints* perm_of(const ir::Node& n) { return n.op() == "Transpose" ? n.attr_if<Ints>("perm") : nullptr; }
+
 }  // namespace t2o::rewriters

@@ -23,4 +23,6 @@ class Form {
   Ints perm_, inverse_;
 };
 
+const Ints* perm_of(const ir::Node&);  // of a Transpose; null for other nodes, and where it is not said
+
 }  // namespace t2o::rewriters

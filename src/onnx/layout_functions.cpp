@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "onnx/image_layout.h"
 #include "onnx/schema_table.h"
 
 namespace t2o::onnx {
@@ -58,19 +59,6 @@ void add_transpose(pb::FunctionProto& f, const std::string& from, const std::str
 }
 
 }  // namespace
-
-Ints channels_first_perm(int rank) {
-  Ints perm{0, rank - 1};
-  for (int i = 1; i + 1 < rank; ++i) perm.push_back(i);
-  return perm;
-}
-
-Ints channels_last_perm(int rank) {
-  Ints perm{0};
-  for (int i = 2; i < rank; ++i) perm.push_back(i);
-  perm.push_back(1);
-  return perm;
-}
 
 std::optional<std::string> channels_last_function(std::string_view onnx_op, int rank) {
   const Row* row = find_row(onnx_op);

@@ -22,8 +22,6 @@ constexpr int kFunctionOpset = 15, kFunctionIrVersion = 8;  // below, a model ha
 std::optional<std::string> channels_last_function(std::string_view onnx_op, int rank);
 
 bool is_channels_last_function(std::string_view op);  // "ai.tf2onnx.nhwc::Conv"
-Ints channels_first_perm(int rank);                   // [0, 3, 1, 2]
-Ints channels_last_perm(int rank);                    // [0, 2, 3, 1]
 
 // The function's own name, "Conv1D", gives its definition.
 void define_channels_last(::onnx::FunctionProto&, std::string_view function, const Target&);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "diagnostics.h"
+#include "onnx/image_layout.h"
 #include "onnx/model_edit.h"
 #include "pipeline.h"
 #include "support/mapped_file.h"
@@ -45,7 +46,7 @@ std::optional<Comparison> compare_in_any_layout(const TensorPtr& expected, const
   Comparison c = compare(*expected, *got, tolerance);
   if (c.same_dtype && c.same_shape) return c;
   if (expected->dtype() == got->dtype() && expected->rank() == 4 && got->rank() == 4) {
-    c = compare(*expected, *transposed(got, {0, 2, 3, 1}), tolerance);
+    c = compare(*expected, *transposed(got, onnx::channels_last_perm(4)), tolerance);
     if (c.same_shape) return c;
   }
   return std::nullopt;

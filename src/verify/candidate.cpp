@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "diagnostics.h"
+#include "onnx/image_layout.h"
 #include "verify/compare.h"
 
 namespace t2o::verify {
 namespace {
 
 constexpr const char* kStateOutput = "_out";
-const Ints kToNchw = {0, 3, 1, 2}, kToNhwc = {0, 2, 3, 1};
+const Ints kToNchw = onnx::channels_first_perm(4), kToNhwc = onnx::channels_last_perm(4);
 
 std::string listed(const std::vector<engines::TensorInfo>& infos) {
   std::string text;

@@ -65,7 +65,22 @@ bool infers_beside_nothing(const Ints& dims) {
   return std::count(dims.begin(), dims.end(), 0) > 0 && std::count(dims.begin(), dims.end(), -1) == 1;
 }
 
+// What cannot run at all, as after an input's shape was given that the model is not made for. What a branch holds may never run.
+void check_elements(MapperContext& c, const Ints& dims) {
+  const auto elements = c.in(0)->shape().elements();
+  if (!elements || c.graph().parent()) return;
+  std::int64_t product = 1;
+  for (const std::int64_t d : dims)
+    if (d >= 0 && __builtin_mul_overflow(product, d, &product)) return;
+  const bool inferred = std::count(dims.begin(), dims.end(), -1) == 1;
+  if (inferred ? product == 0 || *elements % product == 0 : product == *elements) return;
+  std::string sizes;
+  for (const std::int64_t d : dims) sizes += (sizes.empty() ? "" : ",") + std::to_string(d);
+  c.fail(Code::bad_model, std::to_string(*elements) + " elements do not fit the shape [" + sizes + "]", "where --inputs gives shapes, check them");
+}
+
 Values map_reshape(MapperContext& c) {
+  if (const auto dims = c.maybe_ints(1)) check_elements(c, *dims);
   if (const auto dims = c.maybe_ints(1); dims && infers_beside_nothing(*dims))
     return {empty_reshape(c, *dims)};
   if (const auto dims = dims_to_infer(c.in(0), c.in(1))) return {c.reshape(c.in(0), *dims)};

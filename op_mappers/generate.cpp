@@ -32,9 +32,23 @@ Value* half_range(MapperContext& c, Value* start, Value* limit, Value* delta) {
   return c.cast(c.add(start, rounded_to(c, c.mul(steps, delta), type)), type);
 }
 
+// The size that a number is, as a float: n, where 0, 1, 2 ... n - 1 is asked for.
+Value* size_behind(const Value* limit) {
+  const ir::Node* n = limit->producer();
+  Value* size = n && n->op() == "Cast" ? n->input(0) : nullptr;
+  return size && size->known_elements() && size->shape().is_scalar() ? size : nullptr;
+}
+
+bool is_number(const Value* v, double number) { return v->constant() && v->constant()->elements() == 1 && v->constant()->float_at(0) == number; }
+
 // TensorFlow counts ceil(|(limit - start) / delta|) in the type itself, ONNX in double: 0.3 / 0.1 would give
 // one more.
 Value* float_range(MapperContext& c, Value* start, Value* limit, Value* delta) {
+  if (Value* size = size_behind(limit); size && is_number(start, 0) && is_number(delta, 1)) {
+    Value* first = c.scalar(size->dtype(), 0);
+    Value* step = c.scalar(size->dtype(), 1);
+    return c.cast(c.range(first, size, step), start->dtype());
+  }
   Value* quotient = c.abs(c.div(c.sub(limit, start), delta));
   Value* count = c.cast(c.emit("Ceil", {quotient}), DType::i64);
   Value* zero = c.constant<std::int64_t>(0);
@@ -94,7 +108,7 @@ Values map_empty(MapperContext& c) {
 }  // namespace
 
 void register_generate(OpRegistry& r) {
-  r.op("Range").by(map_range);
+  r.op("Range").note("of floats, 0 to a size: all of them, where TensorFlow rounds a size above 2^24").by(map_range);
   r.op("LinSpace").by(map_lin_space);
   r.op("Fill").by(map_fill);
   r.op("ZerosLike").by(map_zeros_like);

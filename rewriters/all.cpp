@@ -18,6 +18,7 @@ const std::vector<Rewriter>& tf_rewriters() {
 std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout layout) {
   std::vector<Rewriter> list = {
       rewriters::fold_branches(target),
+      rewriters::share_sizes(),
       rewriters::drop_neutral(),
       rewriters::fuse_repeat(target),
       rewriters::cancel_transposes(),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "rewriters/all.h"
@@ -6,6 +7,18 @@
 
 namespace t2o::rewriters {
 namespace {
+
+constexpr double kUnseen = 1e-6;  // as libraries add to keep a compiler from an optimization
+
+// x * 1 or x + 0, of as many of them as x has elements.
+Value* times_ones(const ir::Node& n) {
+  if (n.op() != "Mul" && n.op() != "Add") return nullptr;
+  const Shape& y = n.output()->shape();
+  if (!is_float(n.output()->dtype()) || !y.ranked() || std::count(y.dims().begin(), y.dims().end(), kUnknownDim) != 0) return nullptr;
+  for (const std::size_t i : {0U, 1U})
+    if (!n.input(i)->constant() && n.input(i)->shape() == y && uniform_number(n.input(1 - i)) == (n.op() == "Mul" ? 1 : 0)) return n.input(i);
+  return nullptr;
+}
 
 // The operand that the node only hands on; null when it does something. Adding 0 makes -0 a 0, which nobody tells from it.
 Value* handed_on(const ir::Node& n) {
@@ -17,12 +30,26 @@ Value* handed_on(const ir::Node& n) {
   const double neutral = neutral_is_one ? 1 : 0;
   Value* x = is_number(n.input(1), neutral) ? n.input(0) : commutes && is_number(n.input(0), neutral) ? n.input(1) : nullptr;
   const bool same = x && !x->constant() && x->dtype() == n.output()->dtype() && x->shape().ranked() && x->shape() == n.output()->shape();
-  return same ? x : nullptr;
+  return same ? x : times_ones(n);
 }
 
 bool is_true(const Value* v) {
   const TensorPtr& t = v->constant();
   return t && t->dtype() == DType::boolean && t->elements() == 1 && t->float_at(0) != 0;
+}
+
+// Softmax(x + c): it does not see a shift, of which x keeps its digits.
+bool unshift(ir::Graph& g, ir::Node& n) {
+  const ir::Node* sum = n.op() == "Softmax" ? n.input(0)->producer() : nullptr;
+  if (!sum || sum->op() != "Add" || !only_reader(sum->output())) return false;
+  for (const std::size_t i : {0U, 1U}) {
+    const auto shift = number_of(sum->input(1 - i));
+    const Value* x = sum->input(i);
+    if (!shift || std::abs(*shift) > kUnseen || x->constant() || !x->shape().ranked() || x->shape() != sum->output()->shape()) continue;
+    g.set_input(n, 0, sum->input(i));
+    return true;
+  }
+  return false;
 }
 
 // All true, in the shape of x.
@@ -101,7 +128,7 @@ int drop(ir::Graph& g) {
   for (ir::Node& n : g.nodes()) {
     Value* neutral = n.op() == "Slice" ? sliced_whole(n) : handed_on(n);
     Value* x = neutral ? neutral : clipped_already(n);
-    if (x ? take_over(g, n.output(), x) : drop_true(g, n)) ++changes;
+    if (x ? take_over(g, n.output(), x) : drop_true(g, n) || unshift(g, n)) ++changes;
   }
   for (ir::Node& n : g.nodes())  // which what was dropped has parted no longer
     if (flatten(g, n)) ++changes;

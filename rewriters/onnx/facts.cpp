@@ -1,5 +1,7 @@
 #include "rewriters/onnx/facts.h"
 
+#include "onnx/emitter.h"
+
 namespace t2o::rewriters {
 
 ir::Node* only_reader(const Value* v) {
@@ -14,12 +16,52 @@ std::optional<double> number_of(const Value* v) {
 
 bool is_number(const Value* v, double number) { return number_of(v) == number; }
 
+namespace {
+
+constexpr std::int64_t kMostUniform = 1 << 16;
+
+std::optional<double> uniform(const Value* v, int depth) {
+  if (const Tensor* t = v->constant().get()) {
+    if ((!is_float(t->dtype()) && !is_int(t->dtype())) || t->elements() == 0 || t->elements() > kMostUniform) return std::nullopt;
+    for (std::int64_t i = 1; i < t->elements(); ++i)
+      if (t->float_at(i) != t->float_at(0)) return std::nullopt;
+    return t->float_at(0);
+  }
+  const ir::Node* n = v->producer();
+  if (!n || depth == 0 || !is_float(v->dtype())) return std::nullopt;
+  const std::string& op = n->op();
+  if (op == "Expand" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Transpose") return uniform(n->input(0), depth - 1);
+  if (op != "Add" && op != "Mul") return std::nullopt;
+  const auto a = uniform(n->input(0), depth - 1), b = a ? uniform(n->input(1), depth - 1) : a;
+  return b ? std::optional(op == "Add" ? *a + *b : *a * *b) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> uniform_number(const Value* v) { return uniform(v, 8); }
+
 bool is_scalar_constant(const Value* v) { return is_float(v->dtype()) && number_of(v); }
 
 std::optional<Ints> axes_of(const ir::Node& n) {
   if (const auto* axes = n.attr_if<Ints>("axes")) return *axes;
   const Value* axes = n.input(1);
   return axes && axes->constant() ? std::optional(axes->constant()->to_ints()) : std::nullopt;
+}
+
+bool equal_dims(Dim a, Dim b) { return a == b && a != kUnknownDim; }
+
+bool same_size(Dim a, Dim b) { return equal_dims(a, b) && a != 0; }
+
+// One of the first two dims is the same, so both are.
+Value* before_heads(const Value* v, std::int64_t width) {
+  const ir::Node* n = v->producer();
+  if (!n || n->op() != "Reshape") return nullptr;
+  const Shape &x = n->input(0)->shape(), &y = v->shape();
+  if (!x.ranked() || x.rank() != 3 || x[2] != width) return nullptr;
+  const auto dims = constant_ints(n->input(1));
+  const bool copied = dims && ((*dims)[0] == 0 || (*dims)[1] == 0) && !n->attr("allowzero");
+  const bool same = same_size(x[0], y[0]) || same_size(x[1], y[1]);
+  return copied || same ? n->input(0) : nullptr;
 }
 
 onnx::DTypeSet kernel_types(const char* op, const onnx::Target& target) {

@@ -13,9 +13,15 @@ ir::Node* only_reader(const Value*);
 
 std::optional<double> number_of(const Value*);  // of a constant of one element, integer or floating-point; the value may be null
 bool is_number(const Value*, double number);    // it is exactly that
+std::optional<double> uniform_number(const Value*);      // that all its elements are, however many
 bool is_scalar_constant(const Value*);          // a single floating-point number
 
 std::optional<Ints> axes_of(const ir::Node&);  // an attribute or, in later opsets, a constant input, as they stand there
+
+bool equal_dims(Dim, Dim);  // for certain
+bool same_size(Dim, Dim);   // and not 0
+// What was split into heads, [batch, row, width], when that is certain of [batch, row, heads, width of one]; else null.
+Value* before_heads(const Value*, std::int64_t width);
 
 // The element types that the runtime has a kernel for, of an operator that it has; else none.
 onnx::DTypeSet kernel_types(const char* op, const onnx::Target&);

@@ -143,12 +143,8 @@ bool read_logits(Value* v, Products& p, AttentionMask& mask, int depth = 8) {
   return false;
 }
 
-bool equal_dims(Dim a, Dim b) { return a == b && a != kUnknownDim; }
-
 // Equal, or both to be seen when it runs.
 bool may_be_broadcast(Dim a, Dim b) { return equal_dims(a, b) || (!is_known(a) && !is_known(b)); }
-
-bool same_size(Dim a, Dim b) { return equal_dims(a, b) && a != 0; }
 
 class AttentionFusion {
  public:
@@ -258,30 +254,18 @@ class AttentionFusion {
   // [batch, row, head, column] -> [batch, row, head * column]
   static Value* joined_heads(Emitter& e, const Operand& x) {
     const std::int64_t width = x.dim(1) * x.dim(3);
-    if (Value* whole = unsplit(x.value, width)) return whole;
+    if (Value* whole = before_heads(x.value, width)) return whole;
     const ir::Node* sum = x.value->producer();
     if (sum && sum->op() == "Add" && only_reader(x.value))
       for (const std::size_t i : {0U, 1U}) {
         const Value* bias = sum->input(i);
-        Value* whole = bias->constant() && bias->constant()->elements() == width && covers(bias->shape(), x) ? unsplit(sum->input(1 - i), width) : nullptr;
+        Value* whole = bias->constant() && bias->constant()->elements() == width && covers(bias->shape(), x) ? before_heads(sum->input(1 - i), width) : nullptr;
         if (whole) return e.add(whole, e.constant(bias->constant()->with_dims({width}), bias->name()));
       }
     return e.reshape(x.value, {0, 0, width});
   }
 
   static bool covers(const Shape& bias, const Operand& x) { return bias.rank() >= 2 && bias[-1] == x.dim(3) && bias[-2] == x.dim(1); }
-
-  // What was split into heads, [batch, row, width], when that is certain: one of the first two dims is the same, so both are.
-  static Value* unsplit(const Value* v, std::int64_t width) {
-    const ir::Node* n = v->producer();
-    if (!n || n->op() != "Reshape") return nullptr;
-    const Shape &x = n->input(0)->shape(), &y = v->shape();
-    if (!x.ranked() || x.rank() != 3 || x[2] != width) return nullptr;
-    const auto dims = constant_ints(n->input(1));
-    const bool copied = dims && ((*dims)[0] == 0 || (*dims)[1] == 0) && !n->attr("allowzero");
-    const bool same = same_size(x[0], y[0]) || same_size(x[1], y[1]);
-    return copied || same ? n->input(0) : nullptr;
-  }
 
   // The heads are put together again: the reshape reads the attention's own result, or is it.
   bool join_reshape(Value* old, Value* y) {

@@ -57,7 +57,10 @@ class MatMulFusion {
     return 1;
   }
 
-  static bool is_row(const Value& v) { return v.shape().ranked() && v.shape().rank() <= 1; }
+  static bool is_row(const Value& v) {  // [n], or [1, n]
+    const Shape& s = v.shape();
+    return s.ranked() && (s.rank() <= 1 || (s.rank() == 2 && s[0] == 1));
+  }
 
   // A matrix behind a flattened channels-last image: its rows are put into the order of the channels-first one.
   int permute_weights(ir::Node& n) {
@@ -87,7 +90,7 @@ class MatMulFusion {
     if (!sum || sum->op() != "Add" || sum->input(0) == sum->input(1) || !is_float(n.output()->dtype())) return 0;
     Value* row = sum->input(sum->input(0) == n.output() ? 1 : 0);
     const Shape &a = n.input(0)->shape(), &b = n.input(1)->shape(), &c = row->shape();
-    if (!a.ranked() || !b.ranked() || !c.ranked() || a.rank() != 2 || b.rank() != 2 || c.rank() > 1 || !is_known(b[1])) return 0;
+    if (!a.ranked() || !b.ranked() || a.rank() != 2 || b.rank() != 2 || !is_row(*row) || !is_known(b[1])) return 0;
     if (c.elements() != b[1] && c.elements() != 1) return 0;
     const onnx::OpInfo* gemm = onnx::op_info("Gemm", target_.opset, target_.ml_opset, target_.for_ort());
     if (!gemm->params[0].kernels.has(n.output()->dtype())) return 0;

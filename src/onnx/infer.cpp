@@ -139,7 +139,7 @@ class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropag
       for (const Dim d : *v.known_elements()) set_dim(p, d, symbols_);
     } else if (v.constant() && is_int(v.dtype()) && v.constant()->rank() <= 1 && v.constant()->elements() <= kMaxDataElements) {
       for (const std::int64_t i : v.constant()->to_ints()) p.add_dim()->set_dim_value(i);
-    } else {
+    } else if (v.shape() != Shape(Ints{0})) {  // nothing is known of the elements, and there are some
       return nullptr;
     }
     return &shapes_.emplace_back(std::move(p));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "onnx/emitter.h"
+
 namespace t2o::onnx {
 namespace {
 
@@ -81,6 +83,31 @@ Shape resized(const Values& in, const Attrs& attrs, const Shape& inferred, Symbo
   });
 }
 
+Shape tiled(const Values& in, const Shape& inferred, Symbols& s) {
+  if (!in[1]->constant() || in[1]->constant()->elements() != inferred.rank()) return inferred;
+  return by_axis(in[0]->shape(), inferred, [&](std::size_t i, Dim d) {
+    const std::int64_t times = in[1]->constant()->int_at(static_cast<std::int64_t>(i));
+    return times > 0 ? multiply_dims(d, times, s) : kUnknownDim;
+  });
+}
+
+// The axes that are not cut keep their size; one that is, from 0 on and one by one to a size, has that of both that is smaller.
+Shape cut(const Values& in, const Shape& inferred, Symbols& s) {
+  const Shape& x = in[0]->shape();
+  if (in.size() < 4 || !in[3] || !in[3]->constant() || !x.ranked() || x.rank() != inferred.rank()) return inferred;
+  Ints axes = in[3]->constant()->to_ints(), dims = inferred.dims();
+  for (std::int64_t& a : axes) a = a < 0 ? a + x.rank() : a;
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] == kUnknownDim && std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) dims[i] = x.dims()[i];
+  const auto starts = constant_ints(in[1]), steps = in.size() > 4 && in[4] ? constant_ints(in[4]) : Ints{1};
+  const auto& ends = in[2]->known_elements();
+  if (axes.size() == 1 && starts == Ints{0} && steps == Ints{1} && ends && ends->size() == 1 && ends->front() != kUnknownDim) {
+    Dim& d = dims[static_cast<std::size_t>(axes[0])];
+    if (d == kUnknownDim && x.dims()[static_cast<std::size_t>(axes[0])] != kUnknownDim) d = smaller_dim(x.dims()[static_cast<std::size_t>(axes[0])], ends->front(), s);
+  }
+  return Shape(std::move(dims));
+}
+
 Shape joined(const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& s) {
   const auto* given = attr_of<std::int64_t>(attrs, "axis");
   const std::int64_t axis = given && *given < 0 ? *given + inferred.rank() : given ? *given : 0;
@@ -97,6 +124,8 @@ Shape joined(const Values& in, const Attrs& attrs, const Shape& inferred, Symbol
 Shape windowed_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& symbols) {
   if (op == "Pad") return padded(in, inferred, symbols);
   if (op == "Resize") return resized(in, attrs, inferred, symbols);
+  if (op == "Tile") return tiled(in, inferred, symbols);
+  if (op == "Slice") return cut(in, inferred, symbols);
   if (op == "Concat") return joined(in, attrs, inferred, symbols);
   const bool slides = op == "Conv" || op == "MaxPool" || op == "AveragePool";
   if ((!slides && op != "ConvTranspose") || inferred.rank() < 3) return inferred;

@@ -44,6 +44,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::reshape_transposes(target),
       rewriters::merge_constants(),
       rewriters::merge_nodes(),
+      rewriters::split_slices(target),
       rewriters::guard_pads(target),
   };
   list.insert(list.end(), rest.begin(), rest.end());

@@ -25,6 +25,7 @@ Rewriter reshape_transposes(const onnx::Target&);  // onnx: a Transpose that mov
 Rewriter merge_constants();     // onnx: constants of the same content, or big ones of one storage, become one
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter fold_branches(const onnx::Target&);  // onnx: an If whose condition is known, or whose branches hand on what there is
+Rewriter split_slices(const onnx::Target&);  // onnx: Slices that part a tensor become one Split
 Rewriter share_sizes();         // onnx: sizes that are the same symbol are computed once
 Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one
 // onnx: channels-first over the whole graph, with the fewest bytes transposed; or with the images transposed at the model's inputs

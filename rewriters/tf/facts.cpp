@@ -170,6 +170,12 @@ std::optional<Extent> extent_value(Value* v, int depth) {
   return {};
 }
 
+// Of the rows that indices name: an axis of the result is one of theirs.
+bool of_indices(const ir::Node& n, int axis) {
+  const bool of_rows = n.op() == "GatherV2" ? known_ints(n.input(2)) == Ints{0} && int_attr(n, "batch_dims") == 0 : n.op() == "Gather" || n.op() == "ResourceGather";
+  return of_rows && int_attr(n, "batch_dims") == 0 && n.input(1)->shape().ranked() && axis < n.input(1)->shape().rank();
+}
+
 }  // namespace
 
 bool is_op(const Value* v, std::string_view op) { return v && v->producer() && v->producer()->op() == op; }
@@ -304,6 +310,10 @@ Extent extent_of(Value* v, int axis) {
       if (!at || at->size() != 1) break;
       if ((*at)[0] == axis || (rank >= 0 && (*at)[0] + rank == axis)) return {.dim = 1};
       break;
+    } else if (of_indices(*n, axis)) {
+      v = n->input(1);
+      rank = -1;
+      continue;
     } else if (!one_of(n->op(), {"Identity", "Cast", "ReverseV2", "ReverseSequence", "Relu", "Tanh",
                                  "Sigmoid", "StopGradient", "Snapshot", "ZerosLike", "CheckNumerics"})) {
       break;

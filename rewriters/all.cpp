@@ -20,6 +20,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fold_branches(target),
       rewriters::share_sizes(),
       rewriters::drop_neutral(),
+      rewriters::fuse_rotary(target),
       rewriters::fuse_repeat(target),
       rewriters::cancel_transposes(),
       rewriters::fuse_activation(target),

@@ -44,6 +44,7 @@ Rewriter fuse_activation(const onnx::Target&);  // onnx: HardSwish, HardSigmoid,
 Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a MatMul between reshapes
 Rewriter einsum_product(const onnx::Target&);  // onnx: an Einsum that is a product of matrices is a MatMul
 Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention
+Rewriter fuse_rotary(const onnx::Target&);  // onnx: RotaryEmbedding
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias
 
 }  // namespace rewriters

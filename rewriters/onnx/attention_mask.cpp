@@ -13,6 +13,7 @@ namespace {
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // ONNX Runtime takes a row of which no element is above about this for hidden, and gives zeros; the softmax of such a row is even.
 constexpr double kLowest = 1e38;
+constexpr double kHides = -1e4;   // what is hidden by less may still be seen
 constexpr double kLoses = -1e30;  // scores are lost in such a number
 
 double largest_element(const Tensor& t) {
@@ -58,6 +59,20 @@ bool hides_no_row(const Value* condition, bool hides) {
   return true;
 }
 
+bool is_zero_or_one(const Value* v, int depth = 16) {
+  if (const TensorPtr& t = v->constant()) {
+    if (!is_float(t->dtype()) || t->elements() > (1 << 22)) return false;
+    for (std::int64_t i = 0; i < t->elements(); ++i)
+      if (t->float_at(i) != 0 && t->float_at(i) != 1) return false;
+    return true;
+  }
+  const ir::Node* n = v->producer();
+  if (!n || depth == 0) return v->dtype() == DType::boolean;
+  if (n->op() == "Cast" && n->input(0)->dtype() == DType::boolean) return true;
+  if (n->op() == "Mul") return is_zero_or_one(n->input(0), depth - 1) && is_zero_or_one(n->input(1), depth - 1);
+  return n->op() != "Neg" && moves_elements(n->op()) && is_zero_or_one(n->input(0), depth - 1);
+}
+
 bool dim_fits(Dim mask, Dim scores) { return mask == 1 || (mask == scores && mask != kUnknownDim); }
 
 }  // namespace
@@ -74,9 +89,29 @@ bool AttentionMask::take(const ir::Node& n, std::size_t scores) {
   const auto hidden = number_of(n.input(3 - scores));
   const bool hides = scores == 2;
   // The weight of what is hidden has to be 0, and a row of which all is hidden even.
-  if (!hidden || *hidden > -1e4 || (std::isinf(*hidden) && !hides_no_row(n.input(0), hides))) return false;
+  if (!hidden || *hidden > kHides || (std::isinf(*hidden) && !hides_no_row(n.input(0), hides))) return false;
   terms_.push_back({.value = n.input(0), .is_condition = true, .hides = hides, .hidden = *hidden});
   return true;
+}
+
+Value* AttentionMask::take_product(const ir::Node& n) {
+  if (n.op() != "Sub" && n.op() != "Add") return nullptr;
+  for (const std::size_t i : {0U, 1U}) {
+    const ir::Node *kept = n.input(i)->producer(), *hidden = n.input(1 - i)->producer();
+    const bool products = kept && hidden && kept->op() == "Mul" && hidden->op() == "Mul" && only_reader(kept->output());
+    if (!products || (i == 1 && n.op() == "Sub")) continue;
+    for (const std::size_t k : {0U, 1U}) {
+      const auto c = number_of(hidden->input(k));
+      const ir::Node* rest = hidden->input(1 - k)->producer();
+      const double low = !c ? 0 : n.op() == "Sub" ? -*c : *c;
+      if (!rest || rest->op() != "Sub" || !is_number(rest->input(0), 1) || !(low <= kHides) || std::isinf(low)) continue;
+      Value* b = rest->input(1);
+      if ((kept->input(0) != b && kept->input(1) != b) || !is_zero_or_one(b)) continue;
+      terms_.push_back({.value = b, .is_condition = true, .hidden = low});
+      return kept->input(kept->input(0) == b ? 1 : 0);
+    }
+  }
+  return nullptr;
 }
 
 bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
@@ -113,7 +148,8 @@ Value* AttentionMask::chosen(Emitter& e, const Term& t, Value* inner, DType type
   Value* seen = inner ? inner : e.scalar(type, 0);
   const double low = terms_.size() == 1 || t.hidden > kLoses ? kLoses : std::max(t.hidden, std::isinf(t.hidden) ? 3 * -kLowest : -kLowest);
   Value* hidden = e.scalar(type, low);
-  return t.hides ? e.where(t.value, hidden, seen) : e.where(t.value, seen, hidden);
+  Value* condition = e.cast(t.value, DType::boolean);
+  return t.hides ? e.where(condition, hidden, seen) : e.where(condition, seen, hidden);
 }
 
 Value* AttentionMask::sum(Emitter& e, DType type) const {

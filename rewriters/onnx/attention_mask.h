@@ -10,6 +10,8 @@ class AttentionMask {
  public:
   // Takes what the node, of which input `scores` are the scores, does to them; false when it is something else.
   bool take(const ir::Node&, std::size_t scores);
+  // The same of scores * b - c * (1 - b), where b is 0 or 1: the scores; null when it is something else.
+  Value* take_product(const ir::Node&);
   bool empty() const { return terms_.empty(); }
   // It can be brought to the shape of the scores, [batch, head, row, column], and makes them no larger than emit() can.
   // `columns_stay`: what the weights are multiplied with is known to have the columns of the scores.
@@ -20,7 +22,7 @@ class AttentionMask {
 
  private:
   struct Term {
-    Value* value = nullptr;  // what is added; or where it is true (`hides`: false), the scores stand
+    Value* value = nullptr;  // what is added; or where it is true, or 1 (`hides`: false), the scores stand
     bool negated = false;    // it is subtracted
     bool is_condition = false, hides = false;
     double hidden = 0;       // what stands in place of the scores

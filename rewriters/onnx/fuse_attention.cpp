@@ -132,6 +132,8 @@ bool read_logits(Value* v, Products& p, AttentionMask& mask, int depth = 8) {
     p.scale *= inner->second;
     return read_logits(inner->first, p, mask, depth - 1);
   }
+  Value* kept = p.scale == 1 ? mask.take_product(*n) : nullptr;
+  if (kept) return read_logits(kept, p, mask, depth - 1);
   const auto before = mask;
   const double scale = p.scale;
   for (std::size_t i = 0; i < n->input_count(); ++i) {

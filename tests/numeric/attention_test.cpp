@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kHeads = 2, kWidth = 4;
 
-enum class Mask : std::uint8_t { none, padding, fed, condition, inverted, causal };
+enum class Mask : std::uint8_t { none, padding, fed, condition, inverted, causal, multiplied };
 
 std::string shape_of(Builder& b, std::int64_t rows, std::int64_t last) {
   return last == 0 ? b.constant_of<std::int32_t>({4}, {-1, static_cast<std::int32_t>(rows), kHeads, kWidth})
@@ -59,6 +59,11 @@ std::string masked(Builder& b, const std::string& scores, Mask mask, std::int64_
     return b.op("SelectV2", {b.const_input(booleans({1, 1, rows, columns}, seen)), scores, scalar(b, low)});
   }
   const std::string seen = b.input(booleans({batch, 1, rows, columns}, visible(batch, rows, columns, true)));
+  if (mask == Mask::multiplied) {
+    const std::string m = b.op("Cast", {seen}, {{"SrcT", boolean}, {"DstT", f32}});
+    const std::string hidden = b.op("Mul", {scalar(b, low), b.op("Sub", {scalar(b, 1), m})});
+    return b.op("AddV2", {b.op("Mul", {scores, m}), hidden});
+  }
   if (mask == Mask::inverted) return b.op("SelectV2", {seen, scalar(b, low), scores});
   return b.op("SelectV2", {seen, scores, scalar(b, low)});
 }
@@ -109,6 +114,12 @@ TEST(Attention, MasksThatHideWholeRows) {
   for (const float low : {-1e4F, -1e9F, -1e30F, kLowest})
     for (const Mask m : {Mask::padding, Mask::fed, Mask::condition, Mask::inverted}) heads_first(m, low).check();
   heads_first(Mask::padding, -1e9F, 1, 4, 4).check();
+}
+
+// As GPT-2 does; what is hidden by less stays as it is.
+TEST(Attention, MultipliedMasks) {
+  for (const float low : {-1e4F, -1e9F, -1e30F, -5.0F}) heads_first(Mask::multiplied, low).check();
+  by_einsum(Mask::multiplied, -1e4F, "BTNH,BSNH->BNTS", "BNTS,BSNH->BTNH", false).check();
 }
 
 TEST(Attention, CausalMasks) {

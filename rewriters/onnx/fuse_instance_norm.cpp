@@ -179,7 +179,7 @@ Rewriter fuse_instance_norm(const onnx::Target& target) {
   const GroupNorm groups(types, target);
   add_forms(forms, name, groups, [&](const Pat& y) { return op("Reshape", y, groups.dims); });
   add_forms(forms, name, InstanceNorm(types, target), [](const Pat& y) { return y; });
-  return in_turn(name, std::move(forms), {"ReduceMean"});
+  return in_turn(name, std::move(forms), {"ReduceMean", "ReduceSum"});
 }
 
 }  // namespace t2o::rewriters

@@ -87,7 +87,7 @@ Rewriter fuse_layer_norm(const onnx::Target& target) {
     const RmsNorm n{types};
     for (const Pat& root : {n.scaled, n.normal}) forms.push_back(rewriter(name, root, [n](const Match& m, Rewrite& r) { return n.replace(m, r); }));
   }
-  return in_turn(name, std::move(forms), {"ReduceMean"});
+  return in_turn(name, std::move(forms), {"ReduceMean", "ReduceSum"});
 }
 
 }  // namespace t2o::rewriters

@@ -14,16 +14,34 @@ Pat number(double n) {
   return constant().where([n](const Value* v) { return is_number(v, n); });
 }
 
+Pat sum_of(const Pat& x) { return (op("ReduceSum", x, constant()) | op("ReduceSum", x)).where(keeps_dims); }
+
+// Of a division of sums: the divisor is the sum of as many ones.
+bool counts_ones(const Value* quotient) {
+  const ir::Node *sum = quotient->producer()->input(0)->producer(), *count = quotient->producer()->input(1)->producer();
+  const Shape &x = sum->input(0)->shape(), &ones = count->input(0)->shape();
+  const bool same = x.ranked() && x == ones && std::count(x.dims().begin(), x.dims().end(), kUnknownDim) == 0;
+  return same && uniform_number(count->input(0)) == 1 && axes_of(*sum) == axes_of(*count);
+}
+
+// As TensorFlow weighs, where the weights are 1: the mean of nothing is 0.
+Pat weighted_mean_of(const Pat& x) {
+  const Pat count = sum_of(any());
+  const Pat quotient = op("Div", sum_of(x), count).where(counts_ones);
+  return op("Where", op("Equal", count, number(0)), number(0), quotient);
+}
+
 }  // namespace
 
-// Axes are an attribute or, since opset 18, an input.
+// Axes are an attribute or, since opset 18 or 13, an input.
 Pat mean_of(const Pat& x) {
   const Pat plain = (op("ReduceMean", x, constant()) | op("ReduceMean", x)).where(keeps_dims);
-  return plain | op("Div", plain, op("Cast", op("Min", op("Size", x), number(1))));
+  return plain | op("Div", plain, op("Cast", op("Min", op("Size", x), number(1)))) | weighted_mean_of(x);
 }
 
 std::optional<Ints> axes_of_mean(const Value* mean, int rank) {
   const ir::Node* n = mean->producer();
+  if (n->op() == "Where") n = n->input(2)->producer();
   if (n->op() == "Div") n = n->input(0)->producer();
   std::optional<Ints> axes = axes_of(*n);
   if (!axes) return std::nullopt;

@@ -36,6 +36,9 @@ Value* weights(ir::Graph& g, Value* v, const Shape& x, int first) {
   return t.dims() == dims ? v : g.add_constant(v->name(), v->constant()->with_dims(dims));
 }
 
+// The same, as far as both are known.
+bool may_be(const Shape& a, const Shape& b) { return a.ranked() && b.ranked() && a.rank() == b.rank() && merge(a, b); }
+
 struct LayerNorm : NormPattern {
   onnx::DTypeSet types;  // that the operator has kernels for
   explicit LayerNorm(onnx::DTypeSet t) : types(t) {}
@@ -43,7 +46,7 @@ struct LayerNorm : NormPattern {
   Value* replace(const Match& m, Rewrite& r) const {
     Value* data = m[x];
     const auto axis = first_axis(m[mean], data->shape());
-    if (!axis || !types.has(data->dtype()) || axes_of_mean(m[variance], data->shape().rank()) != axes_of_mean(m[mean], data->shape().rank()) || m.root()->shape() != data->shape()) return nullptr;
+    if (!axis || !types.has(data->dtype()) || axes_of_mean(m[variance], data->shape().rank()) != axes_of_mean(m[mean], data->shape().rank()) || !may_be(m.root()->shape(), data->shape())) return nullptr;
     Value* factor = m[gamma] ? weights(r.graph(), m[gamma], data->shape(), *axis) : ones(r.graph(), data, *axis);
     Value* offset = m[beta] ? weights(r.graph(), m[beta], data->shape(), *axis) : nullptr;
     if (!factor || (m[beta] && !offset)) return nullptr;
@@ -66,7 +69,7 @@ struct RmsNorm {
     Value* data = m[x];
     const auto axis = first_axis(m[mean], data->shape());
     Value* factor = !axis ? nullptr : m[gamma] ? weights(r.graph(), m[gamma], data->shape(), *axis) : ones(r.graph(), data, *axis);
-    if (!factor || !types.has(data->dtype()) || m.root()->shape() != data->shape()) return nullptr;
+    if (!factor || !types.has(data->dtype()) || !may_be(m.root()->shape(), data->shape())) return nullptr;
     const float eps = static_cast<float>(m.constant(epsilon)->float_at(0));
     return r.make("RMSNormalization", {data, factor}, {{"axis", std::int64_t{*axis} - data->shape().rank()}, {"epsilon", eps}});
   }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <sstream>
+#include <string>
 
 #include "onnx/emitter.h"
 #include "onnx/window_shape.h"
@@ -110,12 +113,53 @@ Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
 
 }  // namespace
 
+namespace {
+
+bool broadcasts(std::string_view op) {
+  constexpr std::string_view ops[] = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Where", "And", "Or", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "MatMul"};
+  return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
+}
+
+constexpr std::size_t kLongestName = 80;
+
+// Of which each is 1 or what all others are that are not: named after them, in order, so that the same have one name.
+Dim broadcast_dim(const std::set<std::string>& sizes, Symbols& symbols) {
+  std::string all;
+  for (const std::string& s : sizes) all += (all.empty() ? "" : "|") + s;
+  return all.empty() || all.size() > kLongestName ? kUnknownDim : symbols.intern(all);
+}
+
+// The sizes that differ in name, and are the same or 1 when it runs.
+Shape broadcast_shape(std::string_view op, const Values& in, const Shape& inferred, Symbols& symbols) {
+  const int fixed = op == "MatMul" ? 2 : 0;  // the last axes are not broadcast
+  Ints dims = inferred.dims();
+  for (const Value* v : in)
+    if (!v || !v->shape().ranked() || (fixed != 0 && v->shape().rank() < 2)) return inferred;
+  for (int i = 1 + fixed; i <= inferred.rank(); ++i) {
+    Dim& d = dims[dims.size() - static_cast<std::size_t>(i)];
+    std::set<std::string> sizes;
+    bool named = d == kUnknownDim;
+    for (const Value* v : in) {
+      const Dim size = named && i <= v->shape().rank() ? v->shape()[-i] : 1;
+      named = named && (size == 1 || is_symbol(size));
+      if (!named || size == 1) continue;
+      std::istringstream parts(symbols.name(size));
+      for (std::string part; std::getline(parts, part, '|');) sizes.insert(part);
+    }
+    if (named) d = broadcast_dim(sizes, symbols);
+  }
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
 Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& symbols) {
   if (op == "Reshape") return reshaped(in, inferred, symbols);
   if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() && in[1]->known_elements()->size() == 1)
     return Shape(Ints{in[1]->known_elements()->front()});
   if (!inferred.ranked()) return ranked_shape(op, in, attrs);
   if (std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
+  if (broadcasts(op)) return broadcast_shape(op, in, inferred, symbols);
   return windowed_shape(op, in, attrs, inferred, symbols);
 }
 

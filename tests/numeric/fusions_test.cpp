@@ -135,6 +135,64 @@ TEST(Fusions, GroupNormalization) {
   groups(2, 3, {2, 4, 5}).options([](Options& o) { o.target_runtime = "any"; }).only_opsets({18, 21, 23}).check();
 }
 
+// As Keras 2 has it: moments that are weighted by ones.
+Case weighted_groups(std::int64_t groups, std::int64_t size, Ints image) {
+  return graph_case("weighted groups", [=](Builder& b) {
+    const auto ints = [&](const std::vector<std::int32_t>& v) { return b.const_input(Tensor::of<std::int32_t>({std::ssize(v)}, v)); };
+    Ints whole = image, weights(image.size(), 1);
+    whole.push_back(groups * size);
+    weights.insert(weights.end(), {groups, size});
+    std::vector<std::int32_t> axes, dims{-1};
+    for (std::size_t i = 1; i < image.size(); ++i) {
+      axes.push_back(static_cast<std::int32_t>(i));
+      dims.push_back(static_cast<std::int32_t>(image[i]));
+    }
+    axes.push_back(static_cast<std::int32_t>(image.size()) + 1);
+    dims.insert(dims.end(), {static_cast<std::int32_t>(groups), static_cast<std::int32_t>(size)});
+    const std::string in = b.input(f32, whole);
+    const auto split = [&](const std::string& v) { return b.op("Reshape", {v, ints(dims)}); };
+    const std::string x = split(in), w = split(b.op("OnesLike", {in}));
+    const auto sum = [&](const std::string& v) { return b.op("Sum", {v, ints(axes)}, {{"keep_dims", true}}); };
+    const std::string count = sum(add(b, w, b.op("ZerosLike", {x})));
+    const std::string mean = b.op("DivNoNan", {sum(mul(b, w, x)), count});
+    const std::string variance = b.op("DivNoNan", {sum(mul(b, w, b.op("SquaredDifference", {x, mean}))), count});
+    const std::string scale = mul(b, b.op("Rsqrt", {add(b, variance, scalar(b, 1e-3))}), b.const_input(f32, weights));
+    const std::string y = add(b, mul(b, x, scale), b.op("Sub", {b.const_input(f32, weights), mul(b, mean, scale)}));
+    dims.resize(image.size());
+    dims.push_back(static_cast<std::int32_t>(groups * size));
+    b.output(b.op("Reshape", {y, ints(dims)}));
+  });
+}
+
+TEST(Fusions, WeightedGroupNormalization) {
+  weighted_groups(2, 3, {2, 4, 5}).empty().check();
+  weighted_groups(1, 4, {2, 4, 5}).check();
+  weighted_groups(4, 1, {2, 4, 5}).check();
+  weighted_groups(2, 2, {3, 7}).check();
+}
+
+// A bias of [1, n], as GPT-2 has it.
+TEST(Fusions, DenseLayersWithAMatrixForABias) {
+  graph_case("bias of one row", [](Builder& b) {
+    const std::string x = b.input(f32, {2, 3, 4});
+    const auto ints = [&](const std::vector<std::int32_t>& v) { return b.const_input(Tensor::of<std::int32_t>({std::ssize(v)}, v)); };
+    const std::string y = b.op("MatMul", {b.op("Reshape", {x, ints({-1, 4})}), b.const_input(f32, {4, 5})});
+    b.output(b.op("Reshape", {add(b, y, b.const_input(f32, {1, 5})), ints({-1, 3, 5})}));
+  }).check();
+}
+
+// Each layer asks for the sizes anew; ones and zeros of a tensor's shape; a softmax that is shifted.
+TEST(Fusions, SizesAndNeutrals) {
+  graph_case("sizes", [](Builder& b) {
+    const std::string x = b.input(f32, {2, 3, 4});
+    const std::string y = b.op("Relu", {mul(b, x, b.op("OnesLike", {x}))}), z = add(b, b.op("ZerosLike", {y}), y);
+    const std::string dims = b.op("Shape", {z}, {{"out_type", i32}});
+    b.output(b.op("Reshape", {b.op("Tanh", {z}), dims}));
+    b.output(b.op("Softmax", {add(b, x, scalar(b, 1e-9))}));
+    b.output(b.op("Fill", {b.op("Shape", {y}, {{"out_type", i32}}), scalar(b, 2)}));
+  }).nan_inf().empty().check();
+}
+
 TEST(Fusions, BatchNormalizationOfRows) {
   graph_case("rows", [](Builder& b) {
     const std::string x = b.input(f32, {2, 3, 8});

@@ -77,16 +77,17 @@ bool dim_fits(Dim mask, Dim scores) { return mask == 1 || (mask == scores && mas
 
 }  // namespace
 
-bool AttentionMask::take(const ir::Node& n, std::size_t scores) {
+bool AttentionMask::take(const ir::Node& n, std::size_t scores, double scale) {
   if (n.op() == "Add" || (n.op() == "Sub" && scores == 0)) {
     Value* other = n.input(1 - scores);
     const auto shift = number_of(other);
     if (shift && std::isfinite(*shift)) return true;  // softmax does not see it
     terms_.push_back({.value = other, .negated = n.op() == "Sub"});
-    return true;
+    return scale == 1;
   }
   if (n.op() != "Where" || scores == 0) return false;
-  const auto hidden = number_of(n.input(3 - scores));
+  auto hidden = number_of(n.input(3 - scores));
+  if (hidden) *hidden *= scale;
   const bool hides = scores == 2;
   // The weight of what is hidden has to be 0, and a row of which all is hidden even.
   if (!hidden || *hidden > kHides || (std::isinf(*hidden) && !hides_no_row(n.input(0), hides))) return false;

@@ -8,8 +8,9 @@ namespace t2o::rewriters {
 // What stands between the scores of an attention and its softmax, as one tensor that is added to them.
 class AttentionMask {
  public:
-  // Takes what the node, of which input `scores` are the scores, does to them; false when it is something else.
-  bool take(const ir::Node&, std::size_t scores);
+  // Takes what the node, of which input `scores` are the scores, does to them, before `scale` multiplies it; false when it is
+  // something else, or a mask that would have to be multiplied.
+  bool take(const ir::Node&, std::size_t scores, double scale);
   // The same of scores * b - c * (1 - b), where b is 0 or 1: the scores; null when it is something else.
   Value* take_product(const ir::Node&);
   bool empty() const { return terms_.empty(); }

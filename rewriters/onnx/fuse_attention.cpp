@@ -137,7 +137,7 @@ bool read_logits(Value* v, Products& p, AttentionMask& mask, int depth = 8) {
   const auto before = mask;
   const double scale = p.scale;
   for (std::size_t i = 0; i < n->input_count(); ++i) {
-    const bool taken = scale == 1 && mask.take(*n, i);  // a number that multiplies mask and scores is not told apart
+    const bool taken = mask.take(*n, i, scale);
     if (taken && read_logits(n->input(i), p, mask, depth - 1)) return true;
     mask = before;
     p.scale = scale;

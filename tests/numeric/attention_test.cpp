@@ -116,6 +116,17 @@ TEST(Attention, MasksThatHideWholeRows) {
   heads_first(Mask::padding, -1e9F, 1, 4, 4).check();
 }
 
+// As GPT-J does: what is hidden is divided too.
+TEST(Attention, ScaledBehindTheMask) {
+  for (const float low : {-1e9F, -3e4F, -1e4F, -std::numeric_limits<float>::infinity()})
+    graph_case("scaled behind the mask", [low](Builder& b) {
+      const std::string q = b.input(f32, {2, kHeads, 4, kWidth}), k = b.input(f32, {2, kHeads, 4, kWidth}), v = b.input(f32, {2, kHeads, 4, kWidth});
+      const std::string s = masked(b, b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}}), Mask::causal, 2, 4, 4, low);
+      const std::string padded = masked(b, b.op("RealDiv", {s, scalar(b, 2)}), Mask::padding, 2, 4, 4, -1e4F);
+      b.output(b.op("BatchMatMulV2", {b.op("Softmax", {padded}), v}));
+    }).only_opsets({22, 23, 26}).check();
+}
+
 // As GPT-2 does; what is hidden by less stays as it is.
 TEST(Attention, MultipliedMasks) {
   for (const float low : {-1e4F, -1e9F, -1e30F, -5.0F}) heads_first(Mask::multiplied, low).check();

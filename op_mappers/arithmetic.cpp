@@ -106,8 +106,12 @@ Values map_truncate_mod(MapperContext& c) {
 }
 
 Values map_truncate_div(MapperContext& c) {
-  if (!is_int(c.in(0)->dtype())) c.fail(Code::unsupported_type, "TruncateDiv is known for integers only");
-  return {quotient(c, c.in(0), c.in(1))};
+  Value* x = quotient(c, c.in(0), c.in(1));
+  if (is_int(x->dtype())) return {x};
+  Value* negative = c.less(x, c.scalar_like(x, 0));
+  Value* up = c.emit("Ceil", {x});
+  Value* down = c.emit("Floor", {x});
+  return {c.where(negative, up, down)};
 }
 
 // ONNX truncates the quotient of integers: one too high where the two remainders differ.
@@ -191,7 +195,7 @@ void register_arithmetic(OpRegistry& r) {
   r.op("Mul").to("Mul");
   r.op("MulNoNan").by(map_mul_no_nan);
   r.op("Div", "RealDiv").by(map_div);
-  r.op("TruncateDiv").note("integers").by(map_truncate_div);
+  r.op("TruncateDiv").by(map_truncate_div);
   r.op("FloorDiv").by(map_floor_div);
   r.op("DivNoNan").by(map_div_no_nan);
   r.op("Xdivy").by(map_xdivy);

@@ -49,6 +49,12 @@ TEST(Arithmetic, IntegersWrapAround) {
   op_case("Maximum").values<std::int64_t>({2}, {(1LL << 60) + 1, 5}).values<std::int64_t>({2}, {1LL << 60, -5}).check();
 }
 
+TEST(Arithmetic, TruncateDivOfFloats) {
+  op_case("TruncateDiv").values_as(any, {8}, {5, -5, 5, -5, 7, -0.5, 0.25, 0}).values_as(any, {8}, {3, 3, -3, -3, 7, 2, 1, -1})
+      .dtypes({f16, bf16, f32, f64}).check();
+  op_case("TruncateDiv").in(f32, {2, 3}).in(f32, {3}).nan_inf().check();
+}
+
 TEST(Arithmetic, DivisionByNegatives) {
   for (const char* op : {"FloorDiv", "FloorMod", "Div", "TruncateDiv"})
     op_case(op).values_as(any, {8}, {5, -5, 5, -5, 7, -7, -128, 0}).values_as(any, {8}, {3, 3, -3, -3, 7, 7, 3, -1})
@@ -56,7 +62,7 @@ TEST(Arithmetic, DivisionByNegatives) {
   for (const char* op : {"Mod", "TruncateMod"})
     op_case(op).values_as(any, {8}, {5, -5, 5, -5, 7, -7, -128, 0}).values_as(any, {8}, {3, 3, -3, -3, 7, 7, 3, -1})
         .dtypes({i32, i64}).check();
-  for (const char* op : {"FloorDiv", "FloorMod", "Div"})
+  for (const char* op : {"FloorDiv", "FloorMod", "Div", "TruncateDiv"})
     op_case(op).values_as(any, {4}, {5, 250, 7, 0}).values_as(any, {4}, {3, 7, 7, 9}).dtypes({u8, u16, u32, u64}).check();
   op_case("FloorDiv").values<std::int32_t>({2}, {-2147483647 - 1, 2147483647}).values<std::int32_t>({2}, {3, -2}).check();
   op_case("FloorDiv").values<std::int64_t>({2}, {-(1LL << 62) - 1, (1LL << 62) + 3}).values<std::int64_t>({2}, {3, -2}).check();

@@ -90,6 +90,15 @@ class ProtoBuilder {
     }
   }
 
+  // ONNX's inference takes an unknown width of a flat attention's values for 0, and finds fault with what
+  // reads the result; the widths of what is expanded it does not see.
+  static bool must_be_told(const Value& v) {
+    const bool has_width = v.shape().ranked() && v.shape().rank() == 3 && is_known(v.shape()[2]);
+    return has_width && std::any_of(v.uses().begin(), v.uses().end(), [](const ir::Use& u) {
+             return u.input == 2 && u.node->op() == "Attention";
+           });
+  }
+
   void fill_graph(const ir::Graph& g, pb::GraphProto& p, int depth) {
     if (depth > kDeepestNesting)
       fail(Code::bad_model,
@@ -102,9 +111,9 @@ class ProtoBuilder {
     if (depth > 0) fill_constants(g, p);
     for (const ir::Node& n : g.nodes()) {
       fill_node(n, *p.add_node(), depth);
-      if (!info_.value_info) continue;
       for (const Value* v : n.outputs())
-        if (!v->is_graph_output() && v->dtype() != DType::undefined) set_value_info(*p.add_value_info(), *v);
+        if (!v->is_graph_output() && v->dtype() != DType::undefined && (info_.value_info || must_be_told(*v)))
+          set_value_info(*p.add_value_info(), *v);
     }
   }
 
@@ -284,7 +293,8 @@ int checked_ir_version(const ir::Graph& g, const ModelInfo& info) {
          "choose one from " + std::to_string(lowest) + " to " + std::to_string(highest));
   if (info.ir_version < lowest)
     fail(Code::bad_option,
-         wished + " has no word for an element type or a function of this model, which needs " + std::to_string(lowest),
+         wished + " has no word for an element type or a function of this model, which needs " +
+             std::to_string(lowest),
          "ask for IR version " + std::to_string(lowest) + " or higher");
   return info.ir_version;
 }

@@ -114,6 +114,32 @@ TEST(Writer, WritesTheModel) {
   EXPECT_EQ(m.graph().output(0).name(), "z");
 }
 
+// Its inference would take the unknown width of %v for 0.
+TEST(Writer, TellsTheWidthOfAnAttentionsValues) {
+  const GraphPtr g = ir::parse_graph(R"(graph sample {
+    input %q: f32[batch,4,6]
+    input %k: f32[other,4,6]
+    input %s: i64[3]
+    const %w: f32[6,2] = splat 1
+    %v: f32[?,4,6] = Expand(%k, %s)
+    %u: f32[?,4,6] = Expand(%q, %s)
+    %a: f32[?,4,6] = Attention(%u, %v, %v) {q_num_heads=2, kv_num_heads=2}
+    %y: f32[?,4,2] = MatMul(%a, %w)
+    output %y
+  })");
+  const pb::ModelProto m = to_proto(*g, info_for(23));
+  ASSERT_EQ(m.graph().value_info_size(), 1);
+  EXPECT_EQ(m.graph().value_info(0).name(), "v");
+  EXPECT_EQ(m.graph().value_info(0).type().tensor_type().shape().dim(2).dim_value(), 6);
+  const GraphPtr flat = ir::parse_graph(R"(graph sample {
+    input %q: f32[batch,2,4,3]
+    %v: f32[batch,2,4,3] = Relu(%q)
+    %a: f32[batch,2,4,3] = Attention(%q, %v, %v)
+    output %a
+  })");
+  EXPECT_EQ(to_proto(*flat, info_for(23)).graph().value_info_size(), 0);
+}
+
 TEST(Writer, WritesAttributes) {
   const pb::ModelProto m = to_proto(*sample(), info_for(21));
   const pb::NodeProto& n = m.graph().node(1);

@@ -119,8 +119,8 @@ Values map_min(MapperContext& c) {
   return {extremum<form>(c, "ReduceMin")};
 }
 
-// The mean of nothing is NaN in TensorFlow, 0 in ONNX Runtime: divide by min(elements, 1), which is 0 / 0 for
-// nothing.
+// The mean of no real numbers is NaN in TensorFlow, that of no complex ones 0, as any in ONNX Runtime: divide
+// by min(elements, 1), which is 0 / 0 for nothing.
 Value* nan_when_empty(MapperContext& c, Value* mean) {
   Value* elements = c.size_of(c.in(0));
   Value* one = c.constant<std::int64_t>(1);
@@ -145,7 +145,8 @@ Values map_mean(MapperContext& c) {
     return {c.cast(mean_of_integers<form>(c, c.cast(x, DType::i64)), x->dtype())};
   if (is_int(x->dtype())) return {c.cast(reduced<form>(c, "ReduceMean", c.cast(x, DType::i64)), x->dtype())};
   Value* mean = reduced<form>(c, "ReduceMean", x);
-  return {mean == x || surely_not_empty(c) ? mean : nan_when_empty(c, mean)};
+  const bool as_is = mean == x || surely_not_empty(c) || is_complex(c.node().output(0)->dtype());
+  return {as_is ? mean : nan_when_empty(c, mean)};
 }
 
 // Over no elements the minimum of int32 is its highest value (true), the maximum its lowest (not > 0: false).

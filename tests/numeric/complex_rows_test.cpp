@@ -35,6 +35,11 @@ TEST(ComplexRows, Diagonals) {
     of(op, {2, 3, 4}).in(any, {2, 2}).scalar<std::int32_t>(-1).check();
 }
 
+TEST(ComplexRows, MeansOfNothing) {
+  for (const Ints& dims : std::vector<Ints>{{0, 3}, {2, 0}})
+    for (const std::int32_t axis : {0, 1}) op_case("Mean").in(any, dims).i32s({axis}).dtypes(complexes).check();
+}
+
 TEST(ComplexRows, Padded) {
   for (const char* mode : {"REFLECT", "SYMMETRIC"})
     op_case("MirrorPad")

@@ -108,11 +108,12 @@ Value* depthwise(MapperContext& c) {
   auto [padded, attrs, _] = apply_window(c, x, w, 0);
   Dim group = dim_or_unknown(kernel, 2);
   if (!is_known(group)) group = dim_or_unknown(x, 1);
-  if (!is_known(group))
-    c.fail(Code::not_constant, "the number of input channels is not known",
-           "give the input or the kernel a static channel size");
-  add_group(attrs, group);
   Value* k = depthwise_kernel(c, kernel);
+  if (is_known(group)) {
+    add_group(attrs, group);
+  } else {
+    k = ungrouped(c, k, x, 2);
+  }
   return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, 2);
 }
 Values map_depthwise(MapperContext& c) { return {depthwise(c)}; }

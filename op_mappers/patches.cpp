@@ -1,38 +1,17 @@
 #include "op_mappers/all.h"
-#include "op_mappers/window.h"
+#include "op_mappers/window_gather.h"
 
 namespace t2o::op_mappers {
 namespace {
 
-// positions[o, k] = o * stride + k * rate, for every window o that fits into a padded axis
-Value* window_positions(Emitter& e, Value* padded, const Window& w, std::size_t i) {
-  Value* last = e.sub(padded, e.scalar(DType::i64, static_cast<double>(w.extent(i) - w.strides[i])));
-  Value* count = e.div(last, e.scalar(DType::i64, static_cast<double>(w.strides[i])));
-  Value* index = e.range(e.scalar(DType::i64, 0), count, e.scalar(DType::i64, 1));
-  Value* starts = e.reshape(e.mul(index, e.scalar(DType::i64, static_cast<double>(w.strides[i]))), {-1, 1});
-  Ints offsets;
-  for (std::int64_t k = 0; k < w.kernel[i]; ++k) offsets.push_back(k * w.dilations[i]);
-  return e.add(starts, e.ints(offsets));
-}
-
-Value* pad_same(Emitter& e, Value* x, const Window& w) {
-  const auto n = static_cast<int>(w.spatial());
-  Value* none = e.ints({0});
-  Value* pads = runtime_same_pads(e, x, w, 1);
-  Value* begins = e.slice(pads, {0}, {n}, {0});
-  Value* ends = e.slice(pads, {n}, {2 * n}, {0});
-  return e.pad(x, e.concat({none, begins, none, none, ends, none}, 0), e.scalar_like(x, 0));
-}
-
 // [n, h, w, c] -> [n, out h, kernel h, out w, kernel w, c] -> [n, out h, out w, kernel h * kernel w * c]
 Value* patches(MapperContext& c, Value* x, const Window& w) {
   const auto n = static_cast<int>(w.spatial());
-  if (w.padding == "SAME") x = pad_same(c, x, w);
+  x = pad_for_windows(c, x, w, 1, c.scalar_like(x, 0));
   Ints perm{0};
   for (int i = 0; i < n; ++i) {
     const int axis = 1 + 2 * i;
-    Value* positions = window_positions(c, c.dim(x, axis), w, static_cast<std::size_t>(i));
-    x = c.gather(x, positions, axis);
+    x = gather_windows(c, x, w, static_cast<std::size_t>(i), axis);
     perm.push_back(axis);
   }
   for (int i = 0; i < n; ++i) perm.push_back(2 + 2 * i);

@@ -3,7 +3,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/segments.h"
-#include "op_mappers/window.h"
+#include "op_mappers/window_gather.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -38,6 +38,18 @@ Value* without_nan(MapperContext& c, Value* x, const Ints& ksize) {
   return c.where(is_nan, lowest(c, x->dtype()), x);
 }
 
+// No other type holds all 64-bit integers. The highest of a window is that of its columns' highest.
+Value* max_of_wide_integers(MapperContext& c, const Window& w) {
+  const int first = w.layout == Layout::channels_last ? 1 : 2;
+  Value* x = pad_for_windows(c, c.in(0), w, first, c.constant(std::numeric_limits<std::int64_t>::min()));
+  for (std::size_t i = 0; i < w.spatial(); ++i) {
+    const int axis = first + static_cast<int>(i);
+    x = gather_windows(c, x, w, i, axis);
+    x = c.reduce("ReduceMax", x, Ints{axis + 1}, false);
+  }
+  return x;
+}
+
 Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::size_t spatial) {
   if (ksize.size() != spatial + 2 || strides.size() != spatial + 2)
     c.fail(Code::bad_model, "ksize and strides need " + std::to_string(spatial + 2) + " entries");
@@ -47,6 +59,7 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
     return max_over_channels(c, ksize, strides);
   }
   const Window w = pool_window(c, layout, ksize, strides);
+  if (c.in(0)->dtype() == DType::i64) return max_of_wide_integers(c, w);
   Value* x = to_channels_first(c, without_nan(c, c.in(0), ksize), layout, spatial);
   auto [padded, attrs, _] = apply_window(c, x, w, kLowest);
   return from_channels_first(c, c.emit("MaxPool", {padded}, attrs), layout, spatial);

@@ -95,10 +95,13 @@ Value* narrow_extremum(MapperContext& c, const std::string& op) {
 }
 
 // Without the highest bit 64-bit numbers without a sign have the order of those with one.
+Value* half_of_unsigned(MapperContext& c) { return c.constant(std::numeric_limits<std::int64_t>::min()); }
+Value* with_sign(MapperContext& c, Value* x, Value* half) { return c.add(c.cast(x, DType::i64), half); }
+
 template <Axes form>
 Value* unsigned_extremum(MapperContext& c, const std::string& op) {
-  Value* half = c.constant(std::numeric_limits<std::int64_t>::min());
-  Value* m = reduced<form>(c, op, c.add(c.cast(c.in(0), DType::i64), half));
+  Value* half = half_of_unsigned(c);
+  Value* m = reduced<form>(c, op, with_sign(c, c.in(0), half));
   return c.cast(c.add(m, half), DType::u64);
 }
 
@@ -193,6 +196,7 @@ Value* index_along(MapperContext& c, const std::string& op, Value* x) {
 Values arg_extremum(MapperContext& c, const std::string& op) {
   const auto axis = c.maybe_ints(1);
   Value* x = without_nan(c, c.in(0), op == "ArgMax");
+  if (x->dtype() == DType::u64) x = with_sign(c, x, half_of_unsigned(c));
   if (!axis || counts_from_back(x, *axis)) return {c.cast(index_along(c, op, x), c.output_dtype())};
   Value* index = c.emit(op, {x}, {{"axis", c.const_int(1)}, {"keepdims", std::int64_t{0}}});
   return {c.cast(index, c.output_dtype())};

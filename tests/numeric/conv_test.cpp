@@ -118,6 +118,16 @@ TEST(DepthwiseConv2d, MultipliersAndStrides) {
       .check();
 }
 
+TEST(DepthwiseConv2d, ChannelsThatShowWhenItRuns) {
+  for (const std::int64_t multiplier : {1, 2})
+    op_case("DepthwiseConv2dNative")
+        .in(f32, {2, 7, 8, 3})
+        .in(f32, {3, 2, 3, multiplier})
+        .attr("strides", Ints{1, multiplier, multiplier, 1})
+        .attr("padding", "VALID")
+        .check();
+}
+
 TEST(FusedResizeAndPadConv2D, FirstImage) {
   for (const bool aligned : {false, true})
     op_case("FusedResizeAndPadConv2D").in(f32, {aligned ? 1 : 3, 4, 5, 2}).i32s({7, 6}).values<std::int32_t>({4, 2}, {0, 0, 1, 1, 0, 2, 0, 0}, constant)

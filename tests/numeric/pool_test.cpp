@@ -85,6 +85,18 @@ TEST(Pool, Bfloat16) {
         .check();
 }
 
+TEST(MaxPool, WideIntegers) {
+  constexpr std::int64_t big = 1LL << 60;
+  for (const char* padding : {"SAME", "VALID"}) {
+    op_case("MaxPool").in(i64, {2, 7, 6, 3}).attr("ksize", Ints{1, 2, 3, 1}).attr("strides", Ints{1, 2, 1, 1})
+        .attr("padding", padding).check();
+    op_case("MaxPool").values<std::int64_t>({1, 3, 2, 1}, {big, big + 1, -big, -big - 1, 5, -7}).attr("ksize", Ints{1, 2, 2, 1})
+        .attr("strides", Ints{1, 1, 2, 1}).attr("padding", padding).check();
+  }
+  op_case("MaxPool").in(i64, {1, 4, 4, 2}).attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 2, 0, 1, 0, 0}).check();
+}
+
 TEST(MaxPool, ExplicitPadding) {
   op_case("MaxPool")
       .in(f32, {1, 7, 8, 2})

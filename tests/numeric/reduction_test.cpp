@@ -123,6 +123,8 @@ TEST(Reduction, ArgMaxArgMin) {
     for (const std::int32_t axis : {1, -2}) op_case(op).in(any, {3, 4, 2}).scalar(axis, fed).dtypes({f32, i32}).nan_inf().check();
   }
   op_case("ArgMax").in(f32, {3, 4}).scalar<std::int64_t>(1).attr("output_type", u16).check();
+  for (const char* op : {"ArgMax", "ArgMin"})
+    op_case(op).values<std::uint64_t>({2, 3}, {1, 1ULL << 63, (1ULL << 63) + 1, ~0ULL, 0, 7}).scalar<std::int32_t>(1).check();
 }
 
 }  // namespace

@@ -30,7 +30,10 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_instance_norm(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
+  list.push_back(rewriters::slice_before_pad(target));
   list.push_back(rewriters::fuse_pad());
+  list.push_back(rewriters::stride_conv());
+  list.push_back(rewriters::scale_parts(target));
   if (layout == tf2onnx::Layout::nhwc) {
     list.push_back(rewriters::fuse_conv());  // which knows ONNX's convolutions alone
     list.push_back(rewriters::channels_last(target));
@@ -39,6 +42,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
   }
   const std::vector<Rewriter> rest = {
       rewriters::fuse_layer_norm(target),  // what is left channels last
+      rewriters::average_by_conv(target),
       rewriters::fuse_conv(),
       rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),

@@ -36,6 +36,10 @@ Rewriter channels_last(const onnx::Target&);  // onnx: channels-first operators 
 Rewriter fuse_repeat(const onnx::Target&);  // onnx: pixels repeated by Unsqueeze, Tile and Reshape become a Resize
 Rewriter fuse_pad();            // onnx: a Pad of zeros is a pool's own padding where that gives the same
 Rewriter guard_pads(const onnx::Target&);  // onnx: keeps ONNX Runtime from taking a Pad for a pool's own padding
+Rewriter slice_before_pad(const onnx::Target&);  // onnx: what is padded and cropped is cropped first
+Rewriter stride_conv();         // onnx: a convolution of single pixels picks them itself
+Rewriter average_by_conv(const onnx::Target&);  // onnx: an AveragePool without a good kernel is a convolution of each channel
+Rewriter scale_parts(const onnx::Target&);  // onnx: what scales or shifts convolutions that are joined goes in front of the Concat
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels

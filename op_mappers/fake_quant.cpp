@@ -60,8 +60,9 @@ Value* fake_quant(MapperContext& c, Value* x, Value* min, Value* max, Scaling sc
   const Levels n = nudge(c, min, max, low, std::exp2(static_cast<double>(bits)) - 1);
   Value* above = c.sub(clipped(c, x, n.low, n.high), n.low);
   Value* steps = scaling == Scaling::divide ? c.div(above, n.scale) : c.mul(above, n.inverse);
-  Value* level = c.sub(steps, n.zero);
-  Value* rounded = c.emit("Floor", {c.add(level, c.scalar(DType::f32, 0.5))});
+  // floor(steps - zero + 1/2): a whole number less a half is exact, and their sum rounds as the two steps of TensorFlow do
+  Value* half_below = c.sub(n.zero, c.scalar(DType::f32, 0.5));
+  Value* rounded = c.emit("Floor", {c.sub(steps, half_below)});
   Value* y = c.mul(rounded, n.scale);
   // an empty range means zeros
   Value* zero = c.scalar(DType::f32, 0);

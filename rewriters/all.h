@@ -40,6 +40,8 @@ Rewriter slice_before_pad(const onnx::Target&);  // onnx: what is padded and cro
 Rewriter stride_conv();         // onnx: a convolution of single pixels picks them itself
 Rewriter average_by_conv(const onnx::Target&);  // onnx: an AveragePool without a good kernel is a convolution of each channel
 Rewriter scale_parts(const onnx::Target&);  // onnx: what scales or shifts convolutions that are joined goes in front of the Concat
+Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives
+Rewriter share_dims(const onnx::Target&);  // onnx: a size is asked for where it is first known
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels

@@ -23,6 +23,7 @@ Value* times_ones(const ir::Node& n) {
 // The operand that the node only hands on; null when it does something. Adding 0 makes -0 a 0, which nobody tells from it.
 Value* handed_on(const ir::Node& n) {
   const std::string_view op = n.op();
+  if (op == "Identity" || (op == "Concat" && n.input_count() == 1)) return n.input(0)->constant() ? nullptr : n.input(0);
   if (n.outputs().size() != 1 || n.input_count() != 2) return nullptr;
   const bool commutes = op == "Mul" || op == "Add";
   const bool neutral_is_one = op == "Mul" || op == "Div" || op == "Pow";

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "onnx/emitter.h"
+#include "rewriters/all.h"
+
+// Two dims with one symbol are one size: it is taken from where it comes up first, mostly an input of the graph. What is computed
+// from it in each layer anew, as a causal mask, is then the same and done once.
+namespace t2o::rewriters {
+namespace {
+
+struct Place {
+  Value* value;
+  int axis;
+};
+
+class DimSharing {
+ public:
+  DimSharing(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target) {}
+
+  int run() {
+    int changes = 0;
+    for (Value* v : g_.inputs()) note(v);
+    for (ir::Node& n : g_.nodes()) {
+      if (n.op() == "Shape" && n.input(0)->shape().ranked()) changes += share(n) ? 1 : 0;
+      for (Value* v : n.outputs()) note(v);
+    }
+    if (changes != 0) g_.erase_dead();
+    return changes;
+  }
+
+ private:
+  void note(Value* v) {
+    if (!v || !v->shape().ranked()) return;
+    const Ints& dims = v->shape().dims();
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      if (is_symbol(dims[i])) first_.try_emplace(dims[i], Place{v, static_cast<int>(i)});
+    if (std::none_of(dims.begin(), dims.end(), [](Dim d) { return d == kUnknownDim; })) same_.try_emplace(dims, v);
+  }
+
+  bool share(ir::Node& shape) {
+    if (shape.attrs().empty() ? share_elements(shape) : share_part(shape)) return true;
+    const auto it = same_.find(shape.input(0)->shape().dims());
+    if (it == same_.end() || it->second == shape.input(0)) return false;
+    g_.set_input(shape, 0, it->second);
+    return true;
+  }
+
+  const Place* place_of(const Value* v, std::int64_t axis) const {
+    const Shape& s = v->shape();
+    if (axis < 0) axis += s.rank();
+    if (axis < 0 || axis >= s.rank() || !is_symbol(s[static_cast<int>(axis)])) return nullptr;
+    const auto it = first_.find(s[static_cast<int>(axis)]);
+    return it == first_.end() ? nullptr : &it->second;
+  }
+
+  // Shape(x) from one axis to the next
+  bool share_part(ir::Node& shape) {
+    const auto* start = shape.attr_if<std::int64_t>("start");
+    const auto* end = shape.attr_if<std::int64_t>("end");
+    const int rank = shape.input(0)->shape().rank();
+    const std::int64_t from = start ? (*start < 0 ? *start + rank : *start) : 0;
+    const std::int64_t to = end ? (*end < 0 ? *end + rank : std::min<std::int64_t>(*end, rank)) : rank;
+    const Place* p = to == from + 1 ? place_of(shape.input(0), from) : nullptr;
+    if (!p || p->value == shape.input(0)) return false;
+    g_.set_input(shape, 0, p->value);
+    g_.set_attr(shape, "start", std::int64_t{p->axis});
+    g_.set_attr(shape, "end", std::int64_t{p->axis + 1});
+    return true;
+  }
+
+  // One size of it, maybe in 32 bits
+  static bool takes_one(const ir::Node& n) {
+    const auto* axis = n.attr_if<std::int64_t>("axis");
+    const TensorPtr index = n.op() == "Gather" && n.input(1)->constant() && (!axis || *axis == 0) ? n.input(1)->constant() : nullptr;
+    return index && index->elements() == 1;
+  }
+
+  bool collect(const Value* sizes, const Value* x, std::vector<ir::Node*>& takers, bool behind_cast = false) const {
+    if (sizes->is_graph_output()) return false;
+    for (const ir::Use& u : sizes->uses()) {
+      if (u.node->graph() != &g_) return false;
+      if (!behind_cast && u.node->op() == "Cast") {
+        if (!collect(u.node->output(), x, takers, true)) return false;
+      } else if (u.input != 0 || !takes_one(*u.node) || !place_of(x, u.node->input(1)->constant()->to_ints()[0])) {
+        return false;
+      } else {
+        takers.push_back(u.node);
+      }
+    }
+    return true;
+  }
+
+  // Where all that is read of Shape(x) are sizes that came up before
+  bool share_elements(ir::Node& shape) {
+    Value* x = shape.input(0);
+    std::vector<ir::Node*> takers;
+    if (!collect(shape.output(), x, takers) || takers.empty()) return false;
+    const auto is_new = [&](const ir::Node* n) { return place_of(x, n->input(1)->constant()->to_ints()[0])->value != x; };
+    if (!std::all_of(takers.begin(), takers.end(), is_new)) return false;
+    Emitter e(g_, target_, shape.shared_origin(), &shape);
+    for (ir::Node* n : takers) {
+      const Tensor& index = *n->input(1)->constant();
+      const Place& p = *place_of(x, index.to_ints()[0]);
+      Value* sizes = e.emit("Shape", {p.value});
+      g_.set_input(*n, 0, e.cast(sizes, n->output()->dtype()));
+      g_.set_input(*n, 1, e.constant(Tensor::of<std::int64_t>(index.dims(), Ints{p.axis})));
+    }
+    return true;
+  }
+
+  ir::Graph& g_;
+  const onnx::Target& target_;
+  std::unordered_map<Dim, Place> first_;
+  std::map<Ints, Value*> same_;
+};
+
+}  // namespace
+
+Rewriter share_dims(const onnx::Target& target) {
+  return {"share_dims", [target](ir::Graph& g) { return DimSharing(g, target).run(); }, {"Shape"}};
+}
+
+}  // namespace t2o::rewriters

@@ -44,8 +44,8 @@ struct Product {
     const bool none_alone =
         std::all_of(in_b.begin(), in_b.end(), [&](char l) { return has(out, l) || has(inner, l); }) &&
         has(in_b, inner.empty() ? '\0' : inner[0]);
-    return none_alone && inner.size() == 1 && columns.size() == 1 && !rows.empty() &&
-           (rows.size() == 1 || batch.empty());
+    return none_alone && inner.size() == 1 && columns.size() == 1 &&
+           (rows.size() == 1 || (rows.empty() ? !batch.empty() : batch.empty()));
   }
 };
 
@@ -86,6 +86,17 @@ std::string of(const std::string& letters, std::string order) {
   return order;
 }
 
+// A vector and a matrix for each of the batch: the vector is one row, or one column where the matrix stands the other way. Null
+// where a matrix would have to be transposed.
+Value* vectors_product(Emitter& e, const Product& p) {
+  const bool is_column = p.in_b == p.batch + p.columns + p.inner;
+  if (p.in_a != p.batch + p.inner || (!is_column && p.in_b != p.batch + p.inner + p.columns)) return nullptr;
+  const auto axis = static_cast<std::int64_t>(p.batch.size()) + (is_column ? 1 : 0);
+  Value* a = e.unsqueeze(p.a, {axis});
+  Value* y = is_column ? e.emit("MatMul", {p.b, a}) : e.emit("MatMul", {a, p.b});
+  return arranged(e, e.squeeze(y, {axis}), p.batch + p.columns, p.out);
+}
+
 int run_on(ir::Graph& g, const onnx::Target& target, onnx::DTypeSet types) {
   int changes = 0;
   for (ir::Node& n : g.nodes()) {
@@ -95,6 +106,13 @@ int run_on(ir::Graph& g, const onnx::Target& target, onnx::DTypeSet types) {
                       order_b = of(p->in_b, p->batch + p->inner + p->columns);
     if (order_a.size() != p->in_a.size() || order_b.size() != p->in_b.size()) continue;
     Emitter e(g, target, n.shared_origin(), &n);
+    if (p->rows.empty()) {
+      Value* y = vectors_product(e, *p);
+      if (!y) continue;
+      replace_value(g, n.output(), y);
+      ++changes;
+      continue;
+    }
     Value* a = arranged(e, p->a, p->in_a, order_a);
     Value* b = arranged(e, p->b, p->in_b, order_b);
     Value* y = e.emit("MatMul", {a, b});

@@ -77,7 +77,7 @@ TEST(AvgPool, Dtypes) {
 TEST(AvgPool, ChannelsThatAreNoBlock) {
   for (const auto* padding : {"SAME", "VALID"}) {
     op_case("AvgPool").in(f32, {2, 19, 24, 20}).attr("ksize", Ints{1, 3, 2, 1}).attr("strides", Ints{1, 2, 1, 1}).attr("padding", padding).nan_inf().check();
-    op_case("AvgPool3D").in(f32, {2, 5, 6, 7, 20}).attr("ksize", Ints{1, 2, 3, 3, 1}).attr("strides", Ints{1, 1, 2, 1, 1}).attr("padding", padding).nan_inf().check();
+    op_case("AvgPool3D").in(f32, {2, 5, 6, 7, 20}).attr("ksize", Ints{1, 2, 3, 3, 1}).attr("strides", Ints{1, 1, 2, 1, 1}).attr("padding", padding).check();
   }
   op_case("AvgPool").in(f32, {2, 6, 5, 20}).attr("ksize", Ints{1, 6, 5, 1}).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "VALID").nan_inf().empty().check();
 }

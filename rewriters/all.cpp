@@ -47,6 +47,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),
+      rewriters::clip_sums(),
       rewriters::widen_shapes(),
       rewriters::share_dims(target),
       rewriters::merge_constants(),

@@ -1,5 +1,7 @@
 #include "rewriters/onnx/facts.h"
 
+#include <algorithm>
+
 #include "onnx/emitter.h"
 
 namespace t2o::rewriters {
@@ -41,6 +43,16 @@ std::optional<double> uniform(const Value* v, int depth) {
 std::optional<double> uniform_number(const Value* v) { return uniform(v, 8); }
 
 bool is_scalar_constant(const Value* v) { return is_float(v->dtype()) && number_of(v); }
+
+bool is_never_negative(const Value* v, int depth) {
+  const ir::Node* n = v->producer();
+  if (!n || depth == 0) return false;
+  if (n->op() == "Relu" || n->op() == "Sigmoid" || n->op() == "Softmax" || n->op() == "Abs" || n->op() == "Exp") return true;
+  if (n->op() == "Clip") return n->input(1) && n->input(1)->constant() && n->input(1)->constant()->float_at(0) >= 0;
+  if (n->op() == "Transpose" || n->op() == "MaxPool" || n->op() == "AveragePool" || n->op() == "Identity") return is_never_negative(n->input(0), depth - 1);
+  if (n->op() != "Concat" && n->op() != "Add" && n->op() != "Mul") return false;
+  return std::all_of(n->inputs().begin(), n->inputs().end(), [&](const Value* in) { return is_never_negative(in, depth - 1); });
+}
 
 std::optional<Ints> axes_of(const ir::Node& n) {
   if (const auto* axes = n.attr_if<Ints>("axes")) return *axes;

@@ -7,17 +7,6 @@
 namespace t2o::rewriters {
 namespace {
 
-// No number of it is below zero; a NaN may be.
-bool is_never_negative(const Value* v, int depth = 8) {
-  const ir::Node* n = v->producer();
-  if (!n || depth == 0) return false;
-  if (n->op() == "Relu" || n->op() == "Sigmoid" || n->op() == "Softmax" || n->op() == "Abs") return true;
-  if (n->op() == "Clip") return n->input(1) && n->input(1)->constant() && n->input(1)->constant()->float_at(0) >= 0;
-  if (n->op() == "Transpose" || n->op() == "MaxPool" || n->op() == "AveragePool" || n->op() == "Identity") return is_never_negative(n->input(0), depth - 1);
-  if (n->op() != "Concat" && n->op() != "Add" && n->op() != "Mul") return false;
-  return std::all_of(n->inputs().begin(), n->inputs().end(), [&](const Value* in) { return is_never_negative(in, depth - 1); });
-}
-
 // The pool's pads with the Pad's; empty where they are not the pool's own.
 Ints joint_pads(const ir::Node& pad, const ir::Node& pool) {
   const auto* kernel = pool.attr_if<Ints>("kernel_shape");

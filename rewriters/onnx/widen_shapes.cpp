@@ -13,9 +13,22 @@ bool moves_elements(const ir::Node& n) {
   return n.op() == "Concat" || n.op() == "Unsqueeze" || n.op() == "Squeeze" || n.op() == "Gather" || n.op() == "Slice" || n.op() == "Identity";
 }
 
-bool is_narrowing(const ir::Node* n) { return n && n->op() == "Cast" && n->input(0)->dtype() == DType::i64 && n->output()->dtype() == DType::i32; }
-
 std::size_t data_inputs(const ir::Node& n) { return n.op() == "Concat" ? n.input_count() : 1; }
+
+// Sizes fit 32 bits, other numbers may not: then the Casts there and back change them.
+bool is_of_sizes(const Value* v, int depth = 8) {
+  const ir::Node* n = v->producer();
+  if (!n || depth == 0) return false;
+  if (n->op() == "Shape" || n->op() == "Size") return true;
+  if (!moves_elements(*n)) return false;
+  for (std::size_t i = 0; i < data_inputs(*n); ++i)
+    if (!n->input(i)->constant() && !is_of_sizes(n->input(i), depth - 1)) return false;
+  return true;
+}
+
+bool is_narrowing(const ir::Node* n) {
+  return n && n->op() == "Cast" && n->input(0)->dtype() == DType::i64 && n->output()->dtype() == DType::i32 && is_of_sizes(n->input(0));
+}
 
 // v is made of narrowed numbers and constants, for one reader alone.
 bool can_widen(const Value* v, const ir::Graph& g, int depth = 8) {

@@ -122,6 +122,9 @@ bool broadcasts(std::string_view op) {
 
 constexpr std::size_t kLongestName = 80;
 
+// No number times such a size, whose name would be taken apart at the wrong places.
+bool is_plain(Dim symbol, const Symbols& symbols) { return symbols.affine_of(symbol).base == symbol || symbols.name(symbol).find('|') == std::string::npos; }
+
 // Of which each is 1 or what all others are that are not: named after them, in order, so that the same have one name.
 Dim broadcast_dim(const std::set<std::string>& sizes, Symbols& symbols) {
   std::string all;
@@ -141,7 +144,7 @@ Shape broadcast_shape(std::string_view op, const Values& in, const Shape& inferr
     bool named = d == kUnknownDim;
     for (const Value* v : in) {
       const Dim size = named && i <= v->shape().rank() ? v->shape()[-i] : 1;
-      named = named && (size == 1 || is_symbol(size));
+      named = named && (size == 1 || (is_symbol(size) && is_plain(size, symbols)));
       if (!named || size == 1) continue;
       std::istringstream parts(symbols.name(size));
       for (std::string part; std::getline(parts, part, '|');) sizes.insert(part);

@@ -39,7 +39,9 @@ Value* size_behind(const Value* limit) {
   return size && size->known_elements() && size->shape().is_scalar() ? size : nullptr;
 }
 
-bool is_number(const Value* v, double number) { return v->constant() && v->constant()->elements() == 1 && v->constant()->float_at(0) == number; }
+bool is_number(const Value* v, double number) {
+  return v->constant() && v->constant()->elements() == 1 && v->constant()->float_at(0) == number;
+}
 
 // TensorFlow counts ceil(|(limit - start) / delta|) in the type itself, ONNX in double: 0.3 / 0.1 would give
 // one more.
@@ -108,7 +110,9 @@ Values map_empty(MapperContext& c) {
 }  // namespace
 
 void register_generate(OpRegistry& r) {
-  r.op("Range").note("of floats, 0 to a size: all of them, where TensorFlow rounds a size above 2^24").by(map_range);
+  r.op("Range")
+      .note("of floats, 0 to a size: all of them, where TensorFlow rounds a size above 2^24")
+      .by(map_range);
   r.op("LinSpace").by(map_lin_space);
   r.op("Fill").by(map_fill);
   r.op("ZerosLike").by(map_zeros_like);

@@ -172,8 +172,11 @@ std::optional<Extent> extent_value(Value* v, int depth) {
 
 // Of the rows that indices name: an axis of the result is one of theirs.
 bool of_indices(const ir::Node& n, int axis) {
-  const bool of_rows = n.op() == "GatherV2" ? known_ints(n.input(2)) == Ints{0} && int_attr(n, "batch_dims") == 0 : n.op() == "Gather" || n.op() == "ResourceGather";
-  return of_rows && int_attr(n, "batch_dims") == 0 && n.input(1)->shape().ranked() && axis >= 0 && axis < n.input(1)->shape().rank();
+  const bool of_rows = n.op() == "GatherV2"
+                           ? known_ints(n.input(2)) == Ints{0} && int_attr(n, "batch_dims") == 0
+                           : n.op() == "Gather" || n.op() == "ResourceGather";
+  return of_rows && int_attr(n, "batch_dims") == 0 && n.input(1)->shape().ranked() && axis >= 0 &&
+         axis < n.input(1)->shape().rank();
 }
 
 }  // namespace

@@ -20,11 +20,11 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fold_branches(target),
       rewriters::share_sizes(),
       rewriters::drop_neutral(),
-      rewriters::fuse_rotary(target),
-      rewriters::fuse_repeat(target),
       rewriters::cancel_transposes(),
       rewriters::fuse_activation(target),
       rewriters::fuse_einsum(target),
+      rewriters::fuse_rotary(target),
+      rewriters::fuse_repeat(target),  // what else is repeated
       rewriters::fuse_attention(target),
       rewriters::einsum_product(target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
       rewriters::fuse_instance_norm(target),
@@ -51,6 +51,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::widen_shapes(),
       rewriters::share_dims(target),
       rewriters::merge_constants(),
+      rewriters::share_sizes(),  // of what was made since
       rewriters::merge_nodes(),
       rewriters::split_slices(target),
       rewriters::guard_pads(target),

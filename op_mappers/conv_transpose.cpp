@@ -56,6 +56,7 @@ std::optional<AxisPlan> plan_multiple(MapperContext& c, const Window& w, std::si
 // again: in = (out - 1) * stride + extent - begin - end + output_padding
 AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in, Dim given) {
   const std::int64_t extent = w.extent(i), stride = w.strides[i];
+  if (!is_known(w.kernel[i])) return {0, 0, stride - 1, true};
   Extents pad{0, 0};
   if (w.padding == "EXPLICIT") pad = {w.pad_begin[i], w.pad_end[i]};
   if (stride == 1) {
@@ -74,23 +75,34 @@ AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in, Dim
   return {pad.begin, pad.end, rest, false};
 }
 
+// extent - stride
+Value* beyond_stride(MapperContext& c, Value* kernel, const Window& w, std::int64_t axis) {
+  const auto i = static_cast<std::size_t>(axis);
+  if (is_known(w.kernel[i])) return c.ints({w.extent(i) - w.strides[i]});
+  const int at = static_cast<int>(axis) + 2;
+  Value* spread = c.mul(c.dims(kernel, at, at + 1), c.ints({w.dilations[i]}));
+  return c.add(spread, c.ints({1 - w.dilations[i] - w.strides[i]}));
+}
+
 // begin = max((out - 1) * stride + extent - in, 0) / 2 for SAME
-Value* crop_start(MapperContext& c, Value* x, Value* in, const Window& w, std::int64_t axis) {
+Value* crop_start(MapperContext& c, Value* x, Value* kernel, Value* in, const Window& w, std::int64_t axis) {
   const auto i = static_cast<std::size_t>(axis);
   if (w.padding == "VALID") return c.ints({0});
   if (w.padding == "EXPLICIT") return c.ints({w.pad_begin[i]});
   Value* out = c.dims(x, static_cast<int>(axis) + 2, static_cast<int>(axis) + 3);
-  Value* full = c.add(c.mul(out, c.ints({w.strides[i]})), c.ints({w.extent(i) - w.strides[i]}));
+  Value* beyond = beyond_stride(c, kernel, w, axis);
+  Value* full = c.add(c.mul(out, c.ints({w.strides[i]})), beyond);
   Value* total = c.maximum(c.sub(full, in), c.ints({0}));
   return c.div(total, c.ints({2}));
 }
 
-Value* crop(MapperContext& c, Value* y, Value* x, const Sizes& sizes, const Window& w, const Ints& axes) {
+Value* crop(MapperContext& c, Value* y, Value* x, Value* kernel, const Sizes& sizes, const Window& w,
+            const Ints& axes) {
   Values starts, ends;
   Ints tensor_axes;
   for (const std::int64_t axis : axes) {
     Value* in = c.slice(sizes.runtime, {axis}, {axis + 1}, {0});
-    Value* start = crop_start(c, x, in, w, axis);
+    Value* start = crop_start(c, x, kernel, in, w, axis);
     starts.push_back(start);
     ends.push_back(c.add(start, in));
     tensor_axes.push_back(axis + 2);
@@ -103,13 +115,12 @@ Value* crop(MapperContext& c, Value* y, Value* x, const Sizes& sizes, const Wind
 // kernel: channels first, [channels of x, result channels / group, spatial ...]
 Value* transposed(MapperContext& c, Value* kernel, std::int64_t group, const Window& w) {
   const std::size_t n = w.spatial();
-  if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
-    c.fail(Code::not_constant, "the kernel's size is not known", "give the kernel a static shape");
   Value* x = to_channels_first(c, c.in(2), w.layout, n);
   const Sizes sizes = result_sizes(c, w);
   Ints begins, ends, output_padding, cropped;
   for (std::size_t i = 0; i < n; ++i) {
-    const AxisPlan p = plan_axis(c, w, i, sizes.known[i], x->shape().ranked() ? x->shape()[static_cast<int>(i) + 2] : kUnknownDim);
+    const AxisPlan p = plan_axis(c, w, i, sizes.known[i],
+                                 x->shape().ranked() ? x->shape()[static_cast<int>(i) + 2] : kUnknownDim);
     begins.push_back(p.begin);
     ends.push_back(p.end);
     output_padding.push_back(p.output_padding);
@@ -117,11 +128,13 @@ Value* transposed(MapperContext& c, Value* kernel, std::int64_t group, const Win
   }
   Ints pads = begins;
   pads.insert(pads.end(), ends.begin(), ends.end());
-  Attrs attrs{{"kernel_shape", w.kernel}, {"strides", w.strides}, {"dilations", w.dilations}, {"pads", pads}};
+  Attrs attrs{{"strides", w.strides}, {"dilations", w.dilations}, {"pads", pads}};
+  const bool has_size = std::all_of(w.kernel.begin(), w.kernel.end(), is_known);
+  if (has_size) attrs.insert(attrs.begin(), {"kernel_shape", w.kernel});
   attrs.push_back({"output_padding", output_padding});
   if (group != 1) attrs.push_back({"group", group});
   Value* y = c.emit("ConvTranspose", {x, kernel}, attrs);
-  if (!cropped.empty()) y = crop(c, y, x, sizes, w, cropped);
+  if (!cropped.empty()) y = crop(c, y, x, kernel, sizes, w, cropped);
   return from_channels_first(c, y, w.layout, n);
 }
 
@@ -164,9 +177,10 @@ Values map_conv3d_backprop(MapperContext& c) { return map_transposed(c, 3); }
 Values map_depthwise_backprop(MapperContext& c) {
   const Window w = window_with_kernel(c, 2);
   const std::int64_t channels = c.dim_of(1, 2);
-  if (!is_known(w.kernel[0]) || !is_known(w.kernel[1]))
-    c.fail(Code::not_constant, "the kernel's size is not known", "give the kernel a static shape");
-  Value* kernel = c.reshape(c.transpose(c.in(1), {2, 3, 0, 1}), {-1, 1, w.kernel[0], w.kernel[1]});
+  Value* k = c.transpose(c.in(1), {2, 3, 0, 1});
+  const bool has_size = is_known(w.kernel[0]) && is_known(w.kernel[1]);
+  Value* kernel = has_size ? c.reshape(k, {-1, 1, w.kernel[0], w.kernel[1]})
+                           : c.reshape_to(k, c.concat({c.ints({-1, 1}), c.dims(k, 2, 4)}, 0));
   return {transposed(c, kernel, channels, w)};
 }
 

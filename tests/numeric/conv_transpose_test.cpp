@@ -39,6 +39,21 @@ TEST(Conv2DBackpropInput, RuntimeSizes) {
           transposed({size, kernel, stride, padding}, fed).check();
 }
 
+TEST(Conv2DBackpropInput, KernelsWhoseSizeShowsWhenItRuns) {
+  for (const std::int64_t kernel : {1, 2, 3})
+    for (const std::int64_t stride : {1, 2, 3})
+      for (const char* padding : {"SAME", "VALID"}) {
+        const Transposed t{7, kernel, stride, padding};
+        for (const Kind sizes : {constant, fed})
+          op_case("Conv2DBackpropInput").i32s({1, 7, 7, 2}, sizes).in(f32, {kernel, kernel, 2, 3}).in(f32, {1, t.source(), t.source(), 3})
+              .attr("strides", Ints{1, stride, stride, 1}).attr("padding", padding).check();
+      }
+  op_case("Conv2DBackpropInput").i32s({1, 7, 8, 2}).in(f32, {3, 3, 2, 3}).in(f32, {1, 4, 9, 3}).attr("strides", Ints{1, 2, 1, 1})
+      .attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 1, 2, 1, 0, 0}).check();
+  op_case("Conv3DBackpropInputV2").i32s({1, 4, 5, 6, 2}).in(f32, {2, 3, 2, 2, 3}).in(f32, {1, 2, 3, 3, 3}).attr("strides", Ints{1, 2, 2, 2, 1})
+      .attr("padding", "SAME").check();
+}
+
 TEST(Conv2DBackpropInput, ExplicitPadding) {
   for (const Kind sizes : {constant, fed})
     op_case("Conv2DBackpropInput")

@@ -52,6 +52,7 @@ const OpRegistry& tf_registry() {
     family("ragged", op_mappers::register_ragged);
     family("fake_quant", op_mappers::register_fake_quant);
     family("quantize", op_mappers::register_quantize);
+    family("quantized", op_mappers::register_quantized);
     family("nms", op_mappers::register_nms);
     family("color", op_mappers::register_color);
     family("image", op_mappers::register_image);

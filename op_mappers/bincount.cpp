@@ -131,10 +131,15 @@ template <By by>
 Values map_sparse_bincount(MapperContext& c) {
   Value* values = c.cast(c.in(1), DType::i64);
   Value* size = as_vector(c, c.in(3));
-  if (c.dim_of(2, 0) == 1) return {counts(c, by, values, size, c.in(4))};
-  Value* rows = c.gather(c.in(0), c.constant<std::int64_t>(0), 1);
-  Value* row_count = c.slice(c.in(2), {0}, {1}, {0});
-  return {counts_by_row(c, by, rows, row_count, values, size, c.in(4))};
+  const Shape& dims = c.in(2)->shape();
+  const Dim rank = dims.ranked() ? dims[0] : kUnknownDim;
+  if (rank == 1) return {counts(c, by, values, size, c.in(4))};
+  Value* rows = column(c, c.in(0), 0);
+  Value* outer = c.slice(c.in(2), {0}, {-1}, {0});
+  if (is_known(rank)) return {counts_by_row(c, by, rows, outer, values, size, c.in(4))};
+  Value* of_one = c.mul(rows, c.dim(outer, 0));  // a vector is one row
+  Value* table = counts_by_row(c, by, of_one, product(c, outer), values, size, c.in(4));
+  return {c.reshape_to(table, c.concat({outer, size}, 0))};
 }
 
 // bin = trunc(min((max(x, low) - low) / ((high - low) / n), n - 1))
@@ -224,9 +229,12 @@ Values map_ragged_sparse_counts(MapperContext& c) {
 template <By by>
 Values map_sparse_sparse_counts(MapperContext& c) {
   Value* values = c.cast(c.in(1), DType::i64);
-  if (c.dim_of(2, 0) == 1) return sparse_counts<by>(c, {nullptr, nullptr, values, c.in(3)});
+  const Shape& dims = c.in(2)->shape();
+  const Dim rank = dims.ranked() ? dims[0] : kUnknownDim;
+  if (rank == 1) return sparse_counts<by>(c, {nullptr, nullptr, values, c.in(3)});
   Value* rows = column(c, c.in(0), 0);
-  Value* row_count = c.slice(c.in(2), {0}, {1}, {0});
+  Value* row_count = c.slice(c.in(2), {0}, {-1}, {0});
+  if (!is_known(rank)) rows = c.mul(rows, c.dim(row_count, 0));  // those of a vector are one
   return sparse_counts<by>(c, {rows, row_count, values, c.in(3)});
 }
 

@@ -18,6 +18,11 @@ Ints kernel_extent(const Value* kernel, std::size_t spatial) {
   return k;
 }
 
+void set_kernel(Window& w, Value* kernel) {
+  w.kernel = kernel_extent(kernel, w.spatial());
+  w.filter = kernel;
+}
+
 // [h, w, in, out] -> [out, in, h, w]
 Value* kernel_channels_first(Emitter& e, Value* kernel, std::size_t spatial) {
   const auto n = static_cast<std::int64_t>(spatial);
@@ -68,7 +73,7 @@ void add_group(Attrs& attrs, std::int64_t group) {
 
 Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
   const std::size_t n = w.spatial();
-  w.kernel = kernel_extent(kernel, n);
+  set_kernel(w, kernel);
   Value* x = to_channels_first(c, input, w.layout, n);
   auto [padded, attrs, _] = apply_window(c, x, w, 0);
   const Dim channels = dim_or_unknown(x, 1), own = dim_or_unknown(kernel, static_cast<int>(n));
@@ -103,7 +108,7 @@ Values map_conv(MapperContext& c) {
 Value* depthwise(MapperContext& c) {
   Window w = read_window(c, c.layout(), 2);
   Value* kernel = c.in(1);
-  w.kernel = kernel_extent(kernel, 2);
+  set_kernel(w, kernel);
   Value* x = to_channels_first(c, c.in(0), w.layout, 2);
   auto [padded, attrs, _] = apply_window(c, x, w, 0);
   Dim group = dim_or_unknown(kernel, 2);

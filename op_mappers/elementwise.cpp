@@ -188,7 +188,11 @@ void register_elementwise(OpRegistry& r) {
   r.op("Softsign").by(map_softsign);
   r.op("Atan2").by(map_atan2);
   r.op("L2Loss").by(map_l2_loss);
-  r.op("Cast").note("Truncate between floats is refused").by(map_cast);
+  r.op("Cast")
+      .note(
+          "Truncate between floats is refused; floats beyond the integers' range give any number, as in "
+          "TensorFlow; a denormal is true")
+      .by(map_cast);
   const auto bits = [](Bits how) { return [how](MapperContext& c) { return map_bitcast(c, how); }; };
   r.op("Bitcast").note("f64 needs opset 26; below, any NaN is the common one").by(bits(Bits::by_arithmetic));
   r.op("Bitcast").since(26).by(bits(Bits::by_bitcast));

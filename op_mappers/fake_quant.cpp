@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -127,20 +128,20 @@ struct Range {
 };
 
 // [channels] so that it lies along the axis of x
-Value* along_axis(MapperContext& c, Value* v, std::int64_t axis) {
+Value* along_axis(MapperContext& c, Value* v, std::int64_t axis, std::int64_t rank) {
   if (axis < 0) return v->shape().is_scalar() ? v : c.reshape(v, {});
-  Ints dims(static_cast<std::size_t>(c.rank(0) - axis), 1);
+  Ints dims(static_cast<std::size_t>(rank - axis), 1);
   dims[0] = -1;
   return c.reshape(v, dims);
 }
 
-Range range_of_tensor(MapperContext& c, Value* x, std::int64_t axis) {
+Range range_of_tensor(MapperContext& c, Value* x, std::int64_t axis, std::int64_t rank) {
   if (axis < 0) {
     Value* min = c.reduce_all("ReduceMin", x, false);
     return {min, c.reduce_all("ReduceMax", x, false)};
   }
   Ints others;
-  for (std::int64_t i = 0; i < c.rank(0); ++i)
+  for (std::int64_t i = 0; i < rank; ++i)
     if (i != axis) others.push_back(i);
   Value* min = c.reduce("ReduceMin", x, others, true);
   return {min, c.reduce("ReduceMax", x, others, true)};
@@ -149,18 +150,26 @@ Range range_of_tensor(MapperContext& c, Value* x, std::int64_t axis) {
 Value* quantize_and_dequantize(MapperContext& c, std::int64_t bits, Range range) {
   if (bits < 1 || bits > 63)
     c.fail(Code::bad_model, "num_bits is " + std::to_string(bits) + ", not between 1 and 63");
-  const auto axis = c.attr_or<std::int64_t>("axis", -1);
+  auto axis = c.attr_or<std::int64_t>("axis", -1);
   const auto rounding = c.attr_or<std::string>("round_mode", "HALF_TO_EVEN");
   if (rounding != "HALF_TO_EVEN" && rounding != "HALF_UP")
     c.fail(Code::unsupported_attr, "round_mode '" + rounding + "' is not known");
   const bool is_signed = c.attr_or<std::int64_t>("signed_input", 1) != 0;
   const bool narrow = c.flag("narrow_range");
   Value* x = c.in(0);
+  const bool by_three = axis >= 0 && !c.has_rank(0);
+  if (by_three) {
+    x = as_three(c, x, sides(c, x, c.ints({axis})));
+    axis = 1;
+  }
+  const std::int64_t rank = by_three ? 3 : axis < 0 ? 0 : c.rank(0);
   const bool given = range.min;
-  if (given)
-    range = {along_axis(c, range.min, axis), along_axis(c, range.max, axis)};
-  else
-    range = range_of_tensor(c, x, axis);
+  if (given) {
+    Value* min = along_axis(c, range.min, axis, rank);
+    range = {min, along_axis(c, range.max, axis, rank)};
+  } else {
+    range = range_of_tensor(c, x, axis, rank);
+  }
   const double half = std::exp2(static_cast<double>(bits - 1));
   const double low = is_signed ? (narrow ? 1 - half : -half) : 0;
   const double high = (is_signed ? half : 2 * half) - 1;
@@ -169,7 +178,8 @@ Value* quantize_and_dequantize(MapperContext& c, std::int64_t bits, Range range)
   Value* scaled = c.mul(x, q.scale);
   Value* level = rounding == "HALF_UP" ? c.emit("Floor", {c.add(scaled, c.scalar_like(x, 0.5))})
                                        : c.emit("Round", {scaled});
-  return c.mul(level, q.inverse);
+  Value* y = c.mul(level, q.inverse);
+  return by_three ? c.reshape_to(y, c.shape_of(c.in(0))) : y;
 }
 
 Values map_quantize_and_dequantize_v1(MapperContext& c) {
@@ -198,10 +208,9 @@ void register_fake_quant(OpRegistry& r) {
   r.op("FakeQuantWithMinMaxArgs").by(map_fake_quant_args);
   r.op("FakeQuantWithMinMaxVars").by(map_fake_quant_vars);
   r.op("FakeQuantWithMinMaxVarsPerChannel").by(map_fake_quant_channels);
-  const std::string note = "an axis needs a known rank";
   r.op("QuantizeAndDequantize").by(map_quantize_and_dequantize_v1);
-  r.op("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4").note(note).by(map_quantize_and_dequantize);
-  r.op("QuantizeAndDequantizeV3").note(note + ", num_bits a constant").by(map_quantize_and_dequantize_v3);
+  r.op("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4").by(map_quantize_and_dequantize);
+  r.op("QuantizeAndDequantizeV3").note("num_bits a constant").by(map_quantize_and_dequantize_v3);
 }
 
 }  // namespace t2o::op_mappers

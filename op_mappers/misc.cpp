@@ -88,9 +88,30 @@ Values map_inplace_sub(MapperContext& c) {
   return added<by>(c, c.sub(c.scalar_like(c.in(2), 0), c.in(2)));
 }
 
+// What grappler put together: one after the other.
+Values map_composition(MapperContext& c) {
+  Value* x = c.in(0);
+  for (const std::string& op : c.attr<Strings>("op_names")) x = apply_one(c, op, {x});
+  return {x};
+}
+
+// A scalar that is not zero, a tensor that is not empty.
+Values map_to_bool(MapperContext& c) {
+  Value* x = c.in(0);
+  if (x->shape().is_scalar()) return {c.cast(x, DType::boolean)};
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* has_elements = c.greater(c.size_of(x), zero);
+  if (x->shape().ranked()) return {has_elements};
+  Value* set = c.cast(c.cast(c.reshape(x, {-1}), DType::boolean), DType::i64);
+  Value* is_set = c.greater(c.reduce("ReduceSum", set, Ints{0}, false), zero);
+  return {c.where(c.equal(c.rank_of(x), zero), is_set, has_elements)};
+}
+
 }  // namespace
 
 void register_misc(OpRegistry& r) {
+  r.op("_UnaryOpsComposition").by(map_composition);
+  r.op("ToBool").by(map_to_bool);
   r.op("PopulationCount").by(map_population_count);
   r.op("TensorStridedSliceUpdate").note("strides known at conversion time").by(map_slice_update);
   r.op("StridedSliceGrad").note("strides known at conversion time").by(map_slice_grad);

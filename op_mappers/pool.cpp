@@ -134,12 +134,14 @@ Values map_max_pool_with_argmax(MapperContext& c) {
 }  // namespace
 
 void register_pool(OpRegistry& r) {
-  r.op("MaxPool").note("also over the channels").by(map_max_pool);
-  r.op("MaxPoolV2").note("ksize and strides constant").by(map_max_pool_v2);
-  r.op("MaxPool3D").by(map_max_pool_3d);
-  r.op("MaxPoolWithArgmax").by(map_max_pool_with_argmax);
-  r.op("AvgPool").by(map_avg_pool);
-  r.op("AvgPool3D").by(map_avg_pool_3d);
+  const std::string nan = "a NaN in f32 may win where TensorFlow passes over it";
+  const std::string small = "an image of unknown size has to have room for the window";
+  r.op("MaxPool").note("also over the channels; " + nan).by(map_max_pool);
+  r.op("MaxPoolV2").note("ksize and strides constant; " + nan).by(map_max_pool_v2);
+  r.op("MaxPool3D").note(nan).by(map_max_pool_3d);
+  r.op("MaxPoolWithArgmax").note(nan).by(map_max_pool_with_argmax);
+  r.op("AvgPool").note(small).by(map_avg_pool);
+  r.op("AvgPool3D").note(small).by(map_avg_pool_3d);
 }
 
 }  // namespace t2o::op_mappers

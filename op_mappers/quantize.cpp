@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/three_axes.h"
 
 // Quantized tensors are tensors of plain integers here; what they mean stands in the ops, as in TensorFlow.
 namespace t2o::op_mappers {
@@ -46,11 +47,29 @@ struct Range {
   Value *min, *max;
 };
 
+// Three axes where an axis is given and the rank is not known.
+struct Viewed {
+  Value* x;
+  std::int64_t axis, rank;
+  Value* dims;  // to shape the result to; null: as it is
+
+  Value* back(Emitter& e, Value* y) const { return dims ? e.reshape_to(y, dims) : y; }
+};
+
+Viewed viewed(MapperContext& c) {
+  const auto axis = c.attr_or<std::int64_t>("axis", -1);
+  Value* x = c.in(0);
+  if (axis < 0) return {x, axis, 0, nullptr};
+  if (c.has_rank(0)) return {x, axis, c.rank(0), nullptr};
+  Value* three = as_three(c, x, sides(c, x, c.ints({axis})));
+  return {three, 1, 3, c.shape_of(x)};
+}
+
 // The bounds of input(1) and input(2) so that they lie along the axis of x
-Range range_along(MapperContext& c, std::int64_t axis) {
+Range range_along(MapperContext& c, const Viewed& x) {
   const auto placed = [&](Value* v) {
-    if (axis < 0) return v->shape().is_scalar() ? v : c.reshape(v, {});
-    Ints dims(static_cast<std::size_t>(c.rank(0) - axis), 1);
+    if (x.axis < 0) return v->shape().is_scalar() ? v : c.reshape(v, {});
+    Ints dims(static_cast<std::size_t>(x.rank - x.axis), 1);
     dims[0] = -1;
     return c.reshape(v, dims);
   };
@@ -119,7 +138,6 @@ Scaled scaled(MapperContext& c, Value* x, Range r, const Limits& t, bool narrow,
 Values map_quantize(MapperContext& c) {
   const auto mode = c.attr_or<std::string>("mode", "MIN_COMBINED");
   const auto rounding = c.attr_or<std::string>("round_mode", "HALF_AWAY_FROM_ZERO");
-  const auto axis = c.attr_or<std::int64_t>("axis", -1);
   const bool narrow = c.flag("narrow_range");
   const Limits t = limits_of(c, c.attr<DType>("T"));
   if (rounding != "HALF_AWAY_FROM_ZERO" && rounding != "HALF_TO_EVEN")
@@ -127,8 +145,10 @@ Values map_quantize(MapperContext& c) {
   if (t.high > 65535 && mode != "SCALED")
     c.fail(Code::unsupported_type, "mode '" + mode + "' for qint32 overflows in TensorFlow's own kernel",
            "quantize with mode='SCALED'");
-  Range range = widened(c, range_along(c, axis));
-  Value* x = c.in(0);
+  const Viewed view = viewed(c);
+  const auto axis = view.axis;
+  Value* x = view.x;
+  Range range = widened(c, range_along(c, view));
   Value* level = nullptr;
   if (mode == "MIN_COMBINED") {
     level = min_combined(c, x, range, t);
@@ -143,18 +163,19 @@ Values map_quantize(MapperContext& c) {
     c.fail(Code::unsupported_attr, "mode '" + mode + "' is not known");
   }
   const Ints bounds_shape = axis < 0 ? Ints{} : Ints{-1};
-  Value* y = c.cast(level, t.type);
+  Value* y = view.back(c, c.cast(level, t.type));
   Value* min = c.reshape(range.min, bounds_shape);
   return {y, min, c.reshape(range.max, bounds_shape)};
 }
 
 Values map_dequantize(MapperContext& c) {
   const auto mode = c.attr_or<std::string>("mode", "MIN_COMBINED");
-  const auto axis = c.attr_or<std::int64_t>("axis", -1);
   const bool narrow = c.flag("narrow_range");
   const Limits t = limits_of(c, c.attr<DType>("T"));
-  const Range r = range_along(c, axis);
-  Value* x = c.cast(c.in(0), DType::f32);
+  const Viewed view = viewed(c);
+  const auto axis = view.axis;
+  const Range r = range_along(c, view);
+  Value* x = c.cast(view.x, DType::f32);
   Value* y = nullptr;
   if (mode == "MIN_COMBINED") {  // (x + half) * step + min
     Value* step = c.div(c.sub(r.max, r.min), number(c, t.high - t.low));
@@ -175,14 +196,14 @@ Values map_dequantize(MapperContext& c) {
   } else {
     c.fail(Code::unsupported_attr, "mode '" + mode + "' is not known");
   }
-  return {c.cast(y, c.output_dtype())};
+  return {view.back(c, c.cast(y, c.output_dtype()))};
 }
 
 }  // namespace
 
 void register_quantize(OpRegistry& r) {
-  r.op("QuantizeV2").note("qint32: mode SCALED; an axis needs a known rank").by(map_quantize);
-  r.op("Dequantize").note("an axis needs a known rank").by(map_dequantize);
+  r.op("QuantizeV2").note("qint32: mode SCALED").by(map_quantize);
+  r.op("Dequantize").by(map_dequantize);
 }
 
 }  // namespace t2o::op_mappers

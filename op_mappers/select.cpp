@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <string>
 
 #include "op_mappers/all.h"
 
@@ -34,6 +35,16 @@ Values top_k(MapperContext& c, Value* k) {
 Values map_top_k(MapperContext& c) { return top_k(c, c.constant(c.attr<std::int64_t>("k"))); }
 Values map_top_k_v2(MapperContext& c) { return top_k(c, c.cast(c.in(1), DType::i64)); }
 
+Values map_approx_top_k(MapperContext& c) {
+  if (c.attr_or<std::int64_t>("aggregate_to_topk", 1) == 0)
+    c.fail(Code::unsupported_attr, "aggregate_to_topk=False gives as many candidates as the device likes",
+           "set aggregate_to_topk=True");
+  Value* k = c.constant(c.attr<std::int64_t>("k"));
+  const bool largest = c.attr_or<std::int64_t>("is_max_k", 1) != 0;
+  const Values top = c.topk(c.in(0), k, c.attr_or<std::int64_t>("reduction_dimension", -1), largest);
+  return {top[0], c.cast(top[1], DType::i32)};
+}
+
 Values map_nth_element(MapperContext& c) {
   Value* n = c.cast(c.in(1), DType::i64);
   Value* k = c.add(n, c.constant<std::int64_t>(1));
@@ -66,8 +77,16 @@ Values map_in_top_k_v2(MapperContext& c) { return in_top_k(c, c.in(2)); }
 void register_select(OpRegistry& r) {
   r.op("Select").by(map_select);
   r.op("SelectV2").by(map_select_v2);
-  r.op("TopK").ignores({"sorted"}).by(map_top_k);  // in order is one of the orders that sorted=False allows
-  r.op("TopKV2").ignores({"sorted"}).by(map_top_k_v2);
+  const std::string nan = "where NaN comes is not defined, as in TensorFlow";
+  r.op("TopK")
+      .note(nan)
+      .ignores({"sorted"})
+      .by(map_top_k);  // in order is one of the orders that sorted=False allows
+  r.op("TopKV2").note(nan).ignores({"sorted"}).by(map_top_k_v2);
+  r.op("ApproxTopK")
+      .note("exact")
+      .ignores({"recall_target", "reduction_input_size_override"})
+      .by(map_approx_top_k);
   r.op("NthElement").by(map_nth_element);
   r.op("InTopK").by(map_in_top_k);
   r.op("InTopKV2").by(map_in_top_k_v2);

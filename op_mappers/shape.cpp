@@ -221,7 +221,7 @@ Values map_unravel_index(MapperContext& c) {
 }  // namespace
 
 void register_shape(OpRegistry& r) {
-  r.op("Identity", "IdentityN", "StopGradient", "Snapshot", "DeepCopy").by(map_identity);
+  r.op("Identity", "IdentityN", "StopGradient", "Snapshot", "DeepCopy", "GuaranteeConst").by(map_identity);
   r.op("PreventGradient").ignores({"message"}).by(map_identity);
   r.op("CheckNumerics", "CheckNumericsV2")
       .ignores({"message"})

@@ -39,13 +39,13 @@ Values map_slice(MapperContext& c) {
   std::optional<std::int64_t> rank =
       c.has_rank(0) ? std::optional<std::int64_t>(c.rank(0)) : vector_size(c.in(1));
   if (!rank) rank = vector_size(c.in(2));
-  if (!rank) c.fail(Code::not_constant, "the rank of the input is unknown", "give the input a shape");
-  if (*rank == 0) return {c.in(0)};
+  if (rank && *rank == 0) return {c.in(0)};
   Value* starts = c.cast(c.in(1), DType::i64);
   Value* sizes = c.cast(c.in(2), DType::i64);
   Value* to_end = c.equal(sizes, c.constant<std::int64_t>(-1));
   Value* ends = c.where(to_end, c.constant(kEnd), c.add(starts, sizes));
-  return {c.slice(c.in(0), starts, ends, c.ints(iota(static_cast<std::size_t>(*rank))))};
+  if (rank) return {c.slice(c.in(0), starts, ends, c.ints(iota(static_cast<std::size_t>(*rank))))};
+  return {c.emit("Slice", {c.in(0), starts, ends})};  // of all axes
 }
 
 std::size_t parts(MapperContext& c, const char* attr) {
@@ -117,27 +117,43 @@ Values constant_split(MapperContext& c, Ints sizes, std::int64_t axis) {
   return c.split(c.in(0), sizes, axis);
 }
 
-Values map_split_v(MapperContext& c) {
-  const std::size_t n = parts(c, "num_split");
-  const Ints sizes = c.const_ints(1);
-  const std::int64_t axis = c.const_int(2);
-  if (sizes.size() != n) c.fail(Code::bad_model, "size_splits has not num_split elements");
-  if (n == 1) return {c.in(0)};
-  return constant_split(c, sizes, axis);
-}
-
-Values map_split_v_13(MapperContext& c) {  // sizes known at run time only
-  if (c.maybe_ints(1)) return map_split_v(c);
-  const std::size_t n = parts(c, "num_split");
-  const std::int64_t axis = c.const_int(2);
-  if (n == 1) return {c.in(0)};
+// The sizes as they are when the model runs: what is left stands for the -1.
+Value* runtime_sizes(MapperContext& c, std::int64_t axis) {
   Value* sizes = c.cast(c.in(1), DType::i64);
   Value* minus_one = c.constant<std::int64_t>(-1);
   Value* others = c.sub(c.reduce("ReduceSum", sizes, {0}, true), minus_one);
   Value* size = c.gather(c.shape_of(c.in(0)), c.ints({axis}), 0);
   Value* is_rest = c.equal(sizes, minus_one);
-  Value* whole = c.where(is_rest, c.sub(size, others), sizes);
-  return c.emit_n("Split", {c.in(0), whole}, {{"axis", axis}}, n);
+  return c.where(is_rest, c.sub(size, others), sizes);
+}
+
+Values split_by_input(MapperContext& c, std::size_t n, std::int64_t axis) {
+  return c.emit_n("Split", {c.in(0), runtime_sizes(c, axis)}, {{"axis", axis}}, n);
+}
+
+// Below opset 13 sizes are attributes: slices between the sums of the sizes.
+Values split_by_slices(MapperContext& c, std::size_t n, std::int64_t axis) {
+  Value* sizes = runtime_sizes(c, axis);
+  Value* ends = c.cumsum(sizes, c.constant<std::int64_t>(0), false, false);
+  Value* starts = c.sub(ends, sizes);
+  Value* along = c.ints({axis});
+  Values out;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    Value* start = c.slice(starts, {at}, {at + 1}, {0});
+    out.push_back(c.slice(c.in(0), start, c.slice(ends, {at}, {at + 1}, {0}), along));
+  }
+  return out;
+}
+
+template <Values (*split)(MapperContext&, std::size_t, std::int64_t)>
+Values map_split_v(MapperContext& c) {
+  const std::size_t n = parts(c, "num_split");
+  const std::int64_t axis = c.const_int(2);
+  const auto sizes = c.maybe_ints(1);
+  if (sizes && sizes->size() != n) c.fail(Code::bad_model, "size_splits has not num_split elements");
+  if (n == 1) return {c.in(0)};
+  return sizes ? constant_split(c, *sizes, axis) : split(c, n, axis);
 }
 
 Values map_unpack(MapperContext& c) {
@@ -155,8 +171,8 @@ void register_slice(OpRegistry& r) {
   r.op("Slice").by(map_slice);
   r.op("Split").note("constant axis").by(map_split);
   r.op("Split").since(13).note("constant axis").by(map_split_13);
-  r.op("SplitV").note("constant axis and sizes").by(map_split_v);
-  r.op("SplitV").since(13).note("constant axis").by(map_split_v_13);
+  r.op("SplitV").note("constant axis").by(map_split_v<split_by_slices>);
+  r.op("SplitV").since(13).note("constant axis").by(map_split_v<split_by_input>);
   r.op("Unpack").by(map_unpack);
 }
 

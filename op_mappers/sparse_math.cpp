@@ -132,10 +132,26 @@ struct Kept {
       *full;  // the group of each value; the sizes of the axes that are left; with axes of 1
 };
 
+// Reduced axes count as axes of 1, at 0.
+Kept kept_axes_at_run_time(MapperContext& c) {
+  Value* rank = c.dim(c.in(2), 0);
+  Value* axes = c.emit("Mod", {c.reshape(c.cast(c.in(3), DType::i64), {-1}), rank});
+  Value* all = c.unsqueeze(iota(c, rank), {1});
+  Value* hits = c.cast(c.equal(all, axes), DType::i64);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* is_kept = c.equal(c.reduce("ReduceSum", hits, Ints{1}, false), zero);
+  Value* full = c.where(is_kept, c.in(2), c.constant<std::int64_t>(1));
+  Value* groups = ravel(c, c.where(is_kept, c.in(0), zero), full);
+  return {groups, c.emit("Compress", {c.in(2), is_kept}, {{"axis", std::int64_t{0}}}), full};
+}
+
 Kept kept_axes(MapperContext& c) {
-  const std::int64_t rank = c.dim_of(2, 0);
+  const auto given = c.maybe_ints(3);
+  const Shape& s = c.in(2)->shape();
+  if (!given || !s.ranked() || !is_known(s[0])) return kept_axes_at_run_time(c);
+  const std::int64_t rank = s[0];
   std::vector<bool> reduced(static_cast<std::size_t>(rank), false);
-  for (std::int64_t a : c.const_ints(3)) {
+  for (std::int64_t a : *given) {
     if (a < -rank || a >= rank) c.fail(Code::bad_model, "axis " + std::to_string(a) + " is out of range");
     reduced[static_cast<std::size_t>(a < 0 ? a + rank : a)] = true;
   }
@@ -217,17 +233,16 @@ void register_sparse_math(OpRegistry& r) {
         .by(std::move(low));
     r.op(op).since(since).note(limits).by(std::move(high));
   };
-  const std::string axes = "constant axes and rank known";
   r.op("SparseAdd").note("no place twice in one tensor").by(map_add);
   r.op("SparseSparseMaximum").note("no place twice in one tensor").by(map_maximum);
   r.op("SparseSparseMinimum").note("no place twice in one tensor").by(map_minimum);
   rows("SparseTensorDenseMatMul", 16, map_matmul<By::compare>, map_matmul<By::scatter>, "");
   rows("SparseTensorDenseAdd", 16, map_dense_add<By::compare>, map_dense_add<By::scatter>, "");
   r.op("SparseDenseCwiseAdd", "SparseDenseCwiseMul", "SparseDenseCwiseDiv").by(map_cwise);
-  rows("SparseReduceSum", 16, map_reduce_sum<By::compare>, map_reduce_sum<By::scatter>, axes);
-  rows("SparseReduceMax", 18, map_reduce_max<By::compare>, map_reduce_max<By::scatter>, axes);
-  rows("SparseReduceSumSparse", 16, map_reduce_sparse<By::compare>, map_reduce_sparse<By::scatter>, axes);
-  rows("SparseReduceMaxSparse", 18, map_reduce_sparse<By::compare>, map_reduce_sparse<By::scatter>, axes);
+  rows("SparseReduceSum", 16, map_reduce_sum<By::compare>, map_reduce_sum<By::scatter>, "");
+  rows("SparseReduceMax", 18, map_reduce_max<By::compare>, map_reduce_max<By::scatter>, "");
+  rows("SparseReduceSumSparse", 16, map_reduce_sparse<By::compare>, map_reduce_sparse<By::scatter>, "");
+  rows("SparseReduceMaxSparse", 18, map_reduce_sparse<By::compare>, map_reduce_sparse<By::scatter>, "");
   rows("SparseSoftmax", 18, map_softmax<By::compare>, map_softmax<By::scatter>, "");
 }
 

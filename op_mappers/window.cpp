@@ -113,25 +113,30 @@ PadPlan plan_padding(const Window& w, const Ints& dims) {
 // total = max((ceil(in / stride) - 1) * stride + extent - in, 0)
 Value* runtime_same_pads(Emitter& e, Value* x, const Window& w, int first_axis) {
   const int n = static_cast<int>(w.spatial());
-  Ints extents, rounding;
+  Ints extents, rounding, constants;
+  bool known = true;
   for (std::size_t i = 0; i < w.spatial(); ++i) {
-    if (!is_known(w.kernel[i]))
-      e.fail(Code::not_constant,
-             "SAME padding with strides or dilations needs the kernel's size, which is not known",
-             "give the kernel a static shape");
+    known = known && is_known(w.kernel[i]);
     extents.push_back(w.extent(i) - w.strides[i]);
+    constants.push_back(1 - w.dilations[i] - w.strides[i]);
     rounding.push_back(w.strides[i] - 1);
   }
   Value* in = e.dims(x, first_axis, first_axis + n);
   Value* strides = e.ints(w.strides);
   Value* rounded = e.mul(e.div(e.add(in, e.ints(rounding)), strides), strides);
-  Value* total = e.maximum(e.add(e.sub(rounded, in), e.ints(extents)), e.ints({0}));
+  Value* none = e.ints({0});
+  Value* beyond = known ? e.ints(extents) : nullptr;
+  if (!known) {  // (kernel - 1) * dilation + 1 - stride
+    Value* scaled = e.mul(e.dims(w.filter, 0, n), e.ints(w.dilations));
+    beyond = e.add(scaled, e.ints(constants));
+  }
+  Value* total = e.maximum(e.add(e.sub(rounded, in), beyond), none);
   Value* begin = e.div(total, e.ints({2}));
   Value* end = e.sub(total, begin);
   return e.concat({begin, end}, 0);
 }
 
-Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill) {
+Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill, Value* level) {
   const int n = static_cast<int>(w.spatial());
   Ints dims(w.spatial(), kUnknownDim);
   if (x->shape().ranked())
@@ -158,7 +163,7 @@ Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill) 
       Value* begins = c.slice(pads, {0}, {n}, {0});
       Value* ends = c.slice(pads, {n}, {2 * n}, {0});
       Value* none = c.ints({0, 0});
-      r.x = c.pad(x, c.concat({none, begins, none, ends}, 0), c.scalar_like(x, fill));
+      r.x = c.pad(x, c.concat({none, begins, none, ends}, 0), level ? level : c.scalar_like(x, fill));
       r.padded = true;
     }
   }

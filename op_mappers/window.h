@@ -9,6 +9,7 @@ namespace t2o::op_mappers {
 struct Window {
   Layout layout = Layout::channels_last;
   Ints kernel;  // -1 where it is not known
+  Value* filter = nullptr;  // whose first axes have the kernel's sizes when the model runs; null: all are known
   Ints strides, dilations;
   std::string padding;      // "SAME", "VALID", "EXPLICIT"
   Ints pad_begin, pad_end;  // of EXPLICIT
@@ -47,6 +48,7 @@ struct Windowed {
   Attrs attrs;
   bool padded = false;
 };
-Windowed apply_window(MapperContext&, Value* channels_first, const Window&, double fill);
+// level: what to pad with where it is no constant.
+Windowed apply_window(MapperContext&, Value* channels_first, const Window&, double fill, Value* level = nullptr);
 
 }  // namespace t2o::op_mappers

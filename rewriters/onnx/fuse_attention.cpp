@@ -168,6 +168,8 @@ class AttentionFusion {
   bool fuse(const ir::Node& softmax) {
     const auto* axis = softmax.attr_if<std::int64_t>("axis");
     ir::Node* root = only_reader(softmax.output());
+    const Ints& sizes = softmax.output()->shape().dims();
+    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return false;  // ONNX Runtime wants an element
     if (!root || !has_four_axes(softmax.output()) || (axis && *axis != -1 && *axis != 3)) return false;
     Products p;
     AttentionMask mask;

@@ -59,13 +59,14 @@ TEST(Conv2D, KernelFedAtRunTime) {
       .attr("strides", Ints{1, 2, 2, 1})
       .attr("padding", "VALID")
       .check();
-  op_case("Conv2D")
-      .in(f32, {1, 6, 6, 2})
-      .in(f32, {3, 3, 2, 4})
-      .attr("strides", Ints{1, 2, 2, 1})
-      .attr("padding", "SAME")
-      .refuses(Code::not_constant, "kernel's size", {Mode::batch, Mode::dims, Mode::rank})
-      .check();
+  for (const Ints& dilations : {Ints{1, 1, 1, 1}, Ints{1, 2, 3, 1}})
+    op_case("Conv2D")
+        .in(f32, {1, 6, 7, 2})
+        .in(f32, {3, 2, 2, 4})
+        .attr("strides", dilations[1] == 1 ? Ints{1, 2, 3, 1} : Ints{1, 1, 1, 1})
+        .attr("dilations", dilations)
+        .attr("padding", "SAME")
+        .check();
 }
 
 TEST(Conv2D, Dtypes) {

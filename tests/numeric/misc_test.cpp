@@ -63,5 +63,15 @@ TEST(Misc, InplaceAddsBelowScatterNdOfSums) {
           .check();
 }
 
+TEST(Misc, UnaryOpsComposition) {
+  op_case("_UnaryOpsComposition").in(any, {2, 3}).attr("op_names", Strings{"Abs", "Sqrt", "Tanh"}).dtypes({f32, f64}).check();
+}
+
+TEST(Misc, ToBool) {
+  for (const float x : {0.0F, -0.5F}) op_case("ToBool").scalar(x, fed).check();
+  for (const Ints& dims : {Ints{1}, Ints{2, 0}, Ints{2, 3}}) op_case("ToBool").in(any, dims).dtypes({f32, i32, i64}).check();
+  op_case("ToBool").values<float>({1}, {0}).empty().check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

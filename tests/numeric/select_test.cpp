@@ -59,5 +59,9 @@ TEST(Select, TopKOfKnownK) {
     }
 }
 
+TEST(TopK, Approximate) {
+  op_case("ApproxTopK").in(f32, {3, 9}).attr("k", std::int64_t{4}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -8,7 +8,7 @@ namespace {
 const DTypes kAll = {f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, boolean};
 
 TEST(Shape, Passing) {
-  for (const char* op : {"Identity", "StopGradient", "Snapshot"}) op_case(op).in(any, {2, 3}).dtypes(kAll).check();
+  for (const char* op : {"Identity", "StopGradient", "Snapshot", "GuaranteeConst"}) op_case(op).in(any, {2, 3}).dtypes(kAll).check();
   op_case("PreventGradient").in(f32, {2, 3}).attr("message", "no").check();
   op_case("IdentityN").in(f32, {2, 3}).in(i32, {4}).as_list(2).check();
   op_case("CheckNumerics").in(f32, {2, 3}).attr("message", "bad").check();

@@ -12,7 +12,7 @@ TEST(Slice, Slice) {
   op_case("Slice").in(f32, {3, 4}).ints({0, 1}).ints({-1, -1}).empty().check();
   op_case("Slice").in(f32, {3, 4}).ints({0, 0}).ints({-1, -1}).check();
   op_case("Slice").in(f32, {3, 4}).i32s({1, 0}, fed).i32s({2, -1}).check();
-  op_case("Slice").in(f32, {3, 4}).i32s({1, 2}, fed).i32s({-1, 1}, fed).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  op_case("Slice").in(f32, {3, 4}).i32s({1, 2}, fed).i32s({-1, 1}, fed).check();
   op_case("Slice").in(f32, {3, 4}).ints({1, 2}).ints({-1, 1}, fed).check();
   op_case("Slice").in(f32, {3, 4}).i32s({1, 4}).i32s({0, 0}).check();
   op_case("Slice").in(f32, {}).i32s({}).i32s({}).check();
@@ -37,8 +37,12 @@ TEST(Slice, SplitV) {
   split({3, -1}, 1).check();
   split({0, -1, 0, 2, 0}, 1).check();
   split({-1, 7}, 1).check();
-  op_case("SplitV").in(f32, {2, 7}).ints({2, -1, 4}, fed).scalar<std::int32_t>(1).attr("num_split", std::int64_t{3})
-      .refuses_below(13, Code::not_constant, "input 1").check();
+  const auto at_run_time = [](const Ints& sizes, std::int32_t axis) {
+    return op_case("SplitV").in(any, {2, 7}).ints(sizes, fed).scalar(axis).attr("num_split", static_cast<std::int64_t>(sizes.size()));
+  };
+  at_run_time({2, -1, 4}, 1).dtypes({f32, f64, i32, boolean}).check();
+  at_run_time({-1, 0, 7}, -1).dtypes({f32}).check();
+  at_run_time({1, 1}, 0).dtypes({f32}).check();
 }
 
 TEST(Slice, Unpack) {

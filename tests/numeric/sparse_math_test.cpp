@@ -65,10 +65,12 @@ TEST(SparseMath, Reduce) {
       for (const auto& axes : std::vector<std::vector<std::int32_t>>{{}, {0}, {-1}, {0, 1}, {0, 1, 2}}) reduced(axes).dtypes({f32}).check();
       for (const auto& axes : std::vector<std::vector<std::int32_t>>{{}, {0}, {-1}, {0, 1}}) reduced(axes, "Sparse").dtypes({f32}).check();
     }
-  op_case("SparseReduceSum").values<std::int64_t>({2, 2}, {0, 1, 2, 1}).in(f32, {2}).ints({3, 4}, fed).i32s({0})
-      .refuses(Code::not_constant, "size", {Mode::dims, Mode::batch}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  op_case("SparseReduceSum").values<std::int64_t>({2, 2}, {0, 1, 2, 1}).in(f32, {2}).ints({3, 4}).i32s({0}, fed)
-      .refuses(Code::not_constant, "input 3").check();
+  for (const char* op : {"SparseReduceSum", "SparseReduceMax", "SparseReduceSumSparse", "SparseReduceMaxSparse"})
+    for (const bool keep : {false, true})
+      for (const Kind dims : {fed, constant})
+        for (const auto& axes : std::vector<std::vector<std::int32_t>>{{0}, {-1}, {0, 1}})
+          op_case(op).values<std::int64_t>({3, 2}, {0, 1, 2, 1, 2, 3}).values<float>({3}, {-1, -2, 3}).ints({3, 4}, dims)
+              .i32s(axes, dims == fed ? constant : fed).attr("keep_dims", keep).check();
 }
 
 TEST(SparseMath, Softmax) {

@@ -1,0 +1,227 @@
+#include "op_mappers/quantized.h"
+
+#include <cmath>
+#include <limits>
+
+#include "op_mappers/all.h"
+#include "op_mappers/apply.h"
+#include "op_mappers/plain_type.h"
+
+namespace t2o::op_mappers {
+
+double lowest_level(DType plain) {
+  return is_unsigned_int(plain) ? 0 : -std::exp2(static_cast<double>(bit_width(plain)) - 1);
+}
+double highest_level(DType plain) {
+  return lowest_level(plain) + std::exp2(static_cast<double>(bit_width(plain))) - 1;
+}
+
+namespace {
+
+Value* wide(Emitter& e, double v) { return e.scalar(DType::f64, v); }
+
+// Halves go away from zero. The addend is the number below 0.5: half of an odd last digit must not carry.
+Value* rounded_away(Emitter& e, Value* x) {
+  Value* size = e.add(e.abs(x), wide(e, std::nextafter(0.5, 0.0)));
+  Value* sign = e.emit("Sign", {x});
+  return e.mul(sign, e.emit("Floor", {size}));
+}
+
+}  // namespace
+
+QuantizedScale scale_of(Emitter& e, DType plain, QuantizedRange r) {
+  Value* min = e.cast(r.min, DType::f64);
+  Value* max = e.cast(r.max, DType::f64);
+  Value* step = e.div(e.sub(max, min), wide(e, highest_level(plain) - lowest_level(plain)));
+  return {step, e.sub(wide(e, lowest_level(plain)), rounded_away(e, e.div(min, step)))};
+}
+
+QuantizedRange range_at(MapperContext& c, std::size_t input) {
+  const auto scalar = [&](Value* v) { return v->shape().is_scalar() ? v : c.reshape(v, {}); };
+  Value* min = scalar(c.in(input));
+  return {min, scalar(c.in(input + 1))};
+}
+
+namespace {
+
+bool is_zero(const Value* scalar) { return scalar->constant() && scalar->constant()->float_at(0) == 0; }
+
+}  // namespace
+
+Value* dequantized(Emitter& e, Value* levels, QuantizedScale s) {
+  Value* above = e.cast(levels, DType::f32);
+  if (!is_zero(s.zero)) above = e.sub(above, e.cast(s.zero, DType::f32));
+  return e.mul(above, e.cast(s.step, DType::f32));
+}
+
+Value* quantized(Emitter& e, Value* numbers, DType plain, QuantizedScale s) {
+  Value* level = e.emit("Round", {e.div(numbers, e.cast(s.step, DType::f32))});
+  if (!is_zero(s.zero)) level = e.add(level, e.cast(s.zero, DType::f32));
+  const double high = highest_level(plain);
+  // the highest f32 that is an i32
+  return e.cast(e.clip(level, lowest_level(plain), high > 65535 ? 2147483520.0 : high), plain);
+}
+
+QuantizedRange product_range(Emitter& e, DType a, QuantizedRange ra, DType b, QuantizedRange rb) {
+  const auto step = [&](DType t, QuantizedRange r) {
+    return e.div(e.sub(r.max, r.min), e.scalar(DType::f32, highest_level(t) - lowest_level(t)));
+  };
+  Value* step_a = step(a, ra);
+  Value* step_c = e.mul(step_a, step(b, rb));
+  Value* min = e.mul(step_c, e.scalar(DType::f32, lowest_level(DType::i32)));
+  return {min, e.mul(step_c, e.scalar(DType::f32, highest_level(DType::i32)))};
+}
+
+namespace {
+
+Value* zero_level(MapperContext& c, DType plain, QuantizedRange r) {
+  Value* zero = c.clip(scale_of(c, plain, r).zero, lowest_level(plain), highest_level(plain));
+  return c.cast(zero, plain);
+}
+
+Values map_relu(MapperContext& c) {
+  Value* x = c.in(0);
+  return {c.maximum(x, zero_level(c, x->dtype(), range_at(c, 1))), c.in(1), c.in(2)};
+}
+
+Values map_relu6(MapperContext& c) {
+  Value* x = c.in(0);
+  const QuantizedRange r = range_at(c, 1);
+  Value* above = c.maximum(x, zero_level(c, x->dtype(), r));
+  Value* six = quantized(c, c.scalar(DType::f32, 6), x->dtype(), scale_of(c, x->dtype(), r));
+  return {c.minimum(above, six), c.in(1), c.in(2)};
+}
+
+Values map_max_pool(MapperContext& c) {
+  Value* y = apply_one(c, "MaxPool", {c.in(0)});
+  return {y, c.in(1), c.in(2)};
+}
+
+Values map_avg_pool(MapperContext& c) {
+  Value* mean = apply_one(c, "AvgPool", {c.cast(c.in(0), DType::f32)});
+  return {c.cast(c.emit("Round", {mean}), c.in(0)->dtype()), c.in(1), c.in(2)};
+}
+
+Values map_reshape(MapperContext& c) {
+  Value* y = apply_one(c, "Reshape", {c.in(0), c.in(1)});
+  return {y, c.in(2), c.in(3)};
+}
+
+// The numbers of both, in a range that has room for sums.
+Values map_bias_add(MapperContext& c) {
+  const QuantizedRange r = range_at(c, 2), b = range_at(c, 4);
+  Value* x = dequantized(c, c.in(0), scale_of(c, c.in(0)->dtype(), r));
+  Value* bias = dequantized(c, c.in(1), scale_of(c, c.in(1)->dtype(), b));
+  Value* largest = c.maximum(c.abs(r.min), c.abs(r.max));
+  Value* largest_bias = c.maximum(c.abs(b.min), c.abs(b.max));
+  Value* size = c.mul(c.maximum(largest, largest_bias), c.scalar(DType::f32, 1 << 17));
+  const QuantizedRange sums{c.neg(size), size};
+  const DType type = plain_type(c.output_dtype());
+  return {quantized(c, c.add(x, bias), type, scale_of(c, type, sums)), sums.min, sums.max};
+}
+
+// (x - zero of x) * (y - zero of y)
+Values map_mul(MapperContext& c) {
+  const QuantizedRange x = range_at(c, 2), y = range_at(c, 4);
+  const auto centered = [&](Value* v, QuantizedRange r) {
+    Value* zero = c.cast(zero_level(c, v->dtype(), r), DType::i32);
+    return c.sub(c.cast(v, DType::i32), zero);
+  };
+  Value* a = centered(c.in(0), x);
+  Value* b = centered(c.in(1), y);
+  const QuantizedRange r = product_range(c, c.in(0)->dtype(), x, c.in(1)->dtype(), y);
+  return {c.mul(a, b), r.min, r.max};
+}
+
+bool same_constants(const Values& v) {
+  for (const Value* one : v)
+    if (!one->constant() || one->constant()->elements() != 1 ||
+        one->constant()->float_at(0) != v[0]->constant()->float_at(0))
+      return false;
+  return true;
+}
+
+Values map_concat(MapperContext& c) {
+  const auto n = static_cast<std::size_t>(c.attr<std::int64_t>("N"));
+  if (n == 0 || c.input_count() != 3 * n + 1)
+    c.fail(Code::bad_model, "QuantizedConcat needs two bounds for each input");
+  Values parts, mins, maxes;
+  for (std::size_t i = 0; i < n; ++i) {
+    parts.push_back(c.in(1 + i));
+    mins.push_back(c.reshape(c.in(1 + n + i), {}));
+    maxes.push_back(c.reshape(c.in(1 + 2 * n + i), {}));
+  }
+  const DType type = parts[0]->dtype();
+  Value* zero = c.scalar(DType::f32, 0);
+  QuantizedRange all{zero, maxes[0]};
+  for (std::size_t i = 0; i < n; ++i) {
+    all.min = c.minimum(all.min, mins[i]);
+    all.max = c.maximum(all.max, maxes[i]);
+  }
+  if (!is_unsigned_int(type)) {
+    Value* lowest = c.abs(all.min);
+    all.max = c.maximum(lowest, c.abs(all.max));
+    all.min = c.neg(all.max);
+  }
+  mins.push_back(all.min);
+  maxes.push_back(all.max);
+  if (!same_constants(mins) || !same_constants(maxes))
+    for (std::size_t i = 0; i < n; ++i) {
+      Value* numbers = dequantized(c, parts[i], scale_of(c, type, {mins[i], maxes[i]}));
+      parts[i] = quantized(c, numbers, type, scale_of(c, type, all));
+    }
+  Values in{c.in(0)};
+  in.insert(in.end(), parts.begin(), parts.end());
+  return {apply_one(c, "Concat", in), all.min, all.max};
+}
+
+// ---- from 32 bits to 8
+
+QuantizedRange actual_range(MapperContext& c) {
+  Value* x = c.in(0);
+  const QuantizedScale s = scale_of(c, x->dtype(), range_at(c, 1));
+  Value* lowest = dequantized(c, c.reduce_all("ReduceMin", x, false), s);
+  Value* min = c.minimum(lowest, c.scalar(DType::f32, 0));
+  return {min, dequantized(c, c.reduce_all("ReduceMax", x, false), s)};
+}
+
+Values map_range(MapperContext& c) {
+  const QuantizedRange r = actual_range(c);
+  return {r.min, r.max};
+}
+
+Value* requantized(MapperContext& c, QuantizedRange to) {
+  Value* numbers = dequantized(c, c.in(0), scale_of(c, c.in(0)->dtype(), range_at(c, 1)));
+  const DType type = plain_type(c.output_dtype());
+  return quantized(c, numbers, type, scale_of(c, type, to));
+}
+
+Values map_requantize(MapperContext& c) {
+  const QuantizedRange to = range_at(c, 3);
+  return {requantized(c, to), to.min, to.max};
+}
+
+Values map_shrink(MapperContext& c) {
+  const QuantizedRange to = actual_range(c);
+  return {requantized(c, to), to.min, to.max};
+}
+
+}  // namespace
+
+void register_quantized(OpRegistry& r) {
+  const std::string level = "may differ by one level";
+  r.op("QuantizedRelu").by(map_relu);
+  r.op("QuantizedRelu6").by(map_relu6);
+  r.op("QuantizedMaxPool").by(map_max_pool);
+  r.op("QuantizedAvgPool").by(map_avg_pool);
+  r.op("QuantizedReshape").by(map_reshape);
+  r.op("QuantizedBiasAdd").note(level).by(map_bias_add);
+  r.op("QuantizedMul").by(map_mul);
+  r.op("QuantizedConcat").note("constant axis; " + level).by(map_concat);
+  r.op("RequantizationRange").by(map_range);
+  r.op("Requantize").note(level).by(map_requantize);
+  r.op("QuantizeDownAndShrinkRange").note(level).by(map_shrink);
+  register_quantized_products(r);
+}
+
+}  // namespace t2o::op_mappers

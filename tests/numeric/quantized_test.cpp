@@ -1,0 +1,245 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+struct Ends {
+  float min, max;
+};
+const std::vector<Ends> kRanges = {{-1, 2}, {0, 6}, {-10, 20}};
+
+Case& levels(Case& c, DType t, const Ints& dims, Kind kind = fed) {
+  const double high = t == qu8 ? 255 : t == qi8 ? 127 : 1e6;
+  return c.in(t, dims, kind).range(t == qu8 ? 0 : -high, high);
+}
+
+// One operand: its levels and its range.
+struct Operand {
+  DType type;
+  Ints dims;
+  Ends range;
+  Kind kind = fed;
+};
+
+// All tensors, then all ranges, as most of these ops want them.
+Case quantized(const std::string& op, const std::vector<Operand>& operands, Kind ranges = fed) {
+  Case c = op_case(op);
+  for (const Operand& o : operands) levels(c, o.type, o.dims, o.kind);
+  for (const Operand& o : operands) c.scalar(o.range.min, ranges).scalar(o.range.max, ranges);
+  return c.tol(1e-5, 1.01);
+}
+
+TEST(Quantized, Elementwise) {
+  for (const Ends& r : kRanges)
+    for (const Kind kind : {fed, constant}) {
+      for (const char* op : {"QuantizedRelu", "QuantizedRelu6"})
+        quantized(op, {{qu8, {2, 3, 40}, r}}, kind).check();
+      quantized("QuantizedMul", {{qu8, {3, 5}, r}, {qu8, {3, 5}, {-3, 1}}}, kind)
+          .attr("Toutput", qi32)
+          .check();
+      quantized("QuantizedBiasAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3, 1}}}, kind)
+          .attr("out_type", qi32)
+          .check();
+    }
+}
+
+TEST(Quantized, Pools) {
+  for (const char* op : {"QuantizedMaxPool", "QuantizedAvgPool"})
+    for (const char* padding : {"SAME", "VALID"})
+      quantized(op, {{qu8, {2, 5, 6, 3}, {-1, 2}}})
+          .attr("ksize", Ints{1, 2, 2, 1})
+          .attr("strides", Ints{1, 2, 2, 1})
+          .attr("padding", padding)
+          .check();
+}
+
+TEST(Quantized, Reshape) {
+  op_case("QuantizedReshape").in(qu8, {2, 6}).i32s({3, -1}).scalar(-1.0F, fed).scalar(1.0F, fed).check();
+}
+
+TEST(Quantized, Concat) {
+  for (const Ends& r : kRanges)
+    for (const Kind kind : {fed, constant})
+      op_case("QuantizedConcat")
+          .scalar<std::int32_t>(1)
+          .in(qu8, {2, 30})
+          .range(0, 255)
+          .in(qu8, {2, 20})
+          .range(0, 255)
+          .as_list(2)
+          .scalar(-1.0F, kind)
+          .scalar(r.min, kind)
+          .as_list(2)
+          .scalar(2.0F, kind)
+          .scalar(r.max, kind)
+          .as_list(2)
+          .tol(1e-5, 1.01)
+          .check();
+}
+
+TEST(Quantized, To8Bits) {
+  for (const Ends& r : std::vector<Ends>{{-150, 50}, {-50, 50}, {-500, 1000}}) {
+    quantized("RequantizationRange", {{qi32, {4, 30}, r}}).tol(1e-4, 1e-4).check();
+    quantized("QuantizeDownAndShrinkRange", {{qi32, {4, 30}, {-50, 50}}}).attr("out_type", qu8).check();
+    for (const Kind kind : {fed, constant})
+      quantized("Requantize", {{qi32, {4, 30}, r}})
+          .scalar(-0.03F, kind)
+          .scalar(0.04F, kind)
+          .attr("out_type", qu8)
+          .check();
+  }
+}
+
+TEST(Quantized, MatMul) {
+  for (const Ends& r : kRanges)
+    for (const bool turned : {false, true})
+      quantized("QuantizedMatMul", {{qu8, turned ? Ints{5, 3} : Ints{3, 5}, r},
+                                    {qu8, turned ? Ints{4, 5} : Ints{5, 4}, {-3, 1}, constant}})
+          .attr("Toutput", qi32)
+          .attr("transpose_a", turned)
+          .attr("transpose_b", turned)
+          .check();
+}
+
+TEST(Quantized, Conv) {
+  for (const char* padding : {"SAME", "VALID"})
+    for (const std::int64_t stride : {1, 2, 3})
+      quantized("QuantizedConv2D", {{qu8, {2, 7, 6, 3}, {-1, 2}}, {qu8, {3, 3, 3, 4}, {-1.5F, 1}, constant}})
+          .attr("out_type", qi32)
+          .attr("strides", Ints{1, stride, stride, 1})
+          .attr("padding", padding)
+          .check();
+}
+
+TEST(Quantized, ConvBeginsInside) {
+  quantized("QuantizedConv2D", {{qu8, {2, 7, 6, 3}, {-1, 2}}, {qu8, {3, 3, 3, 4}, {-1.5F, 1}, constant}})
+      .attr("out_type", qi32)
+      .attr("strides", Ints{1, 4, 4, 1})
+      .attr("padding", "VALID")
+      .refuses(Code::unsupported_attr, "strides so wide")
+      .check();
+}
+
+// ---- what only oneDNN has kernels for, as it computes them: symmetric levels, from one number of plain
+// operators to the next
+
+struct OneDnn {
+  std::string op;
+  DType result;
+  bool conv() const { return op.find("Conv") != op.npos; }
+  bool depthwise() const { return op.find("Depthwise") != op.npos; }
+  bool bias() const { return op.find("Bias") != op.npos; }
+  bool relu() const { return op.find("Relu") != op.npos; }
+  bool requantized() const { return op.find("Requantize") != op.npos; }
+  bool per_channel() const { return conv() && bias() && requantized(); }
+  Ints input() const { return conv() ? Ints{2, 7, 6, 4} : Ints{3, 4}; }
+  Ints filter() const { return !conv() ? Ints{4, 4} : depthwise() ? Ints{3, 3, 4, 1} : Ints{3, 3, 4, 4}; }
+};
+
+const std::vector<float> kBias = {-0.5F, 3, 0.25F, 1}, kLow = {-1, -0.5F, -2, -0.25F},
+                         kHigh = {1, 0.7F, 1, 0.1F};
+const float kEnd = 2, kResultLow = -5, kResultHigh = 9;
+const std::vector<TfAttr> kConv = {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}};
+
+TensorPtr scalar(float v) { return Tensor::scalar<float>(v); }
+
+engines::TfGraph fused(const OneDnn& d, const TensorPtr& filter, const char* mode) {
+  engines::TfGraph g;
+  const auto number = [&](const char* name, float v) { return g.constant(name, scalar(v)); };
+  std::vector<TfInput> in = {
+      g.add({"Bitcast", "levels", {g.placeholder("x", u8, Shape(d.input()))}, {{"type", qu8}}}),
+      g.constant("w", filter)};
+  if (d.bias()) in.emplace_back(g.constant("b", Tensor::of<float>({4}, kBias)));
+  in.emplace_back(number("x_min", 0));
+  in.emplace_back(number("x_max", kEnd));
+  in.emplace_back(d.per_channel() ? g.constant("w_min", Tensor::of<float>({4}, kLow))
+                                  : number("w_min", -1.5F));
+  in.emplace_back(d.per_channel() ? g.constant("w_max", Tensor::of<float>({4}, kHigh)) : number("w_max", 1));
+  if (d.op.find("quantize") != d.op.npos) {
+    in.emplace_back(number("y_min", kResultLow));
+    in.emplace_back(number("y_max", kResultHigh));
+  }
+  std::vector<TfAttr> attrs = d.conv() ? kConv : std::vector<TfAttr>{{"input_quant_mode", mode}};
+  attrs.push_back({d.conv() ? "out_type" : "Toutput", d.result});
+  g.add({d.op, "y", in, attrs});
+  return g;
+}
+
+engines::TfGraph plain(const OneDnn& d, const TensorPtr& filter) {
+  engines::TfGraph g;
+  int names = 0;
+  const auto op = [&](const char* name, std::vector<TfInput> in, std::vector<TfAttr> attrs = {}) {
+    return g.add({name, "t" + std::to_string(names++), std::move(in), std::move(attrs)});
+  };
+  const auto constant = [&](const TensorPtr& t) { return g.constant("c" + std::to_string(names++), t); };
+  const auto real = [&](const std::string& v) { return op("Cast", {v}, {{"DstT", f32}}); };
+  const std::string x = real(g.placeholder("x", u8, Shape(d.input())));
+  const std::string w = real(op("Bitcast", {constant(filter)}, {{"type", i8}}));
+  std::string y = d.depthwise() ? op("DepthwiseConv2dNative", {x, w}, kConv)
+                  : d.conv()    ? op("Conv2D", {x, w}, kConv)
+                                : op("MatMul", {x, w});
+  std::vector<float> step;
+  for (std::size_t i = 0; i < 4; ++i)
+    step.push_back(kEnd / 255 * (d.per_channel() ? std::max(-kLow[i], kHigh[i]) : 1.5F) / 127);
+  const std::string steps = constant(Tensor::of<float>({4}, step));
+  const bool levels = d.result == qi32;
+  if (!levels) y = op("Mul", {y, steps});
+  if (d.bias()) {
+    const std::string bias = constant(Tensor::of<float>({4}, kBias));
+    y = op("AddV2", {y, levels ? op("Round", {op("Div", {bias, steps})}) : bias});
+  }
+  if (d.relu()) y = op("Relu", {y});
+  const DType type = levels ? i32 : d.result == qi8 ? i8 : d.result == qu8 ? u8 : f32;
+  if (d.requantized()) {
+    y = op("Round", {op("Div", {y, constant(scalar(kResultHigh / (type == u8 ? 255 : 127)))})});
+    y = op("ClipByValue",
+           {y, constant(scalar(type == u8 ? 0 : -128)), constant(scalar(type == u8 ? 255 : 127))});
+  }
+  g.add({"Cast", "y", {y}, {{"DstT", type}}});
+  return g;
+}
+
+void check_one_dnn(const OneDnn& d, const char* mode = "") {
+  if (engines_missing()) return;
+  verify::Random random(7);
+  const verify::Range bytes{0, 255}, signed_bytes{-127, 127};
+  const TensorPtr filter = verify::random_tensor(qi8, d.filter(), random, signed_bytes);
+  const engines::Feeds feeds = {{"x", verify::random_tensor(u8, d.input(), random, bytes)}};
+  check_against(plain(d, filter), fused(d, filter, mode), feeds, {11, 18, 26});
+}
+
+TEST(Quantized, FusedConv) {
+  for (const char* op : {"QuantizedConv2DAndRelu", "QuantizedConv2DWithBias",
+                         "QuantizedConv2DWithBiasAndRelu", "QuantizedConv2D"})
+    check_one_dnn({op, qi32});
+  for (const char* op : {"QuantizedConv2DAndRequantize", "QuantizedConv2DWithBiasAndRequantize"})
+    check_one_dnn({op, qi8});
+  for (const char* op :
+       {"QuantizedConv2DAndReluAndRequantize", "QuantizedConv2DWithBiasAndReluAndRequantize"})
+    check_one_dnn({op, qu8});
+}
+
+TEST(Quantized, FusedDepthwise) {
+  for (const char* op : {"QuantizedDepthwiseConv2D", "QuantizedDepthwiseConv2DWithBias",
+                         "QuantizedDepthwiseConv2DWithBiasAndRelu"})
+    check_one_dnn({op, qi32});
+  check_one_dnn({"QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize", qu8});
+}
+
+TEST(Quantized, FusedMatMul) {
+  for (const char* mode : {"SCALED", "MIN_FIRST"}) {
+    for (const char* op : {"QuantizedMatMulWithBias", "QuantizedMatMulWithBiasAndRelu"})
+      check_one_dnn({op, qi32}, mode);
+    for (const char* op :
+         {"QuantizedMatMulWithBiasAndRequantize", "QuantizedMatMulWithBiasAndReluAndRequantize"})
+      check_one_dnn({op, qu8}, mode);
+    check_one_dnn({"QuantizedMatMulWithBiasAndDequantize", f32}, mode);
+  }
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -3,12 +3,13 @@
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
 
-// ONNX Runtime's AveragePool of opset 19 and above works pixel by pixel wherever it cannot work on blocks of 16 channels: 2 to 10
-// times slower than a convolution of each channel with the same weight for all of its window.
+// ONNX Runtime's AveragePool of opset 19 and above works pixel by pixel wherever it cannot work on blocks of
+// 16 channels: 2 to 10 times slower than a convolution of each channel with the same weight for all of its
+// window.
 namespace t2o::rewriters {
 namespace {
 
-constexpr std::int64_t kBlock = 16;       // channels
+constexpr std::int64_t kBlock = 16;          // channels
 constexpr std::int64_t kFewProducts = 4096;  // for which a node more or less is what counts
 
 struct Pool {
@@ -33,13 +34,17 @@ bool is_flag_set(const ir::Node& n, const char* name) {
 
 std::optional<Pool> read(const ir::Node& n) {
   const auto* kernel = n.op() == "AveragePool" ? n.attr_if<Ints>("kernel_shape") : nullptr;
-  if (!kernel || n.attr("auto_pad") || n.attr("dilations") || is_flag_set(n, "ceil_mode") || n.input(0)->dtype() != DType::f32) return std::nullopt;
+  if (!kernel || n.attr("auto_pad") || n.attr("dilations") || is_flag_set(n, "ceil_mode") ||
+      n.input(0)->dtype() != DType::f32)
+    return std::nullopt;
   const std::size_t spatial = kernel->size();
   const Shape &x = n.input(0)->shape(), &y = n.output()->shape();
-  if (!x.ranked() || !y.ranked() || static_cast<std::size_t>(x.rank()) != spatial + 2 || !is_known(x[1])) return std::nullopt;
+  if (!x.ranked() || !y.ranked() || static_cast<std::size_t>(x.rank()) != spatial + 2 || !is_known(x[1]))
+    return std::nullopt;
   const auto* strides = n.attr_if<Ints>("strides");
   const auto* pads = n.attr_if<Ints>("pads");
-  Pool p{*kernel, strides ? *strides : Ints(spatial, 1), pads ? *pads : Ints(2 * spatial, 0), {}, {}, x[1], is_flag_set(n, "count_include_pad")};
+  Pool p{*kernel, strides ? *strides : Ints(spatial, 1), pads ? *pads : Ints(2 * spatial, 0), {}, {},
+         x[1],    is_flag_set(n, "count_include_pad")};
   for (int i = 2; i < x.rank(); ++i) {
     p.in.push_back(is_known(x[i]) ? x[i] : 0);
     p.out.push_back(is_known(y[i]) ? y[i] : 0);
@@ -52,7 +57,8 @@ std::vector<double> counts(const Pool& p, std::size_t axis) {
   std::vector<double> out;
   for (std::int64_t i = 0; i < p.out[axis]; ++i) {
     const std::int64_t start = i * p.strides[axis] - p.pads[axis];
-    const std::int64_t first = std::max<std::int64_t>(start, 0), last = std::min(start + p.kernel[axis], p.in[axis]);
+    const std::int64_t first = std::max<std::int64_t>(start, 0),
+                       last = std::min(start + p.kernel[axis], p.in[axis]);
     out.push_back(static_cast<double>(last - first));
   }
   return out;
@@ -64,7 +70,8 @@ Value* shares(Emitter& e, const Pool& p) {
   for (std::size_t axis = 0; axis < p.kernel.size(); ++axis) {
     std::vector<double> longer;
     for (const double before : all)
-      for (const double count : counts(p, axis)) longer.push_back(before * static_cast<double>(p.kernel[axis]) / count);
+      for (const double count : counts(p, axis))
+        longer.push_back(before * static_cast<double>(p.kernel[axis]) / count);
     all = std::move(longer);
   }
   Ints dims{1, 1};
@@ -76,8 +83,12 @@ Value* convolved(Emitter& e, Value* x, const Pool& p) {
   Ints dims{p.channels, 1};
   dims.insert(dims.end(), p.kernel.begin(), p.kernel.end());
   const auto window = static_cast<float>(product(p.kernel));
-  Value* weights = e.constant(std::move(dims), std::vector<float>(static_cast<std::size_t>(p.channels * product(p.kernel)), 1 / window));
-  Value* y = e.emit("Conv", {x, weights}, {{"kernel_shape", p.kernel}, {"strides", p.strides}, {"pads", p.pads}, {"group", p.channels}});
+  Value* weights =
+      e.constant(std::move(dims),
+                 std::vector<float>(static_cast<std::size_t>(p.channels * product(p.kernel)), 1 / window));
+  Value* y =
+      e.emit("Conv", {x, weights},
+             {{"kernel_shape", p.kernel}, {"strides", p.strides}, {"pads", p.pads}, {"group", p.channels}});
   return p.padded() && !p.counts_padding ? e.mul(y, shares(e, p)) : y;
 }
 

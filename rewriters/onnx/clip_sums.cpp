@@ -3,8 +3,8 @@
 
 namespace t2o::rewriters {
 
-// The sum of Clip(x, 0, 0), which tells whether x has a NaN, is Clip(sum of x, 0, 0) where no number of x is negative: then no
-// infinities meet in the sum. Clip has a few sums to go through then, not all of x.
+// The sum of Clip(x, 0, 0), which tells whether x has a NaN, is Clip(sum of x, 0, 0) where no number of x is
+// negative: then no infinities meet in the sum. Clip has a few sums to go through then, not all of x.
 Rewriter clip_sums() {
   const auto is_zero = [](const Value* v) { return is_number(v, 0); };
   const Pat x = any().where([](const Value* v) { return is_never_negative(v); });

@@ -86,8 +86,8 @@ std::string of(const std::string& letters, std::string order) {
   return order;
 }
 
-// A vector and a matrix for each of the batch: the vector is one row, or one column where the matrix stands the other way. Null
-// where a matrix would have to be transposed.
+// A vector and a matrix for each of the batch: the vector is one row, or one column where the matrix stands
+// the other way. Null where a matrix would have to be transposed.
 Value* vectors_product(Emitter& e, const Product& p) {
   const bool is_column = p.in_b == p.batch + p.columns + p.inner;
   if (p.in_a != p.batch + p.inner || (!is_column && p.in_b != p.batch + p.inner + p.columns)) return nullptr;

@@ -6,16 +6,19 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
 
-// Arithmetic with a number for each channel, behind a Concat of what convolutions give, is moved in front of it, where it goes
-// into their weights and biases.
+// Arithmetic with a number for each channel, behind a Concat of what convolutions give, is moved in front of
+// it, where it goes into their weights and biases.
 namespace t2o::rewriters {
 namespace {
 
 // A convolution that can take it in: fuse_conv's to do.
 bool is_own_convolution(const Value* v) {
   const ir::Node* n = v->producer();
-  if (!n || n->op() != "Conv" || !only_reader(v) || !n->input(1)->constant() || n->input(1)->uses().size() != 1) return false;
-  return can_scale(n->input(1)->dtype()) && (!n->input(2) || n->input(2)->constant()) && v->shape().ranked() && is_known(v->shape()[1]);
+  if (!n || n->op() != "Conv" || !only_reader(v) || !n->input(1)->constant() ||
+      n->input(1)->uses().size() != 1)
+    return false;
+  return can_scale(n->input(1)->dtype()) && (!n->input(2) || n->input(2)->constant()) &&
+         v->shape().ranked() && is_known(v->shape()[1]);
 }
 
 // The operand of y (op) constant, or constant (op) y, where the constant has one number for each channel.
@@ -28,7 +31,8 @@ std::optional<Doubles> numbers(const ir::Node& n, const Value* y) {
 }
 
 // The same arithmetic on each part, with its own numbers.
-Values on_parts(ir::Graph& g, const onnx::Target& target, ir::Node& reader, const Values& parts, const Doubles& all) {
+Values on_parts(ir::Graph& g, const onnx::Target& target, ir::Node& reader, const Values& parts,
+                const Doubles& all) {
   Emitter e(g, target, reader.shared_origin(), &reader);
   Values out;
   auto from = all.begin();

@@ -5,8 +5,8 @@
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
 
-// Two dims with one symbol are one size: it is taken from where it comes up first, mostly an input of the graph. What is computed
-// from it in each layer anew, as a causal mask, is then the same and done once.
+// Two dims with one symbol are one size: it is taken from where it comes up first, mostly an input of the
+// graph. What is computed from it in each layer anew, as a causal mask, is then the same and done once.
 namespace t2o::rewriters {
 namespace {
 
@@ -36,7 +36,8 @@ class DimSharing {
     const Ints& dims = v->shape().dims();
     for (std::size_t i = 0; i < dims.size(); ++i)
       if (is_symbol(dims[i])) first_.try_emplace(dims[i], Place{v, static_cast<int>(i)});
-    if (std::none_of(dims.begin(), dims.end(), [](Dim d) { return d == kUnknownDim; })) same_.try_emplace(dims, v);
+    if (std::none_of(dims.begin(), dims.end(), [](Dim d) { return d == kUnknownDim; }))
+      same_.try_emplace(dims, v);
   }
 
   bool share(ir::Node& shape) {
@@ -73,17 +74,21 @@ class DimSharing {
   // One size of it, maybe in 32 bits
   static bool takes_one(const ir::Node& n) {
     const auto* axis = n.attr_if<std::int64_t>("axis");
-    const TensorPtr index = n.op() == "Gather" && n.input(1)->constant() && (!axis || *axis == 0) ? n.input(1)->constant() : nullptr;
+    const TensorPtr index = n.op() == "Gather" && n.input(1)->constant() && (!axis || *axis == 0)
+                                ? n.input(1)->constant()
+                                : nullptr;
     return index && index->elements() == 1;
   }
 
-  bool collect(const Value* sizes, const Value* x, std::vector<ir::Node*>& takers, bool behind_cast = false) const {
+  bool collect(const Value* sizes, const Value* x, std::vector<ir::Node*>& takers,
+               bool behind_cast = false) const {
     if (sizes->is_graph_output()) return false;
     for (const ir::Use& u : sizes->uses()) {
       if (u.node->graph() != &g_) return false;
       if (!behind_cast && u.node->op() == "Cast") {
         if (!collect(u.node->output(), x, takers, true)) return false;
-      } else if (u.input != 0 || !takes_one(*u.node) || !place_of(x, u.node->input(1)->constant()->to_ints()[0])) {
+      } else if (u.input != 0 || !takes_one(*u.node) ||
+                 !place_of(x, u.node->input(1)->constant()->to_ints()[0])) {
         return false;
       } else {
         takers.push_back(u.node);
@@ -97,7 +102,9 @@ class DimSharing {
     Value* x = shape.input(0);
     std::vector<ir::Node*> takers;
     if (!collect(shape.output(), x, takers) || takers.empty()) return false;
-    const auto is_new = [&](const ir::Node* n) { return place_of(x, n->input(1)->constant()->to_ints()[0])->value != x; };
+    const auto is_new = [&](const ir::Node* n) {
+      return place_of(x, n->input(1)->constant()->to_ints()[0])->value != x;
+    };
     if (!std::all_of(takers.begin(), takers.end(), is_new)) return false;
     Emitter e(g_, target_, shape.shared_origin(), &shape);
     for (ir::Node* n : takers) {

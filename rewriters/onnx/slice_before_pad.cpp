@@ -6,8 +6,8 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/zero_pad.h"
 
-// What is padded and then cropped is cropped first, by what the padding does not give: the Pad behind that a convolution takes for
-// its own, and often nothing is left to crop.
+// What is padded and then cropped is cropped first, by what the padding does not give: the Pad behind that a
+// convolution takes for its own, and often nothing is left to crop.
 namespace t2o::rewriters {
 namespace {
 
@@ -19,7 +19,10 @@ struct Crop {
 std::optional<Crop> read_crop(const ir::Node& n, const Shape& padded) {
   const auto constant = [&](std::size_t i) { return n.input(i) && n.input(i)->constant(); };
   if (n.op() != "Slice" || !constant(1) || !constant(2) || (n.input(3) && !constant(3))) return std::nullopt;
-  if (n.input(4) && (!constant(4) || n.input(4)->constant()->to_ints() != Ints(static_cast<std::size_t>(n.input(4)->constant()->elements()), 1))) return std::nullopt;
+  if (n.input(4) &&
+      (!constant(4) || n.input(4)->constant()->to_ints() !=
+                           Ints(static_cast<std::size_t>(n.input(4)->constant()->elements()), 1)))
+    return std::nullopt;
   const Ints starts = n.input(1)->constant()->to_ints(), stops = n.input(2)->constant()->to_ints();
   const auto rank = static_cast<std::size_t>(padded.rank());
   Crop crop{Ints(rank, 0), Ints(rank, 0)};
@@ -28,7 +31,9 @@ std::optional<Crop> read_crop(const ir::Node& n, const Shape& padded) {
     const auto axis = static_cast<std::size_t>(at < 0 ? at + padded.rank() : at);
     const Dim size = padded[static_cast<int>(axis)];
     if (!is_known(size)) return std::nullopt;
-    const auto place = [size](std::int64_t p) { return std::clamp<std::int64_t>(p < 0 ? p + size : p, 0, size); };
+    const auto place = [size](std::int64_t p) {
+      return std::clamp<std::int64_t>(p < 0 ? p + size : p, 0, size);
+    };
     crop.begins[axis] = place(starts[i]);
     crop.ends[axis] = size - place(stops[i]);
   }
@@ -40,7 +45,8 @@ bool reduce(Crop& crop, Ints& pads, const Shape& image) {
   const std::size_t rank = crop.begins.size();
   for (std::size_t i = 0; i < rank; ++i) {
     if (crop.begins[i] == 0 && crop.ends[i] == 0) continue;
-    const std::int64_t front = std::min(crop.begins[i], pads[i]), back = std::min(crop.ends[i], pads[i + rank]);
+    const std::int64_t front = std::min(crop.begins[i], pads[i]),
+                       back = std::min(crop.ends[i], pads[i + rank]);
     crop.begins[i] -= front;
     pads[i] -= front;
     crop.ends[i] -= back;
@@ -56,7 +62,9 @@ bool swap(ir::Graph& g, const onnx::Target& target, ir::Node& slice) {
   const Shape &image = pad->input(0)->shape(), &padded = pad->output()->shape();
   if (!image.ranked() || !padded.ranked()) return false;
   Ints pads = pad->input(1)->constant()->to_ints();
-  if (pads.size() != 2 * static_cast<std::size_t>(image.rank()) || std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p < 0; })) return false;
+  if (pads.size() != 2 * static_cast<std::size_t>(image.rank()) ||
+      std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p < 0; }))
+    return false;
   auto crop = read_crop(slice, padded);
   if (!crop || !reduce(*crop, pads, image)) return false;
   Emitter e(g, target, slice.shared_origin(), &slice);

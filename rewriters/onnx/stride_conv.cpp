@@ -2,7 +2,8 @@
 
 #include "rewriters/all.h"
 
-// A pool with a window of one pixel only picks pixels: a convolution of single pixels behind it can pick them itself.
+// A pool with a window of one pixel only picks pixels: a convolution of single pixels behind it can pick them
+// itself.
 namespace t2o::rewriters {
 namespace {
 
@@ -11,10 +12,13 @@ bool all_are(const Ints* v, std::int64_t number) {
 }
 
 bool picks_pixels(const ir::Node& n) {
-  if ((n.op() != "AveragePool" && n.op() != "MaxPool") || n.outputs().size() != 1 || !n.attr_if<Ints>("strides") || n.attr("auto_pad")) return false;
+  if ((n.op() != "AveragePool" && n.op() != "MaxPool") || n.outputs().size() != 1 ||
+      !n.attr_if<Ints>("strides") || n.attr("auto_pad"))
+    return false;
   const auto* kernel = n.attr_if<Ints>("kernel_shape");
   const auto* ceil_mode = n.attr_if<std::int64_t>("ceil_mode");
-  return kernel && all_are(kernel, 1) && all_are(n.attr_if<Ints>("pads"), 0) && (!ceil_mode || *ceil_mode == 0);
+  return kernel && all_are(kernel, 1) && all_are(n.attr_if<Ints>("pads"), 0) &&
+         (!ceil_mode || *ceil_mode == 0);
 }
 
 // of single pixels, all of which it takes
@@ -28,8 +32,11 @@ bool is_pointwise(const ir::Node& n) {
 
 bool join(ir::Graph& g, ir::Node& pool) {
   const Value* y = pool.output();
-  const auto joins = [y](const ir::Use& u) { return is_pointwise(*u.node) && u.input == 0 && u.node->graph() == y->graph(); };
-  if (!y->is_used() || y->is_graph_output() || !std::all_of(y->uses().begin(), y->uses().end(), joins)) return false;
+  const auto joins = [y](const ir::Use& u) {
+    return is_pointwise(*u.node) && u.input == 0 && u.node->graph() == y->graph();
+  };
+  if (!y->is_used() || y->is_graph_output() || !std::all_of(y->uses().begin(), y->uses().end(), joins))
+    return false;
   const std::vector<ir::Use> readers = y->uses();
   for (const ir::Use& u : readers) {
     g.set_attr(*u.node, "strides", *pool.attr_if<Ints>("strides"));

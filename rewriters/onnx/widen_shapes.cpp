@@ -1,34 +1,38 @@
 #include <algorithm>
-#include <limits>
+#include <string_view>
 
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// TensorFlow's sizes are of 32 bits, ONNX's of 64: what only moves them is done in 64, without the Casts there and back. Indices
-// may be of either.
+// TensorFlow's sizes are of 32 bits, ONNX's of 64: what only moves them is done in 64, without the Casts
+// there and back. Indices may be of either.
 namespace t2o::rewriters {
 namespace {
 
 bool moves_elements(const ir::Node& n) {
-  return n.op() == "Concat" || n.op() == "Unsqueeze" || n.op() == "Squeeze" || n.op() == "Gather" || n.op() == "Slice" || n.op() == "Identity";
+  return n.op() == "Concat" || n.op() == "Unsqueeze" || n.op() == "Squeeze" || n.op() == "Gather" ||
+         n.op() == "Slice" || n.op() == "Identity";
 }
 
-std::size_t data_inputs(const ir::Node& n) { return n.op() == "Concat" ? n.input_count() : 1; }
-
-// Sizes fit 32 bits, other numbers may not: then the Casts there and back change them.
-bool is_of_sizes(const Value* v, int depth = 8) {
+// A size or a place in a tensor, which 32 bits hold; any other number may lose bits there, and is meant to.
+bool is_small(const Value* v, int depth = 8) {
   const ir::Node* n = v->producer();
   if (!n || depth == 0) return false;
-  if (n->op() == "Shape" || n->op() == "Size") return true;
-  if (!moves_elements(*n)) return false;
-  for (std::size_t i = 0; i < data_inputs(*n); ++i)
-    if (!n->input(i)->constant() && !is_of_sizes(n->input(i), depth - 1)) return false;
-  return true;
+  for (const std::string_view op : {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "NonMaxSuppression"})
+    if (n->op() == op) return true;
+  if (n->op() == "TopK") return v->index() == 1;
+  if (n->op() == "Concat")
+    return std::all_of(n->inputs().begin(), n->inputs().end(),
+                       [&](const Value* in) { return is_small(in, depth - 1); });
+  return (moves_elements(*n) || n->op() == "Reshape") && is_small(n->input(0), depth - 1);
 }
 
 bool is_narrowing(const ir::Node* n) {
-  return n && n->op() == "Cast" && n->input(0)->dtype() == DType::i64 && n->output()->dtype() == DType::i32 && is_of_sizes(n->input(0));
+  return n && n->op() == "Cast" && n->input(0)->dtype() == DType::i64 && n->output()->dtype() == DType::i32 &&
+         is_small(n->input(0));
 }
+
+std::size_t data_inputs(const ir::Node& n) { return n.op() == "Concat" ? n.input_count() : 1; }
 
 // v is made of narrowed numbers and constants, for one reader alone.
 bool can_widen(const Value* v, const ir::Graph& g, int depth = 8) {
@@ -56,8 +60,11 @@ Value* widen(ir::Graph& g, Value* v) {
 }
 
 bool drop_cast(ir::Graph& g, ir::Node& n) {
-  if (n.op() != "Cast" || n.output()->dtype() != DType::i64 || n.input(0)->constant() || !n.input(0)->producer()) return false;
-  if (!can_widen(n.input(0), g) || (!is_narrowing(n.input(0)->producer()) && only_reader(n.input(0)) != &n)) return false;
+  if (n.op() != "Cast" || n.output()->dtype() != DType::i64 || n.input(0)->constant() ||
+      !n.input(0)->producer())
+    return false;
+  if (!can_widen(n.input(0), g) || (!is_narrowing(n.input(0)->producer()) && only_reader(n.input(0)) != &n))
+    return false;
   return take_over(g, n.output(), widen(g, n.input(0)));
 }
 
@@ -65,8 +72,8 @@ bool drop_cast_of_indices(ir::Graph& g, ir::Node& n) {
   if (n.op() != "Gather" && n.op() != "GatherElements") return false;
   const ir::Node* cast = n.input(1)->producer();
   if (!cast || cast->op() != "Cast" || !is_int(cast->output()->dtype())) return false;
-  const DType from = cast->input(0)->dtype();
-  if (from != DType::i64 && from != DType::i32) return false;
+  const bool is_widening = cast->input(0)->dtype() == DType::i32 && cast->output()->dtype() == DType::i64;
+  if (!is_widening && !is_narrowing(cast)) return false;
   g.set_input(n, 1, cast->input(0));
   return true;
 }

@@ -147,16 +147,24 @@ Value* negated_for_sub(MapperContext& c, Value* updates) {
   return is_unsigned_int(updates->dtype()) ? c.sub(c.scalar_like(updates, 0), updates) : c.neg(updates);
 }
 
+// A NaN of the tensor stays; one among the updates counts for nothing.
+Value* without_nan(MapperContext& c, const Combination& how, Value* updates) {
+  if (how.how == Reduction::add || !is_float(updates->dtype())) return updates;
+  const DType work = is_half(updates->dtype()) ? DType::f32 : updates->dtype();
+  Value* wide = c.cast(updates, work);
+  return c.cast(c.where(c.emit("IsNaN", {wide}), none_of(c, how, wide), wide), updates->dtype());
+}
+
 Values map_update(MapperContext& c) {
   check_policy(c);
   return {overwritten(c, c.in(0), c.in(1), c.in(2))};
 }
 
 // Read, combine, write back.
-Value* combine_unique(MapperContext& c, const Combination& how) {
+Value* combine_unique(MapperContext& c, const Combination& how, Value* updates) {
   Value* indices = c.cast(c.in(1), DType::i64);
   Value* old = c.emit("GatherND", {c.in(0), indices});
-  Value* result = applied(c, how, old, negated_for_sub(c, c.in(2)));
+  Value* result = applied(c, how, old, updates);
   return overwritten(c, c.in(0), indices, result);
 }
 
@@ -164,9 +172,10 @@ template <By by>
 Values map_combine(MapperContext& c) {
   check_policy(c);
   const Combination how = combination(c.node().op());
-  if (are_unique(c.in(1))) return {combine_unique(c, how)};
+  Value* updates = without_nan(c, how, negated_for_sub(c, c.in(2)));
+  if (are_unique(c.in(1))) return {combine_unique(c, how, updates)};
   Value* shape = c.shape_of(c.in(0));
-  return {combined<by>(c, how, c.in(0), shape, c.in(1), negated_for_sub(c, c.in(2)))};
+  return {combined<by>(c, how, c.in(0), shape, c.in(1), updates)};
 }
 
 Value* zeros(MapperContext& c, DType type, Value* dims) {

@@ -64,6 +64,15 @@ TEST(Scatter, NanStays) {
     op_case(op).values<float>({3}, {NAN, 1, 2}).values<std::int32_t>({3, 1}, {0, 0, 1}).values<float>({3}, {5, 6, -7}).check();
 }
 
+TEST(Scatter, NanAmongTheUpdatesIsNone) {
+  const float inf = INFINITY;
+  for (const char* op : {"TensorScatterMax", "TensorScatterMin"}) {
+    op_case(op).values<float>({4}, {NAN, 1, 2, inf}).values<std::int32_t>({5, 1}, {0, 1, 1, 2, 3}).values<float>({5}, {NAN, NAN, 6, NAN, -inf}).check();
+    op_case(op).values<float>({2, 3}, {NAN, 1, 2, 3, -inf, inf}).values<std::int32_t>({2, 1}, {1, 0}).values<float>({2, 3}, {NAN, 9, NAN, 5, NAN, NAN}).note("rows, each once").check();
+    op_case(op).values<double>({3}, {NAN, 1, 2}).values<std::int32_t>({3, 1}, {0, 1, 1}, fed).values<double>({3}, {5, NAN, NAN}).check();
+  }
+}
+
 TEST(Scatter, DynamicStitch) {
   op_case("DynamicStitch").i32s({0, 3}).i32s({2, 1}).as_list(2).in(f32, {2, 3}).in(f32, {2, 3}).as_list(2).check();
   op_case("DynamicStitch").i32s({0, 2}).i32s({2, 1}).as_list(2).in(f32, {2, 3}).in(f32, {2, 3}).as_list(2).note("the later wins").check();

@@ -57,35 +57,32 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(), ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
 }
 
-// The graph and those inside of it, the inner ones first.
-std::vector<ir::Graph*> all_graphs(ir::Graph& g) {
-  std::vector<ir::Graph*> graphs{&g};
-  for (std::size_t i = 0; i < graphs.size(); ++i)
-    for (const ir::Node& n : graphs[i]->nodes()) ir::for_each_subgraph(n, [&](ir::Graph& inner) { graphs.push_back(&inner); });
-  std::reverse(graphs.begin(), graphs.end());
-  return graphs;
-}
-
-std::unordered_set<std::string> ops_of(const std::vector<ir::Graph*>& graphs) {
+struct Contents {
+  std::vector<ir::Graph*> graphs;  // the graph and those inside of it, the inner ones first
   std::unordered_set<std::string> ops;
-  for (const ir::Graph* g : graphs)
-    for (const ir::Node& n : g->nodes())
-      if (!ops.contains(n.op())) ops.insert(n.op());
-  return ops;
+};
+
+Contents contents_of(ir::Graph& g) {
+  Contents c{{&g}, {}};
+  std::string_view last;  // a graph of 100,000 nodes has few ops, often the same one again
+  for (std::size_t i = 0; i < c.graphs.size(); ++i)
+    for (const ir::Node& n : c.graphs[i]->nodes()) {
+      if (n.op() != last) c.ops.insert(n.op());
+      last = n.op();
+      ir::for_each_subgraph(n, [&](ir::Graph& inner) { c.graphs.push_back(&inner); });
+    }
+  std::reverse(c.graphs.begin(), c.graphs.end());
+  return c;
 }
 
 void run(const std::vector<Rewriter>& rewriters, ir::Graph& g, const Options& o) {
-  std::vector<ir::Graph*> graphs = all_graphs(g);
-  std::unordered_set<std::string> ops = ops_of(graphs);
+  Contents c = contents_of(g);
   for (const Rewriter& r : rewriters) {
     int changes = 0;
-    const bool has_work = r.needs.empty() || std::any_of(r.needs.begin(), r.needs.end(), [&](const std::string& op) { return ops.contains(op); });
-    for (ir::Graph* each : graphs)
+    const bool has_work = r.needs.empty() || std::any_of(r.needs.begin(), r.needs.end(), [&](const std::string& op) { return c.ops.contains(op); });
+    for (ir::Graph* each : c.graphs)
       if (has_work) changes += r.run(*each);
-    if (changes != 0) {
-      graphs = all_graphs(g);
-      ops = ops_of(graphs);
-    }
+    if (changes != 0) c = contents_of(g);
     dump(r.name, g, o);
   }
 }
@@ -139,7 +136,7 @@ void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
 
 void warn_of_idle(const CustomOps& custom_ops, const std::vector<std::string>& asked, ir::Graph& g, Diagnostics& diagnostics) {
   if (asked.empty()) return;
-  const std::unordered_set<std::string> there = ops_of(all_graphs(g));
+  const std::unordered_set<std::string> there = contents_of(g).ops;
   for (const std::string& op : custom_ops.names())
     if (!there.contains(op)) diagnostics.push_back({Severity::warning, Code::bad_option, "--custom-ops: the graph has no node of '" + op + "'", "", {}, SourceLoc::here()});
 }

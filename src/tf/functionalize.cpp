@@ -1,5 +1,7 @@
 #include "tf/functionalize.h"
 
+#include <algorithm>
+
 #include "tf/conditionals.h"
 #include "tf/handles.h"
 #include "tf/loops.h"
@@ -15,17 +17,30 @@ void finish_step(ir::Graph& g, Renames& renames) {
   g.erase_dead();
 }
 
-bool has_any(const ir::Graph& g, std::initializer_list<std::string_view> ops) {
-  for (const ir::Node& n : g.nodes())
-    for (const std::string_view op : ops)
-      if (is_op(n, op)) return true;
+bool draws_control_flow(const ir::Node& n) {
+  constexpr std::string_view kOps[] = {"Switch", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", kGuarded};
+  return std::any_of(std::begin(kOps), std::end(kOps), [&](std::string_view op) { return is_op(n, op); });
+}
+
+bool has_control_flow(const ir::Graph& g) {
+  return std::any_of(g.nodes().begin(), g.nodes().end(), draws_control_flow);
+}
+
+// Most graphs have nothing for the steps below, each of which looks at all nodes.
+bool has_work(const ir::Graph& g) {
+  for (const ir::Node& n : g.nodes()) {
+    bool inner = false;
+    ir::for_each_subgraph(n, [&](const ir::Graph&) { inner = true; });
+    const bool is_handle = !n.outputs().empty() && (n.output()->dtype() == DType::resource || n.output()->dtype() == DType::variant);
+    if (inner || is_handle || n.op() == "ReadVariableOp" || n.op().starts_with("TensorArray") || draws_control_flow(n)) return true;
+  }
   return false;
 }
 
 void functionalize_one(ir::Graph& g) {
   Renames renames;
   if (functionalize_loops(g, renames)) finish_step(g, renames);
-  if (has_any(g, {"Switch", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", kGuarded})) {
+  if (has_control_flow(g)) {
     functionalize_conditionals(g, renames);
     drop_guards(g);
     finish_step(g, renames);
@@ -37,6 +52,7 @@ void functionalize_one(ir::Graph& g) {
 }  // namespace
 
 void functionalize(ir::Graph& main) {
+  if (!has_work(main)) return;
   std::vector<ir::Graph*> work = {&main};
   for (std::size_t i = 0; i < work.size(); ++i) {
     resolve_handles(*work[i]);

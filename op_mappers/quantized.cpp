@@ -1,5 +1,6 @@
 #include "op_mappers/quantized.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -97,9 +98,13 @@ Values map_max_pool(MapperContext& c) {
   return {y, c.in(1), c.in(2)};
 }
 
+// A quotient of integers, which loses its fraction; half of the smallest there can be keeps a whole one from falling below.
 Values map_avg_pool(MapperContext& c) {
+  std::int64_t window = 1;
+  for (const std::int64_t k : c.attr<Ints>("ksize")) window *= std::max<std::int64_t>(k, 1);
   Value* mean = apply_one(c, "AvgPool", {c.cast(c.in(0), DType::f32)});
-  return {c.cast(c.emit("Round", {mean}), c.in(0)->dtype()), c.in(1), c.in(2)};
+  Value* whole = c.emit("Floor", {c.add(mean, c.scalar_like(mean, 0.5 / static_cast<double>(window)))});
+  return {c.cast(whole, c.in(0)->dtype()), c.in(1), c.in(2)};
 }
 
 Values map_reshape(MapperContext& c) {

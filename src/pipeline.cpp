@@ -220,7 +220,7 @@ Conversion convert(const Options& o) {
 }
 
 Conversion convert(const Options& o, Bytes model) {
-  return convert_from(o, [&](Diagnostics& d) { return tf::open_source(o, model, nullptr, d); });
+  return convert_from(o, [&](Diagnostics& d) { return tf::open_source(o, model, Owner{}, d); });
 }
 
 GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {

@@ -1,10 +1,13 @@
 #include "ir/tensor.h"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
 namespace t2o {
 namespace {
+
+constexpr std::size_t kStreamedAtOnce = std::size_t{8} << 20;
 
 class HeapStorage final : public Storage {
  public:
@@ -18,13 +21,24 @@ class HeapStorage final : public Storage {
 
 class BorrowedStorage final : public Storage {
  public:
-  BorrowedStorage(Bytes b, std::shared_ptr<const void> owner) : bytes_(b), owner_(std::move(owner)) {}
+  BorrowedStorage(Bytes b, Owner owner) : bytes_(b), owner_(std::move(owner)) {}
   std::size_t size() const override { return bytes_.size(); }
   Bytes bytes() override { return bytes_; }
+  void stream(const Sink& sink) override {
+    for (std::size_t at = 0; at < bytes_.size(); at += kStreamedAtOnce) {
+      const Bytes part = bytes_.subspan(at, std::min(kStreamedAtOnce, bytes_.size() - at));
+      sink(part);
+      owner_.give_back(part);
+    }
+  }
+  void release() override { owner_.give_back(bytes_); }
+  OwnedBytes take() override {
+    return {bytes_, std::shared_ptr<const void>(bytes_.data(), [b = bytes_, o = owner_](const void*) { o.give_back(b); })};
+  }
 
  private:
   Bytes bytes_;
-  std::shared_ptr<const void> owner_;
+  Owner owner_;
 };
 
 class ComputedStorage final : public Storage {
@@ -59,7 +73,7 @@ class ComputedStorage final : public Storage {
 
 StoragePtr heap_storage(std::vector<std::byte> bytes) { return std::make_shared<HeapStorage>(std::move(bytes)); }
 
-StoragePtr borrowed_storage(Bytes bytes, std::shared_ptr<const void> owner) {
+StoragePtr borrowed_storage(Bytes bytes, Owner owner) {
   return std::make_shared<BorrowedStorage>(bytes, std::move(owner));
 }
 

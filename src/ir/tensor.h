@@ -15,6 +15,23 @@ namespace t2o {
 using Bytes = std::span<const std::byte>;
 using Sink = std::function<void(Bytes)>;
 
+// Keeps the bytes alive that others view, and gives their memory back where it can (a mapped file can).
+class Owner {
+ public:
+  Owner() = default;
+  template <class T> Owner(std::shared_ptr<T> kept) : kept_(std::move(kept)) {
+    if constexpr (requires(const T& t, Bytes b) { t.give_back(b); })
+      give_back_ = [](const void* t, Bytes b) { static_cast<const T*>(t)->give_back(b); };
+  }
+  void give_back(Bytes part) const {
+    if (give_back_) give_back_(kept_.get(), part);
+  }
+
+ private:
+  std::shared_ptr<const void> kept_;
+  void (*give_back_)(const void*, Bytes) = nullptr;
+};
+
 // Bytes that stay valid as long as their owner lives.
 struct OwnedBytes {
   Bytes bytes;
@@ -35,7 +52,7 @@ class Storage : public std::enable_shared_from_this<Storage> {
 using StoragePtr = std::shared_ptr<Storage>;
 
 StoragePtr heap_storage(std::vector<std::byte> bytes);
-StoragePtr borrowed_storage(Bytes bytes, std::shared_ptr<const void> owner);             // a view that keeps owner alive
+StoragePtr borrowed_storage(Bytes bytes, Owner owner);                                   // a view that keeps owner alive
 StoragePtr computed_storage(std::size_t size, std::function<void(std::span<std::byte>)> fill);  // on demand, dropped by release()
 
 class Tensor;

@@ -18,8 +18,12 @@
 namespace t2o {
 namespace {
 
-constexpr std::size_t kBuffer = 256 * 1024, kBigPiece = 64 * 1024;
-constexpr std::size_t kLargestWrite = std::size_t{1} << 30;  // Linux writes no more than 2 GB at once
+constexpr std::size_t kBuffer = 256 * 1024;
+// Calls to the system end at multiples of this in the file: its page cache then works in big blocks, at half the cost.
+constexpr std::size_t kBlock = 64 * 1024;
+// A bigger call takes blocks of 2 MB from the system, which a virtual machine may have lent to its host: ten times slower.
+constexpr std::size_t kLargestWrite = std::size_t{1} << 20;
+static_assert(kBuffer % kBlock == 0 && kLargestWrite % kBlock == 0 && kBuffer < kLargestWrite);
 
 std::array<std::atomic<const char*>, 16> unfinished = {};
 static_assert(std::atomic<const char*>::is_always_lock_free);
@@ -123,11 +127,12 @@ bool AtomicFile::unregister_temporary() {
 
 void AtomicFile::write(std::span<const std::byte> piece) {
   size_ += piece.size();
-  if (piece.size() >= kBigPiece || buffer_.size() + piece.size() > kBuffer) {
-    flush(piece);
-  } else {
-    buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+  if (buffer_.size() + piece.size() >= kBuffer) {
+    const std::span<const std::byte> rest = piece.last(size_ % kBlock);  // the buffer starts at a block and is shorter than kBuffer
+    flush(piece.first(piece.size() - rest.size()));
+    piece = rest;
   }
+  buffer_.insert(buffer_.end(), piece.begin(), piece.end());
 }
 
 void AtomicFile::flush(std::span<const std::byte> behind) {
@@ -135,7 +140,7 @@ void AtomicFile::flush(std::span<const std::byte> behind) {
   while (!head.empty() || !behind.empty()) {
     const std::array<iovec, 2> parts = {
         {{const_cast<std::byte*>(head.data()), head.size()},
-         {const_cast<std::byte*>(behind.data()), std::min(behind.size(), kLargestWrite)}}};
+         {const_cast<std::byte*>(behind.data()), std::min(behind.size(), kLargestWrite - head.size())}}};
     const ssize_t n = writev(fd_, parts.data(), 2);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_errno("cannot write");

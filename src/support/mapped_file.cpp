@@ -16,7 +16,7 @@ namespace t2o {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{8} << 20;
-constexpr std::size_t kWorthGivingBack = std::size_t{256} << 10;
+constexpr std::size_t kWorthGivingBack = std::size_t{64} << 10;  // a call costs more than fewer pages
 
 class FileDescriptor {
  public:
@@ -48,7 +48,7 @@ class MappedStorage final : public Storage {
     return part_;
   }
 
-  void stream(const Sink& sink) override { walk(sink, kWorthGivingBack); }
+  void stream(const Sink& sink) override { walk(sink, 0); }
 
   void release() override { file_->give_back(part_); }
 
@@ -99,7 +99,7 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::give_back(Bytes part) const {
-  if (part.empty()) return;
+  if (part.size() < kWorthGivingBack) return;
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const auto from = static_cast<std::size_t>(part.data() - bytes_.data()) / page * page;
   const std::size_t to = static_cast<std::size_t>(part.data() - bytes_.data()) + part.size();

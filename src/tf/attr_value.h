@@ -8,8 +8,6 @@
 
 namespace t2o::tf {
 
-using Owner = std::shared_ptr<const void>;  // of the bytes that views point into
-
 // TensorFlow's DataType number; a reference type gives its base. Refuses numbers that have no DType.
 DType dtype_from_number(std::uint64_t number);
 

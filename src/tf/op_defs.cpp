@@ -222,7 +222,7 @@ const OpDef* find_op_def(std::string_view op) {
   return def.get();
 }
 
-OpDef parse_op_def(Bytes op_def, const std::shared_ptr<const void>& owner) {
+OpDef parse_op_def(Bytes op_def, const Owner& owner) {
   OpDef d;
   for (WireReader r(op_def); r.next();) {
     switch (r.field()) {

@@ -31,7 +31,7 @@ struct OpDef {
 };
 
 const OpDef* find_op_def(std::string_view op);  // of TensorFlow itself; null when it has no such op
-OpDef parse_op_def(Bytes op_def, const std::shared_ptr<const void>& owner);
+OpDef parse_op_def(Bytes op_def, const Owner& owner);
 
 // The tensors that an argument stands for, and the types of all of a node's inputs or outputs. They refuse
 // (bad_model) attributes that are missing or out of bounds.

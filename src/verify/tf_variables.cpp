@@ -98,7 +98,7 @@ class Needed {
   std::vector<const tf::RawFunction*> waiting_;
 };
 
-tf::VariableRef reference_to(const tf::NodeDef& n, const tf::Owner& owner) {
+tf::VariableRef reference_to(const tf::NodeDef& n, const Owner& owner) {
   tf::VariableRef ref{.node = std::string(n.name), .shared_name = "", .container = "", .op = std::string(n.op)};
   const auto read = [&](const char* name, auto& into) {
     const Bytes* raw = n.attr(name);

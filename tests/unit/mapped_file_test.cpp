@@ -52,6 +52,36 @@ TEST_F(MappedFileTest, StorageIsAView) {
   EXPECT_EQ(read(*tail), "end");
 }
 
+// What of the file is in this process's memory.
+std::size_t resident_kilobytes(const fs::path& file) {
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t sum = 0;
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" kB") == std::string::npos) inside = line.ends_with(file.string());
+    if (inside && line.starts_with("Rss:")) sum += std::stoul(line.substr(4));
+  }
+  return sum;
+}
+
+TEST_F(MappedFileTest, ViewsGiveTheirPagesBack) {
+  const MappedFilePtr file = MappedFile::open(path_.string());
+  const StoragePtr checked = mapped_storage(file, 0, content_.size(), ExpectedCrc{crc32c(bytes_of(content_)), "t"});
+  const StoragePtr viewed = borrowed_storage(file->bytes(), file);
+  const auto touch = [](Bytes b) { return crc32c(b); };
+  for (const StoragePtr& s : {viewed, checked}) {
+    touch(s->bytes());
+    EXPECT_GE(resident_kilobytes(path_), 20U << 10);
+    s->release();
+    EXPECT_LE(resident_kilobytes(path_), 128U);
+    s->stream(touch);
+    EXPECT_LE(resident_kilobytes(path_), 128U);
+    const auto take = [&] { touch(s->take().bytes); };
+    take();
+    EXPECT_LE(resident_kilobytes(path_), 128U);
+  }
+}
+
 TEST_F(MappedFileTest, StreamsInPiecesAndKeepsTheContent) {
   const StoragePtr all = mapped_storage(MappedFile::open(path_.string()), 0, content_.size(),
                                         ExpectedCrc{crc32c(bytes_of(content_)), "t"});

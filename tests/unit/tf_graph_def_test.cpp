@@ -47,7 +47,7 @@ TEST(GraphDef, ReadsNodesFunctionsAndVersions) {
         ret { key: 'r' value: 'n:activations:0' }
         control_ret { key: 'c' value: 'n' } } })",
                                                  "test");
-  const GraphDef g = parse_graph_def(bytes(binary), nullptr);
+  const GraphDef g = parse_graph_def(bytes(binary), Owner{});
   ASSERT_EQ(g.body.nodes.size(), 2U);
   EXPECT_EQ(g.body.nodes[1].inputs.size(), 3U);
   EXPECT_EQ(g.body.nodes[1].inputs[2], "^x");
@@ -57,7 +57,7 @@ TEST(GraphDef, ReadsNodesFunctionsAndVersions) {
   EXPECT_EQ(g.producer, 1882);
   ASSERT_EQ(g.functions.size(), 1U);
   EXPECT_EQ(g.functions[0].name, "f");
-  const FunctionDef f = parse_function(g.functions[0].bytes, nullptr);
+  const FunctionDef f = parse_function(g.functions[0].bytes, Owner{});
   EXPECT_EQ(f.signature.inputs.at(0).type, DType::f32);
   EXPECT_EQ(f.ret.at(0).second, "n:activations:0");
   EXPECT_EQ(f.control_ret.at(0).first, "c");
@@ -70,7 +70,7 @@ TEST(GraphDef, EveryTruncationIsRefusedOrRead) {
   for (std::size_t n = 0; n < binary.size(); ++n) {
     const std::string part = binary.substr(0, n);
     try {
-      parse_graph_def(bytes(part), nullptr);
+      parse_graph_def(bytes(part), Owner{});
     } catch (const ConversionError& e) {
       EXPECT_EQ(e.diagnostic().code, Code::bad_file);
     }
@@ -103,7 +103,7 @@ TEST(AttrValue, AnEmptyListIsOfTheKindThatTheOpDefines) {
 TEST(AttrValue, PlaceholdersStandForTheCallsAttributes) {
   const std::string value = attr_bytes("placeholder: 'T'");
   const Attrs call = {{"T", DType::f64}};
-  EXPECT_EQ(decode_attr(bytes(value), {nullptr, &call}), Attr(DType::f64));
+  EXPECT_EQ(decode_attr(bytes(value), {Owner{}, &call}), Attr(DType::f64));
   EXPECT_THROW(decode_attr(bytes(value), {}), ConversionError);
 }
 

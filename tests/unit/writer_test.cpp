@@ -345,6 +345,23 @@ TEST(AtomicFile, IsThereAsAWholeOrNotAtAll) {
   EXPECT_EQ(dir.files(), std::vector<std::string>{"f"});
 }
 
+TEST(AtomicFile, PiecesOfAnySizeStayInOrder) {
+  constexpr std::size_t kSizes[] = {1, 65535, 65536, 7, 262143, 1, 262144, 3, 65537, 200000, 62144, 3145729, 0, 130000, 1048576, 131071};
+  const Directory dir;
+  AtomicFile f(dir / "f");
+  std::string expected;
+  for (int round = 0; round < 3; ++round)
+    for (const std::size_t size : kSizes) {
+      std::string piece(size, '\0');
+      for (std::size_t i = 0; i < size; ++i) piece[i] = static_cast<char>((expected.size() + i) * 2654435761U >> 13);
+      f.write(std::as_bytes(std::span(piece)));
+      expected += piece;
+      ASSERT_EQ(f.size(), expected.size());
+    }
+  f.commit();
+  EXPECT_TRUE(content(dir / "f") == expected);
+}
+
 TEST(AtomicFile, UnfinishedOnesCanBeRemoved) {
   const Directory dir;
   AtomicFile f(dir / "f");

@@ -32,6 +32,7 @@ class BorrowedStorage final : public Storage {
     }
   }
   void release() override { owner_.give_back(bytes_); }
+  void trim() override { release(); }
   OwnedBytes take() override {
     return {bytes_, std::shared_ptr<const void>(bytes_.data(), [b = bytes_, o = owner_](const void*) { o.give_back(b); })};
   }
@@ -41,7 +42,7 @@ class BorrowedStorage final : public Storage {
   Owner owner_;
 };
 
-class ComputedStorage final : public Storage {
+class ComputedStorage : public Storage {
  public:
   ComputedStorage(std::size_t size, std::function<void(std::span<std::byte>)> fill) : size_(size), fill_(std::move(fill)) {}
   std::size_t size() const override { return size_; }
@@ -67,6 +68,24 @@ class ComputedStorage final : public Storage {
   std::size_t size_;
   std::function<void(std::span<std::byte>)> fill_;
   std::unique_ptr<std::byte[]> cache_;
+};
+
+// One element, repeated: a few bytes in a file may stand for many gigabytes.
+class FilledStorage final : public ComputedStorage {
+ public:
+  FilledStorage(std::size_t size, std::vector<std::byte> element)
+      : ComputedStorage(size, [element](std::span<std::byte> out) { fill(element, out); }), element_(std::move(element)) {}
+  void stream(const Sink& sink) override {
+    std::vector<std::byte> piece(std::min(size(), std::max(kStreamedAtOnce / element_.size(), std::size_t{1}) * element_.size()));
+    fill(element_, piece);
+    for (std::size_t at = 0; at < size(); at += piece.size()) sink(Bytes(piece).first(std::min(piece.size(), size() - at)));
+  }
+
+ private:
+  static void fill(const std::vector<std::byte>& element, std::span<std::byte> out) {
+    for (std::size_t i = 0; i < out.size(); i += element.size()) std::memcpy(out.data() + i, element.data(), element.size());
+  }
+  const std::vector<std::byte> element_;
 };
 
 }  // namespace
@@ -100,10 +119,7 @@ Tensor::Tensor(Ints dims, std::vector<std::string> strings)
 
 TensorPtr Tensor::filled(DType dtype, Ints dims, Bytes element) {
   const std::size_t size = t2o::byte_size(dtype, element_count(dims));
-  auto fill = [value = std::vector<std::byte>(element.begin(), element.end())](std::span<std::byte> out) {
-    for (std::size_t i = 0; i < out.size(); i += value.size()) std::memcpy(out.data() + i, value.data(), value.size());
-  };
-  return std::make_shared<Tensor>(dtype, std::move(dims), computed_storage(size, std::move(fill)));
+  return std::make_shared<Tensor>(dtype, std::move(dims), std::make_shared<FilledStorage>(size, std::vector<std::byte>(element.begin(), element.end())));
 }
 
 std::int64_t Tensor::int_at(std::int64_t i) const {

@@ -47,6 +47,7 @@ class Storage : public std::enable_shared_from_this<Storage> {
   virtual Bytes bytes() = 0;                              // stays valid until release(); may throw ConversionError
   virtual void stream(const Sink& sink) { sink(bytes()); }  // in order, possibly in pieces; gives memory back behind it
   virtual void release() {}                               // bytes() makes them again
+  virtual void trim() {}                                  // the same where that costs nothing: what is computed stays
   virtual OwnedBytes take() { return {bytes(), shared_from_this()}; }  // for another thread; then as after release()
 };
 using StoragePtr = std::shared_ptr<Storage>;

@@ -92,8 +92,9 @@ class PermutedStorage final : public Storage {
       piece.resize(static_cast<std::size_t>(last - first) * row);
       permutation_.copy(in_->bytes().data(), piece.data(), first, last);
       sink(piece);
-      in_->storage()->release();
+      in_->storage()->trim();
     }
+    in_->storage()->release();
   }
 
  private:

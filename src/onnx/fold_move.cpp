@@ -1,6 +1,8 @@
 // Folding of operators that move elements: views where possible, copies of bounded size elsewhere.
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <memory>
 
 #include "ir/graph.h"
 #include "onnx/fold_parts.h"
@@ -57,14 +59,31 @@ void copy_part(const std::byte* from, std::size_t width, const Walk& walk, std::
   for (std::int64_t i = 0; i < n; i += row, to += bytes) std::memcpy(to, from + static_cast<std::size_t>(walk(i)) * width, bytes);
 }
 
+// What several parts are taken of: it is computed once for all of them, where they are written one after the other.
+class Whole {
+ public:
+  Whole(TensorPtr whole, std::size_t parts) : whole_(std::move(whole)), parts_(parts), left_(parts) {}
+  const Tensor& tensor() const { return *whole_; }
+  void done() {  // with one of the parts
+    if (--left_ != 0) return whole_->storage()->trim();
+    whole_->storage()->release();
+    left_ = parts_;
+  }
+
+ private:
+  const TensorPtr whole_;
+  const std::size_t parts_;
+  std::atomic<std::size_t> left_;
+};
+
 // The elements on the walk: kept where they are few, made again when the model is written where they are many.
-TensorPtr part_of(const TensorPtr& in, const Walk& walk) {
+TensorPtr part_of(const TensorPtr& in, const Walk& walk, const std::shared_ptr<Whole>& whole) {
   const std::size_t width = bit_width(in->dtype()) / 8;
   if (in->dtype() == DType::string || width == 0 || element_count(walk.dims) <= kMaxElements) return pick(*in, walk.dims, walk);
   const std::size_t size = static_cast<std::size_t>(element_count(walk.dims)) * width;
-  auto fill = [in, width, walk](std::span<std::byte> out) {
-    copy_part(in->bytes().data(), width, walk, out);
-    in->storage()->release();
+  auto fill = [whole, width, walk](std::span<std::byte> out) {
+    copy_part(whole->tensor().bytes().data(), width, walk, out);
+    whole->done();
   };
   return std::make_shared<Tensor>(in->dtype(), walk.dims, computed_storage(size, std::move(fill)));
 }
@@ -121,12 +140,15 @@ TensorPtr reshape(const std::vector<TensorPtr>& in, const Attrs& attrs) {
       if (i >= in[0]->dims().size()) return nullptr;
       dims[i] = in[0]->dims()[i];
     }
+    if (dims[i] < -1) return nullptr;
     if (dims[i] == -1) inferred = static_cast<std::int64_t>(i);
-    else known *= dims[i];
+    else if (__builtin_mul_overflow(known, dims[i], &known)) return nullptr;
   }
   if (inferred >= 0) {
     if (known == 0) return nullptr;
     dims[static_cast<std::size_t>(inferred)] = in[0]->elements() / known;
+  } else if (known != in[0]->elements()) {
+    return nullptr;
   }
   return element_count(dims) == in[0]->elements() ? in[0]->with_dims(std::move(dims)) : nullptr;
 }
@@ -180,6 +202,7 @@ TensorPtr concat(const std::vector<TensorPtr>& in, const Attrs& attrs) {
         if (chunk != 0) std::memcpy(to, b.data() + static_cast<std::size_t>(o) * chunk, chunk);
         to += chunk;
       }
+    for (const TensorPtr& t : in) t->storage()->release();
   };
   if (element_count(dims) > kMaxElements) return std::make_shared<Tensor>(in[0]->dtype(), std::move(dims), computed_storage(size, std::move(fill)));
   std::vector<std::byte> out(size);
@@ -205,11 +228,13 @@ TensorPtr slice(const std::vector<TensorPtr>& in, const Attrs&) {
     const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
     const auto clamp = [&](std::int64_t v) { return std::clamp(v < 0 ? (v < -n ? low : v + n) : v, low, high); };
     const std::int64_t s = clamp(starts[i]), e = ends[i] == std::numeric_limits<std::int64_t>::min() ? low : clamp(ends[i]);
-    walk.dims[a] = std::max<std::int64_t>(0, step > 0 ? (e - s + step - 1) / step : (s - e - step - 1) / -step);
+    const std::int64_t distance = step > 0 ? e - s : s - e;
+    const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+    walk.dims[a] = distance <= 0 ? 0 : 1 + static_cast<std::int64_t>(static_cast<std::uint64_t>(distance - 1) / stride);
     walk.base += s * walk.offset[a];
-    walk.offset[a] *= step;
+    walk.offset[a] = walk.dims[a] > 1 ? walk.offset[a] * step : 0;  // else the step may be beyond all bounds
   }
-  return part_of(in[0], walk);
+  return part_of(in[0], walk, std::make_shared<Whole>(in[0], 1));
 }
 
 std::optional<std::vector<TensorPtr>> split(const std::vector<TensorPtr>& in, const Attrs& attrs) {
@@ -221,13 +246,14 @@ std::optional<std::vector<TensorPtr>> split(const std::vector<TensorPtr>& in, co
   const Ints sizes = given ? *given : in[1]->to_ints();
   Walk walk{x.dims(), strides_of(x.dims())};
   std::vector<TensorPtr> parts;
+  const auto whole = std::make_shared<Whole>(in[0], sizes.size());
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) {
     if (size < 0 || size > x.dims()[a] - total) return std::nullopt;
     walk.dims[a] = size;
     walk.base = total * walk.offset[a];
     total += size;
-    parts.push_back(part_of(in[0], walk));
+    parts.push_back(part_of(in[0], walk, whole));
     if (!parts.back()) return std::nullopt;
   }
   return total == x.dims()[a] ? std::optional(std::move(parts)) : std::nullopt;

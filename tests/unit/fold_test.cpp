@@ -78,6 +78,48 @@ TEST(Fold, SliceClampsAndStepsBackwards) {
   expect(run("Slice", {x, vec({-2}), vec({INT64_MAX}), vec({0})}), {2}, {3, 4});
   expect(run("Slice", {x, vec({-1}), vec({INT64_MIN}), vec({0}), vec({-2})}), {3}, {4, 2, 0});
   expect(run("Slice", {x, vec({3}), vec({1}), vec({0})}), {0}, {});
+  expect(run("Slice", {x, vec({1}), vec({5}), vec({0}), vec({INT64_MAX})}), {1}, {1});
+  expect(run("Slice", {x, vec({-1}), vec({INT64_MIN}), vec({0}), vec({INT64_MIN})}), {1}, {4});
+}
+
+TEST(Fold, ReshapesThatCannotBeAreLeft) {
+  const TensorPtr x = vec({0, 1, 2, 3});
+  EXPECT_EQ(run("Reshape", {x, vec({-2, -2})}), nullptr);
+  EXPECT_EQ(run("Reshape", {x, vec({-2, 4})}), nullptr);
+  EXPECT_EQ(run("Reshape", {x, vec({3, -1})}), nullptr);
+  EXPECT_EQ(run("Reshape", {x, vec({INT64_MAX, INT64_MAX, -1})}), nullptr);
+  expect(run("Reshape", {x, vec({2, -1})}), {2, 2}, {0, 1, 2, 3});
+}
+
+// What a computed weight is made of is made once, however many parts and pieces are written of it, and then given back.
+TEST(Fold, AComputedWeightIsComputedOnce) {
+  int made = 0;
+  const auto weight = [&](Ints dims) {
+    const auto size = static_cast<std::size_t>(element_count(dims)) * sizeof(float);
+    return std::make_shared<const Tensor>(DType::f32, std::move(dims), computed_storage(size, [&made](std::span<std::byte> out) {
+      ++made;
+      std::fill(out.begin(), out.end(), std::byte{1});
+    }));
+  };
+  const auto write = [](const TensorPtr& t) {
+    std::size_t bytes = 0;
+    t->storage()->stream([&](Bytes b) { bytes += b.size(); });
+    EXPECT_EQ(bytes, t->byte_size());
+    t->storage()->release();
+  };
+  const auto parts = fold("Split", {weight({1000, 400}), vec({100, 100, 100, 100})}, {{"axis", std::int64_t{1}}}, 21);
+  ASSERT_TRUE(parts);
+  for (const TensorPtr& part : *parts) write(part);
+  EXPECT_EQ(made, 1);
+  made = 0;
+  write(transposed(weight({5000, 2, 1200}), {1, 0, 2}));  // 48 MB: in pieces
+  EXPECT_EQ(made, 1);
+  made = 0;
+  const TensorPtr w = weight({1000, 100});
+  write((*fold("Concat", {w, weight({1000, 100})}, {{"axis", std::int64_t{1}}}, 21))[0]);
+  EXPECT_EQ(made, 2);
+  w->bytes();
+  EXPECT_EQ(made, 3) << "the inputs were given back";
 }
 
 TEST(Fold, RemaindersHaveTheSignThatOnnxGivesThem) {

@@ -48,6 +48,21 @@ TEST(Tensor, FilledRepeatsAnElement) {
   EXPECT_EQ(t->to_floats(), (std::vector<double>{2.5, 2.5, 2.5}));
 }
 
+TEST(Tensor, FilledIsNeverInMemoryAsAWhole) {
+  const double value = -1.5;
+  const TensorPtr t = Tensor::filled(DType::f64, {3, 5, 1000, 1000}, std::as_bytes(std::span(&value, 1)));  // 120 MB
+  std::size_t total = 0, largest = 0;
+  t->storage()->stream([&](Bytes b) {
+    total += b.size();
+    largest = std::max(largest, b.size());
+    double last = 0;
+    std::memcpy(&last, b.data() + b.size() - sizeof last, sizeof last);
+    EXPECT_EQ(last, value);
+  });
+  EXPECT_EQ(total, t->byte_size());
+  EXPECT_LE(largest, std::size_t{8} << 20);
+}
+
 TEST(Storage, ComputedIsMadeAgainAfterRelease) {
   int runs = 0;
   const StoragePtr s = computed_storage(4, [&](std::span<std::byte> out) {

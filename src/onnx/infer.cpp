@@ -1,7 +1,8 @@
 #include "onnx/infer.h"
 
 #include <algorithm>
-#include <deque>
+#include <array>
+#include <list>
 
 #include "onnx/elem_type.h"
 #include "onnx/elements.h"
@@ -13,6 +14,7 @@
 namespace t2o::onnx {
 namespace {
 
+using google::protobuf::Arena;
 using ::onnx::AttributeProto;
 using ::onnx::TensorProto;
 using ::onnx::TensorShapeProto;
@@ -77,7 +79,9 @@ struct AttrToProto {
 class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropagationContext {
  public:
   Context(const Values& inputs, const Attrs& attrs, std::size_t outputs, Symbols& symbols)
-      : inputs_(inputs), attrs_(attrs), symbols_(symbols), in_types_(inputs.size()), out_types_(outputs), out_data_(outputs) {}
+      : inputs_(inputs), attrs_(attrs), symbols_(symbols), arena_(room_.data(), room_.size()), in_types_(inputs.size()), out_types_(outputs), out_data_(outputs) {
+    for (TypeProto*& t : out_types_) t = Arena::CreateMessage<TypeProto>(&arena_);
+  }
 
   const AttributeProto* getAttribute(const std::string& name) const override {
     for (const auto& [n, p] : attr_protos_)
@@ -95,10 +99,10 @@ class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropag
   const TypeProto* getInputType(std::size_t i) const override {
     if (i >= inputs_.size() || !inputs_[i]) return nullptr;
     if (!in_types_[i]) {
-      in_types_[i] = std::make_unique<TypeProto>();
+      in_types_[i] = Arena::CreateMessage<TypeProto>(&arena_);
       set_type(*in_types_[i], *inputs_[i], symbols_);
     }
-    return in_types_[i].get();
+    return in_types_[i];
   }
   bool hasInput(std::size_t i) const override { return i < inputs_.size() && inputs_[i]; }
   const TensorProto* getInputData(std::size_t i) const override {
@@ -110,8 +114,8 @@ class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropag
     return &p;
   }
   std::size_t getNumOutputs() const override { return out_types_.size(); }
-  TypeProto* getOutputType(std::size_t i) override { return i < out_types_.size() ? &out_types_[i] : nullptr; }
-  const TypeProto* getOutputType(std::size_t i) const override { return i < out_types_.size() ? &out_types_[i] : nullptr; }
+  TypeProto* getOutputType(std::size_t i) override { return i < out_types_.size() ? out_types_[i] : nullptr; }
+  const TypeProto* getOutputType(std::size_t i) const override { return i < out_types_.size() ? out_types_[i] : nullptr; }
   ::onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
   const ::onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
   const TensorShapeProto* getSymbolicInput(std::size_t i) const override {
@@ -148,12 +152,14 @@ class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropag
   const Values& inputs_;
   const Attrs& attrs_;
   Symbols& symbols_;
-  mutable std::vector<std::unique_ptr<TypeProto>> in_types_;
-  std::vector<TypeProto> out_types_;
+  std::array<char, 2048> room_;  // enough for the types of most nodes: no allocation
+  mutable Arena arena_;
+  mutable std::vector<TypeProto*> in_types_;
+  std::vector<TypeProto*> out_types_;
   std::vector<std::unique_ptr<TensorShapeProto>> out_data_;
-  mutable std::deque<std::pair<std::string, AttributeProto>> attr_protos_;
-  mutable std::deque<TensorProto> data_;
-  mutable std::deque<TensorShapeProto> shapes_;
+  mutable std::list<std::pair<std::string, AttributeProto>> attr_protos_;
+  mutable std::list<TensorProto> data_;
+  mutable std::list<TensorShapeProto> shapes_;
 };
 
 Inferred read_type(const TypeProto& t, Symbols& symbols) {

@@ -260,7 +260,7 @@ Skeleton to_skeleton(const ir::Graph& g, const ModelInfo& info) {
 pb::ModelProto to_proto(const ir::Graph& g, const ModelInfo& info) {
   Skeleton s = to_skeleton(g, info);
   for (const Value* v : s.initializers) set_tensor(*s.graph.add_initializer(), v->name(), *v->constant());
-  s.model.mutable_graph()->Swap(&s.graph);
+  *s.model.mutable_graph() = s.graph;
   return std::move(s.model);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,8 +43,9 @@ void set_tensor_header(pb::TensorProto&, const Value& constant);  // all but raw
 // The model in parts: without its graph, the main graph without its initializers, and these. They are the graph's used constants and the big ones of its
 // subgraphs, which are visible there too; the small ones stay in the subgraph.
 struct Skeleton {
+  std::unique_ptr<google::protobuf::Arena> arena = std::make_unique<google::protobuf::Arena>();  // of the graph: nodes are many
   pb::ModelProto model;
-  pb::GraphProto graph;
+  pb::GraphProto& graph = *google::protobuf::Arena::CreateMessage<pb::GraphProto>(arena.get());
   Values initializers;
 };
 Skeleton to_skeleton(const ir::Graph&, const ModelInfo&);

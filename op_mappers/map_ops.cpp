@@ -74,8 +74,7 @@ class Mapping : public SubgraphMapper {
   Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted, ir::Graph& into) override {
     if (depth_ == kDeepest)
       fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(kDeepest) + " deep", "take them out of each other");
-    ir::Graph* const around = std::exchange(out_, &into);
-    ++depth_;
+    const Inside inside(*this, into);
     for (std::size_t i = 0; i < inputs.size(); ++i) mapped_[source.inputs()[i]] = inputs[i];
     const auto needed = needed_nodes(source, wanted);
     for (const ir::Node& n : source.nodes()) {
@@ -85,12 +84,26 @@ class Mapping : public SubgraphMapper {
     }
     Values results;
     for (std::size_t i = 0; i < wanted.size(); ++i) results.push_back(wanted[i] ? mapped(source.outputs()[i]) : nullptr);
-    --depth_;
-    out_ = around;
     return results;
   }
 
  private:
+  // While a subgraph is being filled, and no longer, whatever goes wrong there.
+  class Inside {
+   public:
+    Inside(Mapping& m, ir::Graph& graph) : mapping_(m), around_(std::exchange(m.out_, &graph)) { ++m.depth_; }
+    ~Inside() {
+      --mapping_.depth_;
+      mapping_.out_ = around_;
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    Mapping& mapping_;
+    ir::Graph* const around_;
+  };
+
   // The interface's names are taken first, so that no inner value can have them.
   void reserve_names() {
     for (const Value* v : source_.inputs()) {
@@ -138,6 +151,8 @@ class Mapping : public SubgraphMapper {
     } catch (const ConversionError& e) {
       diagnostics_.push_back(e.diagnostic());
       if (diagnostics_.back().origin.op.empty()) diagnostics_.back().origin = n.origin();
+    } catch (const std::bad_alloc&) {
+      throw;  // no other node will have more
     } catch (const std::exception& e) {
       diagnostics_.push_back({Severity::error, Code::internal, e.what(), "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
     }
@@ -189,10 +204,11 @@ class Mapping : public SubgraphMapper {
   // Each output is a value of its own: not an input, not a constant, not an output twice.
   void set_outputs() {
     Values outputs;
+    std::unordered_set<const Value*> taken;
     for (const Value* v : source_.outputs()) {
       Value* to = mapped(v);
       if (!to) continue;
-      const bool own = to->producer() && std::find(outputs.begin(), outputs.end(), to) == outputs.end();
+      const bool own = to->producer() && taken.insert(to).second;
       if (!own) {
         static const auto kNoOrigin = std::make_shared<const Origin>();
         Emitter e(*out_, target_, v->producer() ? v->producer()->shared_origin() : kNoOrigin);

@@ -5,8 +5,9 @@
 #include "rewriters/pattern.h"
 #include "tf2onnx/options.h"
 
-// The ordered lists. A rewriter leaves the graph right after each of its changes; none depends on running before another for
-// the result to be right, only for it to be good.
+// The ordered lists. A rewriter leaves the graph right after each of its changes, as the ONNX standard says what is right; its
+// order matters for the result to be good. Only einsum_product and guard_pads keep away what ONNX Runtime itself does wrong:
+// nothing behind them may make it anew.
 namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters();
@@ -17,8 +18,8 @@ namespace rewriters {
 Rewriter fuse_conv1d();         // tf: a convolution of images of height 1 is one of sequences
 Rewriter fuse_dilation();       // tf: a convolution between SpaceToBatchND and BatchToSpaceND is a dilated one
 Rewriter fuse_gelu();           // tf: t2o.Gelu
-Rewriter unrolled();            // tf: such a loop, drawn out step by step, likewise
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN
+Rewriter unrolled();            // tf: such a loop, drawn out step by step, likewise
 Rewriter bidirectional();       // tf: a forward and a reverse layer of one input become one
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter reshape_transposes(const onnx::Target&);  // onnx: a Transpose that moves axes of size 1 only

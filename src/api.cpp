@@ -42,7 +42,7 @@ Result failure(t2o::Code code, std::string message) {
   return result;
 }
 
-// The one place where exceptions end: the pipeline reports, but memory may run out here too.
+// No exception passes here: the pipeline reports, but memory may run out outside of it too.
 template <class Work>
 Result guarded(Work&& work) noexcept {
   try {

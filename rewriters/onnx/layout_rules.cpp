@@ -6,6 +6,7 @@
 
 #include "onnx/emitter.h"
 #include "onnx/fold.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/pattern.h"
 
 namespace t2o::rewriters {
@@ -29,12 +30,9 @@ const TensorPtr* constant_input(const ir::Node& n, std::size_t i) {
 
 bool is_constant_or_absent(const ir::Node& n, std::size_t i) { return !n.input(i) || n.input(i)->constant(); }
 
-// Axes are an attribute or, in later opsets, a constant input; absent: all. nullopt: not known.
-std::optional<Ints> axes_of(const ir::Node& n, std::size_t input = 1) {
-  if (const auto* a = n.attr_if<Ints>("axes")) return *a;
-  if (!n.input(input)) return Ints{};
-  if (const TensorPtr* t = constant_input(n, input)) return (*t)->to_ints();
-  return std::nullopt;
+// Absent: all, as an empty list. nullopt: not known.
+std::optional<Ints> axes_or_all(const ir::Node& n) {
+  return n.attr("axes") || n.input(1) ? axes_of(n) : Ints{};
 }
 
 void set_axes(ir::Node& n, Ints axes, Emitter& e, std::size_t input = 1) {
@@ -159,13 +157,13 @@ void permute_cumsum(ir::Node& n, const Form& f, Emitter& e) {
 // ---- reductions
 
 Role reduce_role(const ir::Node& n, const Form& f) {
-  const auto axes = axes_of(n);
+  const auto axes = axes_or_all(n);
   if (!axes || !f.has(n.input(0)) || (axes->empty() && int_of(n, "noop_with_empty_axes", 0) != 0)) return {};
   if (int_of(n, "keepdims", 1) != 0) return unary_role(n, f);
   return only_if(axes->empty() || f.keeps_order_without(*axes), Kind::absorbs);
 }
 void permute_axes(ir::Node& n, const Form& f, Emitter& e) {
-  Ints axes = f.axes(*axes_of(n));
+  Ints axes = f.axes(*axes_or_all(n));
   std::sort(axes.begin(), axes.end());
   if (!axes.empty()) set_axes(n, std::move(axes), e);
 }
@@ -218,12 +216,12 @@ void permute_resize(ir::Node& n, const Form& f, Emitter& e) { e.graph().set_inpu
 // ---- axes that come and go
 
 Role squeeze_role(const ir::Node& n, const Form& f) {
-  const auto axes = axes_of(n);
+  const auto axes = axes_or_all(n);
   return only_if(axes && !axes->empty() && f.has(n.input(0)) && f.keeps_order_without(*axes), Kind::absorbs);
 }
 
 Role unsqueeze_role(const ir::Node& n, const Form& f) {
-  const auto axes = axes_of(n);
+  const auto axes = axes_or_all(n);
   return only_if(axes && f.has(n.output()) && f.keeps_order_without(*axes), Kind::produces, {});
 }
 

@@ -121,7 +121,7 @@ Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::siz
   try {
     types = onnx::infer(*info, in, attrs, outputs, g_->symbols());
   } catch (const ConversionError& e) {
-    fail(e.diagnostic().code, e.diagnostic().message);
+    fail(e.diagnostic().code, e.diagnostic().message, e.diagnostic().remedy);
   }
   if (outputs == 1)
     if (TensorPtr t = as_tensor(types[0])) return {constant(std::move(t), op)};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/contents.h"
 #include "onnx/elem_type.h"
 
 namespace t2o {
@@ -36,14 +37,12 @@ DType output_type(const MapperContext& c, std::size_t i) {
 
 }  // namespace
 
-CustomOps::CustomOps(const std::vector<std::string>& ops) {
-  for (const std::string& op : ops) {
-    const std::size_t colon = op.find(':');
-    const std::string domain = colon == std::string::npos ? kDefaultDomain : op.substr(colon + 1);
-    if (colon == 0 || domain.empty() || domain == "ai.onnx")
-      fail(Code::bad_option, "--custom-ops: '" + op + "' is no op with a domain", "write Op or Op:domain, with a domain of your own");
-    domains_[op.substr(0, colon)] = domain;
-  }
+void CustomOps::add(const std::string& op) {
+  const std::size_t colon = op.find(':');
+  const std::string domain = colon == std::string::npos ? kDefaultDomain : op.substr(colon + 1);
+  if (colon == 0 || domain.empty() || domain == "ai.onnx")
+    fail(Code::bad_option, "--custom-ops: '" + op + "' is no op with a domain", "write Op or Op:domain, with a domain of your own");
+  domains_[op.substr(0, colon)] = domain;
 }
 
 std::vector<std::string> CustomOps::names() const {
@@ -55,6 +54,13 @@ std::vector<std::string> CustomOps::names() const {
 const std::string* CustomOps::domain_of(const std::string& op) const {
   const auto it = domains_.find(op);
   return it == domains_.end() ? nullptr : &it->second;
+}
+
+void warn_of_idle(const CustomOps& custom_ops, ir::Graph& source, Diagnostics& diagnostics) {
+  if (custom_ops.names().empty()) return;
+  const std::unordered_set<std::string> there = ir::contents_of(source).ops;
+  for (const std::string& op : custom_ops.names())
+    if (!there.contains(op)) diagnostics.push_back({Severity::warning, Code::bad_option, "--custom-ops: the graph has no node of '" + op + "'", "", {}, SourceLoc::here()});
 }
 
 Values keep_custom(MapperContext& c, const std::string& domain) {

@@ -10,8 +10,7 @@ namespace t2o {
 // Ops that are not mapped but kept as they are, for a runtime that has them: by TensorFlow's name, the domain they get.
 class CustomOps {
  public:
-  CustomOps() = default;
-  explicit CustomOps(const std::vector<std::string>& ops);  // "Op" or "Op:domain"
+  void add(const std::string& op);  // "Op" or "Op:domain"
 
   std::vector<std::string> names() const;
   const std::string* domain_of(const std::string& op) const;  // null: not one of them
@@ -19,6 +18,8 @@ class CustomOps {
  private:
   std::map<std::string, std::string> domains_;
 };
+
+void warn_of_idle(const CustomOps&, ir::Graph& source, Diagnostics&);  // of those that no node is
 
 // The node with its inputs and attributes under another domain. TensorFlow's types become ONNX's numbers, its shapes lists of
 // integers with -1 for what is not known; what ONNX has no attribute for (functions) is left out.

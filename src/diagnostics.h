@@ -47,7 +47,7 @@ using Diagnostics = std::vector<Diagnostic>;
 std::string to_string(const Diagnostic&, bool with_source_location = false);
 bool has_errors(const Diagnostics&);
 
-// Thrown inside readers, mappers and rewriters; caught per node in map_ops and at the API's edge, nowhere else.
+// Thrown inside readers, mappers and rewriters; caught per node by the importer and by map_ops, and at the API's edge.
 class ConversionError : public std::runtime_error {
  public:
   explicit ConversionError(Diagnostic d) : std::runtime_error(to_string(d)), diagnostic_(std::move(d)) {}
@@ -56,6 +56,17 @@ class ConversionError : public std::runtime_error {
  private:
   Diagnostic diagnostic_;
 };
+
+// Does the work; an error that it throws is collected, so that the next can be looked for. False: it threw one.
+template <class Work> bool collect(Diagnostics& found, Work&& work) {
+  try {
+    work();
+    return true;
+  } catch (const ConversionError& e) {
+    found.push_back(e.diagnostic());
+    return false;
+  }
+}
 
 [[noreturn]] void fail(Code, std::string message, std::string remedy = "", SourceLoc at = SourceLoc::here());
 

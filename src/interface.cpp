@@ -57,20 +57,23 @@ void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 }  // namespace
 
-void rename_interface(ir::Graph& g, std::size_t states, const tf2onnx::Options& options, Diagnostics& diagnostics) {
-  const auto rename = [&](const Values& values, const std::vector<std::string>& names, const char* option) {
-    const std::size_t count = values.size() - states;
-    if (!names.empty() && names.size() != count)
-      diagnostics.push_back({Severity::error, Code::bad_option, std::string(option) + " has " + std::to_string(names.size()) + " names for " + std::to_string(count), "", {}, SourceLoc::here()});
-    else
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        g.rename(values[i], names[i]);
-        if (values[i]->name() != names[i])
-          diagnostics.push_back({Severity::error, Code::bad_option, std::string(option) + ": the name '" + names[i] + "' is another tensor's already", "", {}, SourceLoc::here()});
-      }
+std::vector<std::pair<std::string, TensorPtr>> initial_states(const tf::Interface& interface, const tf2onnx::Options& options, Diagnostics& diagnostics) {
+  std::vector<std::pair<std::string, TensorPtr>> initial;
+  for (const tf::State& s : interface.states) initial.emplace_back(s.input, s.initial);
+  if (options.stateful_io && initial.empty())
+    diagnostics.push_back({Severity::warning, Code::bad_option, "--stateful-io: the model changes no variable", "", {}, SourceLoc::here()});
+  return initial;
+}
+
+// ONNX Runtime takes and gives no complex tensors.
+void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
+  const auto check = [&](const char* what, const Value* v) {
+    if (!is_complex(v->dtype())) return;
+    diagnostics.push_back({Severity::error, Code::unsupported_type, std::string("the ") + what + " '" + v->name() + "' is complex, which no runtime takes or gives",
+                           "--complex-as-pairs gives it another last axis, of size 2, for the real and the imaginary part", v->producer() ? v->producer()->origin() : Origin{}, SourceLoc::here()});
   };
-  rename(g.inputs(), options.rename_inputs, "--rename-inputs");
-  rename(g.outputs(), options.rename_outputs, "--rename-outputs");
+  for (const Value* v : g.inputs()) check("input", v);
+  for (const Value* v : g.outputs()) check("output", v);
 }
 
 void name_dims(ir::Graph& g) {

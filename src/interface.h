@@ -1,12 +1,15 @@
 #pragma once
 #include "ir/graph.h"
 #include "onnx/opset_table.h"
+#include "tf/import.h"
 #include "tf2onnx/options.h"
 
 namespace t2o {
 
-// --rename-inputs, --rename-outputs of a graph whose interface was found, not asked for: in its order. Behind that stand `states`.
-void rename_interface(ir::Graph&, std::size_t states, const tf2onnx::Options&, Diagnostics&);
+// The values that the inputs made of variables have when they are left out.
+std::vector<std::pair<std::string, TensorPtr>> initial_states(const tf::Interface&, const tf2onnx::Options&, Diagnostics&);
+
+void refuse_complex_interface(const ir::Graph&, Diagnostics&);
 
 // Gives the unknown dims of the graph's inputs names: "batch" for the first axis of the first input that does not know it,
 // "<input>_batch" or "<input>_dim<axis>" for others. Names differ wherever sizes may: a runtime plans its memory by them.

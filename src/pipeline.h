@@ -11,12 +11,11 @@ namespace t2o {
 
 using Options = tf2onnx::Options;
 
-constexpr int kHighestOrtOpset = 26;  // that ONNX Runtime 1.31 loads
-
 struct Conversion {
   GraphPtr graph;           // the ONNX graph; null when there are errors
   GraphPtr source_graph;    // the one it was mapped from
   onnx::Target target;
+  std::vector<std::pair<std::string, int>> extra_opsets;  // that the model imports besides
   std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // of inputs that may be left out
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
   std::string source;       // what was read, for the model's metadata: "saved_model", signature, producer version

@@ -65,8 +65,7 @@ struct Contents {
 
 Contents contents_of(const Options& options) {
   try {
-    Diagnostics ignored;
-    const tf::Source source = tf::open_source(options, ignored);
+    const tf::Source source = tf::open_source(options);
     return {source.signatures, count_nodes(source.graph)};
   } catch (const ConversionError&) {
     return {};

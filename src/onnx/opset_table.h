@@ -15,6 +15,7 @@ struct OpsetRow {
 std::span<const OpsetRow> opset_table();     // 1 .. 28
 const OpsetRow& opset_row(int opset);        // throws ConversionError for one that is not there
 constexpr int kLowestOpset = 11, kHighestOpset = 28, kDefaultOpset = 21;  // of those we map to
+constexpr int kHighestOrtOpset = 26;  // that ONNX Runtime 1.31 loads
 
 // What the exported model is made for.
 struct Target {
@@ -25,6 +26,7 @@ struct Target {
   bool for_ort() const { return runtime.starts_with("ort"); }
 };
 Target make_target(int opset, std::string runtime = "ort-1.31");
+std::string not_loadable(int opset);  // what is wrong with one above kHighestOrtOpset
 
 std::string opset_table_markdown();  // of the opsets we map to, for docs and `opsets --markdown`
 

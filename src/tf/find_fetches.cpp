@@ -1,4 +1,4 @@
-#include "tf/interface.h"
+#include "tf/find_fetches.h"
 
 #include <algorithm>
 

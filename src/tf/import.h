@@ -34,6 +34,12 @@ struct State {
   TensorPtr initial;          // the variable's value before the first run
 };
 
+// What an imported graph has to do with the source.
+struct Interface {
+  std::vector<std::string> inputs, outputs;  // the tensors that its inputs and outputs are, in their order; "": a state's
+  std::vector<State> states;
+};
+
 struct ImportRequest {
   std::vector<Feed> feeds;
   std::vector<Fetch> fetches;
@@ -45,11 +51,12 @@ struct ImportRequest {
   bool cuts_inside() const { return !cut_inputs.empty() || !cut_outputs.empty(); }
   bool keep_state = false;       // the variables that the model changes are handed on, see State; else a change is lost
   bool find_interface = false;  // where feeds or fetches are empty: placeholders and sinks
+  std::vector<std::string> input_names, output_names;  // of those that are found, in their order; empty: their own
 };
 
 // The part of the graph that the fetches need, as a graph of dialect "tf": functions inlined, variables
 // frozen, pass-through ops gone, default attributes filled in. If, While and Case keep their branches as
 // subgraphs. Null when there are errors, which are all in the diagnostics.
-GraphPtr import_graph(const GraphDef&, const ImportRequest&, Diagnostics&, std::vector<State>* states = nullptr);
+GraphPtr import_graph(const GraphDef&, const ImportRequest&, Diagnostics&, Interface* = nullptr);
 
 }  // namespace t2o::tf

@@ -123,7 +123,9 @@ std::vector<Item> Importer::import_placeholder(Frame& f, std::uint32_t n, const 
             .message = "the outputs need '" + std::string(def.name) +
                        "', which is not among the inputs: it is made one",
             .remedy = has_default ? "Use its default, or list it." : "List it."});
-  return {Item{graph_->add_input(name, type.dtype, type.shape)}};
+  Value* input = graph_->add_input(name, type.dtype, type.shape);
+  input_tensors_[input] = std::string(def.name) + ":0";
+  return {Item{input}};
 }
 
 std::vector<Item> Importer::import_variable(Frame& f, std::uint32_t n) {

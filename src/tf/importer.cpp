@@ -4,7 +4,7 @@
 
 #include "tf/functionalize.h"
 #include "tf/inner_cut.h"
-#include "tf/interface.h"
+#include "tf/find_fetches.h"
 #include "tf/state_effects.h"
 
 namespace t2o::tf {
@@ -34,7 +34,10 @@ GraphPtr Importer::run() {
   };
   bodies_.prepare(bodies_.main());
   fetches_ = request_->fetches;
-  if (fetches_.empty() && request_->find_interface) fetches_ = find_fetches(bodies_.main());
+  if (fetches_.empty() && request_->find_interface) {
+    fetches_ = find_fetches(bodies_.main());
+    name_found(fetches_, request_->output_names, "--rename-outputs");
+  }
   if (fetches_.empty())
     diagnostics_->push_back({.code = Code::bad_option, .message = "the model has no outputs to convert"});
   fetched_ = locate_all(fetches_);
@@ -71,7 +74,16 @@ std::vector<Feed> Importer::feeds_or_placeholders() {
                                         std::find(forced.begin(), forced.end(), name) != forced.end());
     if (is_input && main_needed_[i]) feeds.push_back({.tensor = name + ":0"});
   }
+  name_found(feeds, request_->input_names, "--rename-inputs");
   return feeds;
+}
+
+template <class T>
+void Importer::name_found(std::vector<T>& found, const std::vector<std::string>& names, const char* option) {
+  if (names.empty()) return;
+  if (names.size() != found.size())
+    diagnostics_->push_back({.code = Code::bad_option, .message = std::string(option) + " has " + std::to_string(names.size()) + " names for " + std::to_string(found.size())});
+  for (std::size_t i = 0; i < std::min(names.size(), found.size()); ++i) found[i].name = names[i];
 }
 
 std::vector<Importer::Tensor> Importer::locate_all(const std::vector<Fetch>& fetches) {
@@ -109,7 +121,9 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
     trust_shapes_ = trust_shapes_ && feed.shape == type.shape;
     type.shape = feed.shape;
   }
-  fed_[key(t)] = graph_->add_input(feed.name.empty() ? feed.tensor : feed.name, type.dtype, type.shape);
+  Value* input = graph_->add_input(feed.name.empty() ? feed.tensor : feed.name, type.dtype, type.shape);
+  fed_[key(t)] = input;
+  input_tensors_[input] = feed.tensor;
 }
 
 // What the main graph says of a tensor, before anything is imported.
@@ -208,17 +222,24 @@ void Importer::add_states(Values& outputs, std::unordered_set<const Value*>& tak
   }
 }
 
-GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics, std::vector<State>* states) {
-  try {
+Interface Importer::interface() {
+  Interface found;
+  for (const Value* v : graph_->inputs()) found.inputs.push_back(input_tensors_[v]);
+  for (const Fetch& f : fetches_) found.outputs.push_back(f.tensor);
+  found.outputs.resize(graph_->outputs().size());
+  found.states = std::move(states_);
+  return found;
+}
+
+GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics, Interface* interface) {
+  GraphPtr imported;
+  collect(diagnostics, [&] {
     Importer importer(graph, request, diagnostics);
-    const GraphPtr imported = importer.run();
-    if (states) *states = importer.take_states();
+    imported = importer.run();
+    if (imported && interface) *interface = importer.interface();
     if (imported && request.cuts_inside()) cut_inside(*imported, request, diagnostics);
-    return has_errors(diagnostics) ? nullptr : imported;
-  } catch (const ConversionError& e) {
-    diagnostics.push_back(e.diagnostic());
-    return nullptr;
-  }
+  });
+  return has_errors(diagnostics) ? nullptr : imported;
 }
 
 }  // namespace t2o::tf

@@ -76,7 +76,7 @@ class Importer {
   Importer(const GraphDef&, const ImportRequest&, Diagnostics&);
   Importer(const Importer&) = delete;
   GraphPtr run();
-  std::vector<State> take_states() { return std::move(states_); }
+  Interface interface();  // of the graph that was run for
 
  private:
   struct Tensor {  // of the main graph
@@ -87,6 +87,7 @@ class Importer {
   std::vector<Feed> feeds_or_placeholders();
   std::vector<Tensor> locate_all(const std::vector<Fetch>&);
   bool locate(const std::string& tensor, std::string_view what, Tensor&);
+  template <class T> void name_found(std::vector<T>& found, const std::vector<std::string>& names, const char* option);
   void add_feed(const Feed&, Tensor);
   std::vector<std::uint32_t> needed_roots() const;
   void mark_needed();
@@ -152,6 +153,7 @@ class Importer {
   std::map<std::string, std::int32_t> variable_ids_;
   std::vector<State> states_;
   std::unordered_map<std::uint64_t, Value*> fed_;  // node and output of the main graph
+  std::unordered_map<const Value*, std::string> input_tensors_;
   std::vector<bool> main_needed_;
   std::vector<Fetch> fetches_;
   std::vector<Tensor> fetched_;

@@ -117,21 +117,22 @@ Feed feed_of(const SignatureTensor& t, bool graph_names) {
   return {t.tensor, graph_names ? t.tensor : t.key, t.dtype, t.shape, t.shape.ranked()};
 }
 
-std::vector<Feed> make_feeds(const Source& s, const Options& o, const Names& names) {
+std::vector<Feed> make_feeds(const Source& s, const Options& o, const Names& names, Diagnostics& diagnostics) {
   std::vector<Feed> feeds;
   if (o.inputs.empty() && s.signature)
     for (const SignatureTensor& t : s.signature->inputs) feeds.push_back(feed_of(t, o.use_graph_names));
-  for (const std::string& text : o.inputs) {
-    const TensorSpec spec = parse_spec(text);
-    const SignatureTensor* t = names.by_key(spec.name, true);
-    if (t == nullptr) names.check_tensor(spec.name, true);
-    Feed& feed =
-        feeds.emplace_back(t != nullptr ? feed_of(*t, o.use_graph_names) : Feed{spec.name, spec.name});
-    if (spec.shape) {
-      feed.shape = *spec.shape;
-      feed.shape_given = true;
-    }
-  }
+  for (const std::string& text : o.inputs)
+    collect(diagnostics, [&] {
+      const TensorSpec spec = parse_spec(text);
+      const SignatureTensor* t = names.by_key(spec.name, true);
+      if (t == nullptr) names.check_tensor(spec.name, true);
+      Feed& feed =
+          feeds.emplace_back(t != nullptr ? feed_of(*t, o.use_graph_names) : Feed{spec.name, spec.name});
+      if (spec.shape) {
+        feed.shape = *spec.shape;
+        feed.shape_given = true;
+      }
+    });
   return feeds;
 }
 
@@ -146,7 +147,7 @@ std::vector<Feed> make_spare_feeds(const Source& s, const Options& o, const std:
 std::string node_of(const std::string& tensor) { return tensor.substr(0, tensor.find(':')); }
 
 // --use-default and --ignore-default speak of PlaceholderWithDefault nodes.
-Strings placeholders_with_default(const Source& s, const Strings& asked, const char* option) {
+Strings placeholders_with_default(const Source& s, const Strings& asked, const char* option, Diagnostics& diagnostics) {
   std::set<std::string> known;
   for (const NodeDef& n : s.graph.body.nodes)
     if (n.op == "PlaceholderWithDefault") known.emplace(n.name);
@@ -155,28 +156,26 @@ Strings placeholders_with_default(const Source& s, const Strings& asked, const c
     nodes.push_back(node_of(name));
     if (known.contains(nodes.back())) continue;
     const std::string near = nearest(nodes.back(), Strings(known.begin(), known.end()));
-    fail(Code::bad_option, std::string(option) + ": there is no PlaceholderWithDefault '" + name + "' in " + s.path, near.empty() ? "" : "did you mean '" + near + "'?");
+    collect(diagnostics, [&] { fail(Code::bad_option, std::string(option) + ": there is no PlaceholderWithDefault '" + name + "' in " + s.path, near.empty() ? "" : "did you mean '" + near + "'?"); });
   }
   return nodes;
 }
 
-std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& names) {
+std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& names, Diagnostics& diagnostics) {
   std::vector<Fetch> fetches;
   const auto add = [&](const SignatureTensor& t) {
     fetches.push_back({t.tensor, o.use_graph_names ? t.tensor : t.key});
   };
   if (o.outputs.empty() && s.signature)
     for (const SignatureTensor& t : s.signature->outputs) add(t);
-  for (const std::string& text : o.outputs) {
-    const TensorSpec spec = parse_spec(text);
-    if (spec.shape) fail_spec(text, "an output takes no shape");
-    if (const SignatureTensor* t = names.by_key(spec.name, false)) {
-      add(*t);
-      continue;
-    }
-    names.check_tensor(spec.name, false);
-    fetches.push_back({spec.name, spec.name});
-  }
+  for (const std::string& text : o.outputs)
+    collect(diagnostics, [&] {
+      const TensorSpec spec = parse_spec(text);
+      if (spec.shape) fail_spec(text, "an output takes no shape");
+      if (const SignatureTensor* t = names.by_key(spec.name, false)) return add(*t);
+      names.check_tensor(spec.name, false);
+      fetches.push_back({spec.name, spec.name});
+    });
   return fetches;
 }
 
@@ -192,6 +191,10 @@ void rename(std::vector<T>& tensors, const std::vector<std::string>& wanted, con
 // Two inputs must not be one tensor, nor have one name; an output may be given twice under different names.
 void check_distinct(const ImportRequest& r, bool chosen) {
   std::set<std::string> tensors, inputs, outputs;
+  for (const std::string& name : r.input_names)
+    if (!inputs.insert(name).second) fail(Code::bad_option, "two inputs have the name '" + name + "'");
+  for (const std::string& name : r.output_names)
+    if (!outputs.insert(name).second) fail(Code::bad_option, "two outputs have the name '" + name + "'");
   for (const Feed& f : r.feeds) {
     const std::string tensor = f.tensor.find(':') == std::string::npos ? f.tensor + ":0" : f.tensor;
     if (!tensors.insert(tensor).second) fail(Code::bad_option, "the input '" + f.tensor + "' is given twice");
@@ -199,12 +202,12 @@ void check_distinct(const ImportRequest& r, bool chosen) {
   }
   for (const Fetch& f : r.fetches)
     if (!outputs.insert(f.name).second) fail(Code::bad_option, "two outputs have the name '" + f.name + "'");
-  for (const Fetch& f : r.fetches)
-    if (chosen && inputs.contains(f.name)) fail(Code::bad_option, "an input and an output have the name '" + f.name + "'", "ONNX has one name for one tensor: choose another");
+  for (const std::string& name : outputs)
+    if (chosen && inputs.contains(name)) fail(Code::bad_option, "an input and an output have the name '" + name + "'", "ONNX has one name for one tensor: choose another");
 }
 
 // What is inside of functions is not there before they are inlined: the whole signature is imported, and cut afterwards.
-void widen(ImportRequest& r, const Source& s, const Options& o, const Names& names) {
+void widen(ImportRequest& r, const Source& s, const Options& o, const Names& names, Diagnostics& diagnostics) {
   const bool inner_input = std::any_of(r.feeds.begin(), r.feeds.end(), [&](const Feed& f) { return names.may_be_inside(f.tensor, true); });
   const bool inner_output = std::any_of(r.fetches.begin(), r.fetches.end(), [&](const Fetch& f) { return names.may_be_inside(f.tensor, false); });
   if (!inner_input && !inner_output) return;
@@ -212,7 +215,7 @@ void widen(ImportRequest& r, const Source& s, const Options& o, const Names& nam
   if (inner_input) {
     r.cut_inputs = std::exchange(r.feeds, {});
     whole.inputs.clear();
-    r.feeds = make_feeds(s, whole, names);
+    r.feeds = make_feeds(s, whole, names, diagnostics);
     rename(r.cut_inputs, o.rename_inputs, "inputs");
     for (const Feed& f : r.cut_inputs)
       for (Feed& mine : r.feeds)
@@ -221,7 +224,7 @@ void widen(ImportRequest& r, const Source& s, const Options& o, const Names& nam
   if (inner_output) {
     r.cut_outputs = std::exchange(r.fetches, {});
     whole.outputs.clear();
-    r.fetches = make_fetches(s, whole, names);
+    r.fetches = make_fetches(s, whole, names, diagnostics);
     rename(r.cut_outputs, o.rename_outputs, "outputs");
   }
   r.find_interface = r.feeds.empty() || r.fetches.empty();
@@ -229,24 +232,30 @@ void widen(ImportRequest& r, const Source& s, const Options& o, const Names& nam
 
 }  // namespace
 
-ImportRequest make_request(const Source& s, const Options& o, Diagnostics&) {
+ImportRequest make_request(const Source& s, const Options& o, Diagnostics& diagnostics) {
   const Names names(s);
   ImportRequest r;
-  r.feeds = make_feeds(s, o, names);
-  r.fetches = make_fetches(s, o, names);
+  const std::size_t before = diagnostics.size();
+  r.feeds = make_feeds(s, o, names, diagnostics);
+  r.fetches = make_fetches(s, o, names, diagnostics);
   r.variable = s.variable;
-  r.use_default = placeholders_with_default(s, o.use_default, "--use-default");
-  r.ignore_default = placeholders_with_default(s, o.ignore_default, "--ignore-default");
+  r.use_default = placeholders_with_default(s, o.use_default, "--use-default", diagnostics);
+  r.ignore_default = placeholders_with_default(s, o.ignore_default, "--ignore-default", diagnostics);
+  if (diagnostics.size() != before) return r;
   std::erase_if(r.feeds, [&](const Feed& f) { return std::find(r.use_default.begin(), r.use_default.end(), node_of(f.tensor)) != r.use_default.end(); });
   r.spare_feeds = make_spare_feeds(s, o, r.feeds);
   r.find_interface = r.feeds.empty() || r.fetches.empty();
-  widen(r, s, o, names);
-  if (r.cut_inputs.empty()) rename(r.feeds, o.rename_inputs, "inputs");
-  if (r.cut_outputs.empty()) rename(r.fetches, o.rename_outputs, "outputs");
+  collect(diagnostics, [&] { widen(r, s, o, names, diagnostics); });
+  collect(diagnostics, [&] { if (r.cut_inputs.empty()) rename(r.feeds, o.rename_inputs, "inputs"); });
+  collect(diagnostics, [&] { if (r.cut_outputs.empty()) rename(r.fetches, o.rename_outputs, "outputs"); });
+  if (r.feeds.empty() && r.cut_inputs.empty()) r.input_names = o.rename_inputs;
+  if (r.fetches.empty() && r.cut_outputs.empty()) r.output_names = o.rename_outputs;
   r.keep_state = o.stateful_io;
-  if (r.keep_state && r.cuts_inside())
-    fail(Code::bad_option, "--stateful-io hands on the states of the whole model, which is cut inside of a function", "cut at names of the main graph");
-  check_distinct(r, !o.rename_inputs.empty() || !o.rename_outputs.empty());
+  collect(diagnostics, [&] {
+    if (r.keep_state && r.cuts_inside())
+      fail(Code::bad_option, "--stateful-io hands on the states of the whole model, which is cut inside of a function", "cut at names of the main graph");
+    check_distinct(r, !o.rename_inputs.empty() || !o.rename_outputs.empty());
+  });
   return r;
 }
 

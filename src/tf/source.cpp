@@ -164,10 +164,6 @@ Source open_meta_graph(const Found& f) {
   return from_meta_graph("meta_graph", f.path, parse_meta_graph(m.bytes, m.owner), std::move(checkpoint));
 }
 
-}  // namespace
-
-namespace {
-
 Source open_path(const Options& o) {
   const Found found = find_source(o.model, o.format);
   Source s;
@@ -192,7 +188,7 @@ Source open_path(const Options& o) {
 }  // namespace
 
 // Every error says which file it is about.
-Source open_source(const Options& o, Diagnostics&) {
+Source open_source(const Options& o) {
   try {
     return open_path(o);
   } catch (const ConversionError& e) {
@@ -205,7 +201,7 @@ Source open_source(const Options& o, Diagnostics&) {
   }
 }
 
-Source open_source(const Options& o, Bytes graph_def, Owner owner, Diagnostics&) {
+Source open_source(const Options& o, Bytes graph_def, Owner owner) {
   Source s = from_graph_def("the graph in memory", graph_def, std::move(owner));
   finish(s, o);
   return s;

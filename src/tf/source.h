@@ -27,14 +27,13 @@ struct Source {
 
 // Fail with a ConversionError: bad_file, bad_option, not_yet. The second takes a serialized GraphDef that
 // `owner` keeps alive.
-Source open_source(const tf2onnx::Options&, Diagnostics&);
-Source open_source(const tf2onnx::Options&, Bytes graph_def, Owner owner, Diagnostics&);
+Source open_source(const tf2onnx::Options&);
+Source open_source(const tf2onnx::Options&, Bytes graph_def, Owner owner);
 
 // What is to be converted: the tensors of options.inputs and outputs, named by signature key or graph name;
 // else those of the signature; else find_interface. Names of the graph's inputs and outputs are the
 // signature's keys, unless a tensor was given by its graph name or options.use_graph_names is set;
-// rename_inputs and rename_outputs go before all. They need feeds and fetches: with find_interface the caller
-// renames.
+// rename_inputs and rename_outputs go before all. All that is wrong with the options is told.
 ImportRequest make_request(const Source&, const tf2onnx::Options&, Diagnostics&);
 
 }  // namespace t2o::tf

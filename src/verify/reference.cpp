@@ -22,57 +22,27 @@ using engines::TfSessionOptions;
   fail(Code::internal, "the source could not be read, for no reason given");
 }
 
-struct Interface {
+struct Ports {
   std::vector<Port> inputs, outputs;
 };
 
-// Where the model does not tell its interface, the importer finds it, as it does when it converts.
-// There new names are not given yet, so what has no tensor of its own is called as its tensor.
-Interface found_interface(const tf::Source& source, const tf::ImportRequest& request,
-                          const tf2onnx::Options& options) {
-  Diagnostics diagnostics;
-  const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics);
-  if (!graph) throw_first(diagnostics);
-  const auto ports = [](const Values& values, const auto& asked, const Strings& names) {
-    std::vector<Port> list;
-    for (const Value* v : values) {
-      const std::size_t i = list.size();
-      const std::string name = i < names.size() ? names[i] : v->name();
-      list.push_back({name, i < asked.size() ? asked[i].tensor : v->name(), v->dtype(), v->shape()});
-    }
-    return list;
-  };
-  return {ports(graph->inputs(), request.feeds, options.rename_inputs),
-          ports(graph->outputs(), request.fetches, options.rename_outputs)};
-}
-
-// Where some inputs are asked for, the outputs may need others.
-void add_other_inputs(Interface& interface, const tf::Source& source, const tf::ImportRequest& request) {
-  Diagnostics diagnostics;
-  const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics);
-  if (!graph) throw_first(diagnostics);
-  for (const Value* v : graph->inputs()) {
-    const auto is_it = [&](const auto& port) { return port.name == v->name(); };
-    if (std::any_of(interface.inputs.begin(), interface.inputs.end(), is_it)) continue;
-    const auto spare = std::find_if(request.spare_feeds.begin(), request.spare_feeds.end(), is_it);
-    interface.inputs.push_back({v->name(), spare == request.spare_feeds.end() ? v->name() : spare->tensor, v->dtype(), v->shape()});
-  }
-}
-
-Interface interface_of(const tf::Source& source, const tf2onnx::Options& options) {
+// As the conversion has them: its importer is asked.
+Ports ports_of(const tf::Source& source, const tf2onnx::Options& options) {
   Diagnostics diagnostics;
   const tf::ImportRequest request = tf::make_request(source, options, diagnostics);
   if (has_errors(diagnostics)) throw_first(diagnostics);
   if (request.cuts_inside())
     fail(Code::not_yet, "TensorFlow cannot be asked for what is inside of a function", "verify the whole model, or cut at names of the main graph");
-  if (request.find_interface) return found_interface(source, request, options);
-  Interface interface;
-  for (const tf::Feed& f : request.feeds)
-    interface.inputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor, f.dtype, f.shape});
-  for (const tf::Fetch& f : request.fetches)
-    interface.outputs.push_back({f.name.empty() ? f.tensor : f.name, f.tensor});
-  if (!options.inputs.empty()) add_other_inputs(interface, source, request);
-  return interface;
+  tf::Interface interface;
+  const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics, &interface);
+  if (!graph) throw_first(diagnostics);
+  const auto ports = [](const Values& values, const Strings& tensors) {
+    std::vector<Port> list;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!tensors[i].empty()) list.push_back({values[i]->name(), tensors[i], values[i]->dtype(), values[i]->shape()});
+    return list;
+  };
+  return {ports(graph->inputs(), interface.inputs), ports(graph->outputs(), interface.outputs)};
 }
 
 struct Message {  // serialized; text is made binary first
@@ -146,12 +116,10 @@ Strings tensors_of(const std::vector<Port>& ports) {
 
 Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& engine) {
   engines::tensorflow_version(engine.library);  // a missing engine is told before anything is read
-  Diagnostics diagnostics;
-  const tf::Source source = tf::open_source(options, diagnostics);
-  if (has_errors(diagnostics)) throw_first(diagnostics);
-  Interface interface = interface_of(source, options);
-  inputs_ = std::move(interface.inputs);
-  outputs_ = std::move(interface.outputs);
+  const tf::Source source = tf::open_source(options);
+  Ports ports = ports_of(source, options);
+  inputs_ = std::move(ports.inputs);
+  outputs_ = std::move(ports.outputs);
   session_ = std::make_unique<TfSession>(open_session(source, options, engine));
   for (Port& port : inputs_) complete(port, session_->graph());
   for (Port& port : outputs_) complete(port, session_->graph());

@@ -72,8 +72,7 @@ std::vector<TensorPtr> run_reference(const VerifyOptions& o, Reference& referenc
 }
 
 bool draws_random_numbers(const tf2onnx::Options& options) {
-  Diagnostics ignored;
-  const tf::Source source = tf::open_source(options, ignored);
+  const tf::Source source = tf::open_source(options);
   const auto has_any = [](const tf::NodeList& list) {
     return std::any_of(list.nodes.begin(), list.nodes.end(), [](const tf::NodeDef& n) {
       const auto has = [&](std::string_view part) { return n.op.find(part) != std::string_view::npos; };
@@ -103,11 +102,11 @@ void find_random(const VerifyOptions& o, Reference& reference, const Sample& sam
 }  // namespace
 
 void check_possible(const tf2onnx::Options& o) {
-  if (o.opset > kHighestOrtOpset)
-    fail(Code::bad_option, "ONNX Runtime 1.31 loads no model of opset " + std::to_string(o.opset) + ", so there is nothing to verify it with", "--opset " + std::to_string(kHighestOrtOpset) + ", or without --verify");
+  if (o.opset > onnx::kHighestOrtOpset)
+    fail(Code::bad_option, onnx::not_loadable(o.opset) + ", so there is nothing to verify it with", "--opset " + std::to_string(onnx::kHighestOrtOpset) + ", or without --verify");
   if (o.inputs.empty() && o.outputs.empty()) return;
   Diagnostics ignored;
-  const tf::Source source = tf::open_source(o, ignored);
+  const tf::Source source = tf::open_source(o);
   if (tf::make_request(source, o, ignored).cuts_inside())
     fail(Code::bad_option, "what is cut inside of a function cannot be verified: TensorFlow cannot be asked for it", "verify the whole model, or cut at names of the main graph");
 }

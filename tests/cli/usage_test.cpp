@@ -210,6 +210,19 @@ TEST_F(Usage, WhatANameDoesNotFitIsRefused) {
   EXPECT_TRUE(has(run({dir_.file("done.onnx", "x"), "-o", "out.onnx"}).err, "ONNX model already"));
 }
 
+// What is asked for gets the names, whatever else the outputs turn out to need.
+TEST_F(Usage, NamesOfSomeInputsAndOfFoundOutputs) {
+  dir_.file("model.pb", graph_def({placeholder("x"), placeholder("y"), node("z", "AddV2", {"x", "y"}, {type_attr("T", kFloat)})}));
+  const std::string bytes = converted({"MODEL", "-o", "OUT", "--inputs", "x:0", "--rename-inputs", "first", "--rename-outputs", "sum"});
+  for (const char* name : {"first", "y:0", "sum"}) EXPECT_TRUE(has(bytes, name)) << name;
+  EXPECT_TRUE(has(last_.err, "'y', which is not among the inputs")) << last_.err;
+  EXPECT_TRUE(has(converted({"MODEL", "-o", "OUT", "--rename-inputs", "first,second", "--rename-outputs", "sum"}), "second"));
+  std::filesystem::remove(dir_ / "out.onnx");
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--rename-inputs", "a,b,c"}, {"--rename-inputs has 3 names for 2"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--rename-inputs", "a,a"}, {"two inputs have the name 'a'"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--inputs", "nx,ny", "--outputs", "nz"}, {"'nx'", "'ny'", "'nz'"});
+}
+
 // What a function of a SavedModel holds has the names that a dump tells.
 TEST_F(Usage, CutsInsideOfFunctions) {
   model_ = T2O_SOURCE_DIR "/models/mnist";
@@ -239,6 +252,8 @@ TEST_F(Usage, CustomOpsAndTheirOpset) {
   dir_.file("model.pb", graph_def({placeholder("x"), unary("y", "NoSuchOp", "x")}));
   refused(kNotConvertible, {"MODEL", "-o", "out.onnx"}, {"NoSuchOp", "--custom-ops NoSuchOp"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp", "--extra-opset", "7"}, {"domain:version"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", ":x", "--extra-opset", "7", "--dump-after", "foo"}, {"domain:version", "':x'", "'foo'"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp,Other", "--ir-version", "99"}, {"IR version 99", "no node of 'Other'"});
   EXPECT_TRUE(has(converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp"}), "ai.onnx.contrib"));
   const std::string bytes = converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp:my.domain", "--extra_opset", "my.domain:7"});
   EXPECT_TRUE(has(bytes, "\x22\x08NoSuchOp"));                  // NodeProto.op_type

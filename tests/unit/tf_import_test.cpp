@@ -245,20 +245,20 @@ TEST(Import, AReadAfterAChangeIsRefused) {
   EXPECT_TRUE(mentions(before.diagnostics, "the change of variable 'v' is not exported", Severity::warning));
 }
 
-Imported import_with_state(const std::string& text, const std::string& output, std::vector<State>& states) {
+Imported import_with_state(const std::string& text, const std::string& output, Interface& interface) {
   const auto binary = std::make_shared<const std::string>(graph_def_from_text(text, "test"));
   ImportRequest request = fetch({{output}});
   request.keep_state = true;
   Imported r;
-  r.graph = import_graph(parse_graph_def(std::as_bytes(std::span(*binary)), binary), request, r.diagnostics, &states);
+  r.graph = import_graph(parse_graph_def(std::as_bytes(std::span(*binary)), binary), request, r.diagnostics, &interface);
   return r;
 }
 
 TEST(Import, AStateIsAnInputAndAnOutput) {
-  std::vector<State> states;
+  Interface interface;
   const auto [g, d] = import_with_state(kX + kV + node("r", "ReadVariableOp", {"v"}, kRead) + node("y", "Mul", {"x", "r"}, kT) +
                                             node("add", "AssignAddVariableOp", {"v", "x"}, kRead) + node("z", "Neg", {"y", "^add"}, kT),
-                                        "z", states);
+                                        "z", interface);
   ASSERT_TRUE(g) << to_string(d.at(0));
   EXPECT_TRUE(d.empty());
   EXPECT_EQ(ops(*g), "Mul AddV2 Neg");
@@ -268,17 +268,17 @@ TEST(Import, AStateIsAnInputAndAnOutput) {
   EXPECT_EQ(g->outputs()[1]->name(), "v_out");
   EXPECT_EQ(g->outputs()[1]->producer()->op(), "AddV2");
   EXPECT_EQ(g->first()->input(1), g->inputs()[1]) << "read before it is changed";
-  ASSERT_EQ(states.size(), 1U);
-  EXPECT_EQ(states[0].input, "v");
-  EXPECT_EQ(states[0].output, "v_out");
-  EXPECT_EQ(states[0].initial->to_floats(), (std::vector<double>{1, 2}));
+  ASSERT_EQ(interface.states.size(), 1U);
+  EXPECT_EQ(interface.states[0].input, "v");
+  EXPECT_EQ(interface.states[0].output, "v_out");
+  EXPECT_EQ(interface.states[0].initial->to_floats(), (std::vector<double>{1, 2}));
 }
 
 TEST(Import, AStateThatIsReadAfterItsChange) {
-  std::vector<State> states;
+  Interface interface;
   const auto [g, d] = import_with_state(kX + kV + node("y", "Mul", {"x", "r"}, kT) + node("r", "ReadVariableOp", {"v", "^set"}, kRead) +
                                             node("set", "AssignVariableOp", {"v", "n"}, kRead) + node("n", "Neg", {"x"}, kT),
-                                        "y", states);
+                                        "y", interface);
   ASSERT_TRUE(g) << to_string(d.at(0));
   EXPECT_EQ(ops(*g), "Neg Mul");
   EXPECT_EQ(g->outputs()[0]->producer()->input(1), g->outputs()[1]);
@@ -286,24 +286,24 @@ TEST(Import, AStateThatIsReadAfterItsChange) {
 
 // One tensor cannot be two outputs, nor a constant one; what is given back unchanged is so all the same.
 TEST(Import, AStateThatIsAnOutputOrItself) {
-  std::vector<State> states;
+  Interface interface;
   const auto twice = import_with_state(kX + kV + node("y", "Neg", {"x"}, kT) + node("set", "AssignVariableOp", {"v", "y"}, kRead) +
                                            node("z", "Identity", {"y", "^set"}, kT),
-                                       "z", states);
+                                       "z", interface);
   ASSERT_TRUE(twice.graph);
   EXPECT_EQ(ops(*twice.graph), "Neg Identity");
   const auto itself = import_with_state(kX + kV + node("r", "ReadVariableOp", {"v"}, kRead) + node("set", "AssignVariableOp", {"v", "r"}, kRead) +
                                             node("z", "Neg", {"x", "^set"}, kT),
-                                        "z", states);
+                                        "z", interface);
   ASSERT_TRUE(itself.graph);
   EXPECT_EQ(itself.graph->outputs()[1]->producer()->op(), "Identity");
   EXPECT_EQ(itself.graph->outputs()[1]->producer()->input(0), itself.graph->inputs()[1]);
 }
 
 TEST(Import, ChangesThatAreNoStateAreRefused) {
-  std::vector<State> states;
+  Interface interface;
   const auto error = [&](const std::string& text, const std::string& message) {
-    const auto [g, d] = import_with_state(kX + kV + text, "z", states);
+    const auto [g, d] = import_with_state(kX + kV + text, "z", interface);
     EXPECT_FALSE(g);
     EXPECT_TRUE(mentions(d, message)) << message << " is not: " << (d.empty() ? "no error" : to_string(d[0]));
   };

@@ -20,13 +20,14 @@ Options model(const std::string& name) {
 }
 
 Source open(const Options& o) {
-  Diagnostics d;
-  return open_source(o, d);
+  return open_source(o);
 }
 
 ImportRequest request(const Options& o) {
   Diagnostics d;
-  return make_request(open_source(o, d), o, d);
+  ImportRequest r = make_request(open_source(o), o, d);
+  if (has_errors(d)) throw ConversionError(d.front());
+  return r;
 }
 
 std::string error_of(const Options& o) {

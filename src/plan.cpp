@@ -1,0 +1,74 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "onnx/layout_functions.h"
+#include "rewriters/all.h"
+
+namespace t2o {
+namespace {
+
+using tf2onnx::Options;
+
+onnx::Target target_of(const Options& o) {
+  onnx::Target target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
+  if (target.for_ort() && target.opset > onnx::kHighestOrtOpset)
+    fail(Code::bad_option, onnx::not_loadable(target.opset), "--opset " + std::to_string(onnx::kHighestOrtOpset) + ", or --target-runtime any for another runtime");
+  return target;
+}
+
+void check_layout(const Options& o, const onnx::Target& target) {
+  if (o.layout != tf2onnx::Layout::nhwc) return;
+  const std::string what = "--layout nhwc writes functions, which a model of ";
+  if (target.opset < onnx::kFunctionOpset)
+    fail(Code::opset_too_low, what + "opset " + std::to_string(target.opset) + " cannot bring along", "--opset " + std::to_string(onnx::kFunctionOpset) + " or higher, or another --layout");
+  if (o.ir_version != 0 && o.ir_version < onnx::kFunctionIrVersion)
+    fail(Code::bad_option, what + "IR version " + std::to_string(o.ir_version) + " cannot bring along", "--ir-version " + std::to_string(onnx::kFunctionIrVersion) + " or higher, or another --layout");
+}
+
+// A stage or a rewriter that does not exist would be waited for in vain.
+void check_names(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known, Diagnostics& diagnostics) {
+  for (const std::string& name : asked) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string all;
+    for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
+    collect(diagnostics, [&] { fail(Code::bad_option, std::string(option) + " does not know '" + name + "'", "one of: " + all); });
+  }
+}
+
+void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
+  if (o.dump_after.empty() && o.trace_match.empty()) return;
+  std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
+  for (const Rewriter& r : tf_rewriters()) rewriters.push_back(r.name);
+  for (const Rewriter& r : onnx_rewriters(target, o.layout)) rewriters.push_back(r.name);
+  stages.insert(stages.end(), rewriters.begin(), rewriters.end());
+  check_names("--dump-after", o.dump_after, stages, diagnostics);
+  check_names("--trace-match", o.trace_match, rewriters, diagnostics);
+}
+
+std::pair<std::string, int> extra_opset(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  int version = 0;
+  const char* end = text.data() + text.size();
+  const bool is_number = colon != std::string::npos && std::from_chars(text.data() + colon + 1, end, version).ptr == end;
+  std::string domain = text.substr(0, std::min(colon, text.size()));
+  if (!is_number || version < 1 || domain.empty() || domain == "ai.onnx")
+    fail(Code::bad_option, "--extra-opset: '" + text + "' is no domain with a version", "write domain:version, as com.microsoft:1; --opset says that of ONNX itself");
+  return {std::move(domain), version};
+}
+
+}  // namespace
+
+Plan make_plan(const Options& o, Diagnostics& diagnostics) {
+  Plan plan;
+  if (collect(diagnostics, [&] { plan.target = target_of(o); })) {
+    collect(diagnostics, [&] { check_layout(o, plan.target); });
+    check_debugging(o, plan.target, diagnostics);
+  }
+  for (const std::string& op : o.custom_ops) collect(diagnostics, [&] { plan.custom_ops.add(op); });
+  for (const std::string& text : o.extra_opsets) collect(diagnostics, [&] { plan.extra_opsets.push_back(extra_opset(text)); });
+  return plan;
+}
+
+}  // namespace t2o

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/nesting.h"
 #include "op_mappers/plain_type.h"
 #include "op_mappers/subgraphs.h"
 
@@ -19,8 +20,6 @@ TensorPtr plain(const TensorPtr& t) {
   const DType type = plain_type(t->dtype());
   return type == t->dtype() ? t : t->with_dtype(type);
 }
-
-constexpr int kDeepest = 60;  // subgraphs in each other; no runtime reads many more
 
 // The nodes of a graph that some of its outputs need.
 std::unordered_set<const ir::Node*> needed_nodes(const ir::Graph& g, const std::vector<bool>& wanted) {
@@ -72,8 +71,8 @@ class Mapping : public SubgraphMapper {
   }
 
   Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted, ir::Graph& into) override {
-    if (depth_ == kDeepest)
-      fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(kDeepest) + " deep", "take them out of each other");
+    if (ir::nesting(into) > ir::kDeepestNesting)
+      fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep", "take them out of each other");
     const Inside inside(*this, into);
     for (std::size_t i = 0; i < inputs.size(); ++i) mapped_[source.inputs()[i]] = inputs[i];
     const auto needed = needed_nodes(source, wanted);
@@ -91,11 +90,8 @@ class Mapping : public SubgraphMapper {
   // While a subgraph is being filled, and no longer, whatever goes wrong there.
   class Inside {
    public:
-    Inside(Mapping& m, ir::Graph& graph) : mapping_(m), around_(std::exchange(m.out_, &graph)) { ++m.depth_; }
-    ~Inside() {
-      --mapping_.depth_;
-      mapping_.out_ = around_;
-    }
+    Inside(Mapping& m, ir::Graph& graph) : mapping_(m), around_(std::exchange(m.out_, &graph)) {}
+    ~Inside() { mapping_.out_ = around_; }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 
@@ -229,7 +225,6 @@ class Mapping : public SubgraphMapper {
   const CustomOps& custom_ops_;
   GraphPtr root_;
   ir::Graph* out_;  // the root, or its subgraph that is being filled
-  int depth_ = 0;
   std::unordered_map<const Value*, Value*> mapped_;
 };
 

@@ -1,6 +1,7 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace t2o::ir {
@@ -44,7 +45,24 @@ const Attr* Node::attr(std::string_view name) const {
 }
 
 Graph::Graph() : names_(std::make_shared<Names>()), symbols_(std::make_shared<Symbols>()) {}
-Graph::~Graph() = default;
+
+// Nesting may be deep: a graph inside goes when it holds none itself.
+Graph::~Graph() {
+  std::vector<GraphPtr> inner;
+  const auto take = [&](Graph& g) {
+    for (Node& n : g.nodes_)
+      for (NamedAttr& a : n.attrs_) {
+        if (auto* one = std::get_if<GraphPtr>(&a.value)) inner.push_back(std::move(*one));
+        if (auto* many = std::get_if<Graphs>(&a.value)) std::move(many->begin(), many->end(), std::back_inserter(inner));
+      }
+  };
+  take(*this);
+  while (!inner.empty()) {
+    const GraphPtr g = std::move(inner.back());
+    inner.pop_back();
+    if (g.use_count() == 1) take(*g);
+  }
+}
 
 GraphPtr Graph::make_subgraph() {
   auto g = std::make_shared<Graph>();
@@ -274,25 +292,38 @@ void Graph::erase(Node& n) {
   for (Value* v : n.outputs_) v->uses_ = {};
 }
 
+// Consumers stand behind producers, so one walk from the end does it; a subgraph is gone through before what stands
+// in front of its node, since it reads that. The walks stand on a stack of their own: nesting may be deep.
 std::size_t Graph::erase_dead() {
+  const auto erase_unread_constants = [](Graph& g) {
+    std::erase_if(g.constants_, [&](Value* v) {
+      if (v->is_used()) return false;
+      g.names_->values.drop(v->name_);
+      v->constant_.reset();
+      return true;
+    });
+  };
+  struct Walk {
+    Graph* g;
+    Node* n;
+  };
   std::size_t erased = 0;
-  for (Node* n = last_; n;) {  // consumers stand behind producers, so one walk from the end does it
-    Node* prev = n->prev_;
-    const bool dead = std::none_of(n->outputs_.begin(), n->outputs_.end(), [](const Value* v) { return v->is_used(); });
-    if (dead) {
-      erase(*n);
+  std::vector<Walk> walks = {{this, last_}};
+  while (!walks.empty()) {
+    const auto [g, n] = walks.back();
+    if (!n) {
+      erase_unread_constants(*g);
+      walks.pop_back();
+      continue;
+    }
+    walks.back().n = n->prev_;
+    if (std::none_of(n->outputs_.begin(), n->outputs_.end(), [](const Value* v) { return v->is_used(); })) {
+      g->erase(*n);
       ++erased;
     } else {
-      for_each_subgraph(*n, [&](Graph& g) { erased += g.erase_dead(); });
+      for_each_subgraph(*n, [&](Graph& inner) { walks.push_back({&inner, inner.last_}); });
     }
-    n = prev;
   }
-  std::erase_if(constants_, [&](Value* v) {
-    if (v->is_used()) return false;
-    names_->values.drop(v->name_);
-    v->constant_.reset();
-    return true;
-  });
   return erased;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ir/nesting.h"
 #include "onnx/elem_type.h"
 #include "onnx/layout_functions.h"
 
@@ -100,9 +101,9 @@ class ProtoBuilder {
   }
 
   void fill_graph(const ir::Graph& g, pb::GraphProto& p, int depth) {
-    if (depth > kDeepestNesting)
+    if (depth > ir::kDeepestNesting)
       fail(Code::bad_model,
-           "subgraphs are nested more than " + std::to_string(kDeepestNesting) + " deep in graph '" +
+           "subgraphs are nested more than " + std::to_string(ir::kDeepestNesting) + " deep in graph '" +
                g.name() + "'",
            "take conditionals and loops out of each other; no runtime can read such a model");
     p.set_name(g.name());

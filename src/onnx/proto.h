@@ -29,7 +29,6 @@ struct ModelInfo {
   bool verify_ir = true;       // check() looks at the graph's own invariants too: a third of the time of a big graph
 };
 
-constexpr int kDeepestNesting = 30;             // of subgraphs: protobuf's readers stop at 100 nested messages
 constexpr std::size_t kSmallTensor = 1024;      // bytes; smaller ones stay where they are: in their subgraph, in the file
 
 struct OpName {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/nesting.h"
 #include "tf/importer.h"
 
 namespace t2o::tf {
@@ -117,6 +118,9 @@ void Importer::begin_control_flow(Frame& f, std::uint32_t n, const std::vector<I
 void Importer::begin_branch(Frame& f, std::uint32_t n) {
   const PendingNode& pending = *f.pending;
   const NodeDef& def = f.body->node(n);
+  if (ir::nesting(*f.graph) == ir::kDeepestNesting)
+    fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
+         "Take them out of each other.");
   const PendingNode::Branch& branch = pending.branches[pending.graphs.size()];
   Frame inner{
       .kind = Frame::Kind::branch, .body = &enter(branch.function.name), .attrs = branch.function.attrs};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/nesting.h"
 #include "tf/conditionals.h"
 #include "tf/handles.h"
 #include "tf/loops.h"
@@ -65,8 +66,14 @@ void functionalize(ir::Graph& main) {
     ir::Graph& g = *work.back();
     work.pop_back();
     functionalize_one(g);
+    const bool is_deepest = ir::nesting(g) >= ir::kDeepestNesting;
     for (const ir::Node& n : g.nodes())
-      ir::for_each_subgraph(n, [&](ir::Graph& sub) { work.push_back(&sub); });
+      ir::for_each_subgraph(n, [&](ir::Graph& sub) {
+        if (is_deepest)
+          refuse(n, Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
+                 "Take them out of each other.");
+        work.push_back(&sub);
+      });
   }
 }
 

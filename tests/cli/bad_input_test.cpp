@@ -216,6 +216,13 @@ TEST_F(BadInput, DeepNesting) {
       graph_def({placeholder("x"), node("y", "Relu", {"x"}, {{"T", number(6, kFloat)}, {"deep", value}})})));
 }
 
+TEST_F(BadInput, DeepBranches) {
+  const Finished f = run({model(branches_model(30)), "-o", (out_ / "out.onnx").string()}, {.seconds_allowed = 60});
+  EXPECT_EQ(f.exit_code, 0) << f.err;
+  std::filesystem::remove(out_ / "out.onnx");
+  for (const int depth : {31, 60, 50'000}) refused(kNotConvertible, model(branches_model(depth)), {"nested more than 30 deep"});
+}
+
 TEST_F(BadInput, MillionNodesInAChain) {
   const std::string path = model(chain_model("Relu", 1'000'000));
   const Finished f = run({path, "-o", (out_ / "out.onnx").string()}, {.seconds_allowed = 120});

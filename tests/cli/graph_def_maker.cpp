@@ -108,6 +108,20 @@ std::string calls_model(int depth) {
   return graph_def({placeholder("x"), call("y", "f0", "x")}, functions);
 }
 
+std::string branches_model(int depth) {
+  std::vector<std::string> functions;
+  const auto branch = [](const std::string& name, const std::string& inside, const std::string& input) {
+    return node(name, "StatelessIf", {input, input},
+                {type_attr("Tcond", kFloat), types_attr("Tin", {kFloat}), types_attr("Tout", {kFloat}),
+                 function_attr("then_branch", inside), function_attr("else_branch", "last")});
+  };
+  for (int i = 0; i + 1 < depth; ++i)
+    functions.push_back(function("f" + std::to_string(i), {branch("inner", "f" + std::to_string(i + 1), "arg")}, "inner:output:0"));
+  functions.push_back(function("f" + std::to_string(depth - 1), {unary("relu", "Relu", "arg")}, "relu:activations:0"));
+  functions.push_back(function("last", {unary("neg", "Neg", "arg")}, "neg:y:0"));
+  return graph_def({placeholder("x", {}), branch("y", "f0", "x")}, functions);
+}
+
 std::string big_model(std::size_t weights) {
   const auto n = static_cast<std::int64_t>(weights / 4);
   std::string content(weights / 4 * 4, '\0');

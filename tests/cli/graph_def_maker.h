@@ -40,6 +40,7 @@ std::string graph_def(const std::vector<std::string>& nodes, const std::vector<s
 std::string relu_model();                                    // x -> Relu 'y'
 std::string chain_model(const std::string& op, int length);  // x -> n0 -> n1 ... -> the last
 std::string calls_model(int depth);                          // functions that call each other, `depth` deep
+std::string branches_model(int depth);                       // conditionals in the branches of each other
 std::string big_model(std::size_t weights);                  // x + w, w of that many bytes
 
 }  // namespace t2o::test

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/nesting.h"
 #include "ir/text.h"
 
 namespace t2o::onnx {
@@ -85,7 +86,7 @@ TEST(Checker, ReadsNoWeights) {
 
 TEST(Checker, RefusesNestingThatNoReaderTakes) {
   std::string text = "graph { input %c: bool[] ", end;
-  for (int i = 0; i <= kDeepestNesting; ++i) {
+  for (int i = 0; i <= ir::kDeepestNesting; ++i) {
     const std::string y = "%y" + std::to_string(i);
     text += y + ": bool[] = If(%c) {then_branch=graph { ";
     end = " }} output " + y + end;

@@ -158,12 +158,18 @@ TEST(Verify, FindsWhatIsWrong) {
 TEST(Verify, DeepNestingIsNoRecursion) {
   const auto main = std::make_shared<Graph>();
   GraphPtr g = main;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 50000; ++i) {
     GraphPtr sub = g->make_subgraph();
-    g->add({.op = "If", .attrs = {{"b", sub}}});
+    Node& n = g->add({.op = "If", .attrs = {{"b", sub}}, .outputs = {{{}, DType::f32, {}}}});
+    g->add({.op = "Dead", .outputs = {{{}, DType::f32, {}}}});
+    g->set_outputs(n.outputs());
     g = sub;
   }
+  g.reset();
   expect_sound(*main);
+  EXPECT_EQ(main->erase_dead(), 50000U);
+  main->set_outputs({});
+  EXPECT_EQ(main->erase_dead(), 1U);
 }
 
 }  // namespace

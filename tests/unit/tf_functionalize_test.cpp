@@ -115,6 +115,18 @@ TEST(Functionalize, FramesInFrames) {
             0U);
 }
 
+std::string frames(int depth, int i = 0) {
+  const std::string n = std::to_string(i), from = i == 0 ? "%a" : "%t" + std::to_string(i - 1);
+  const bool deepest = i + 1 == depth;
+  return variable(n, from, "f" + n) + "%less" + n + ": bool[] = Less(%m" + n + ", %m" + n + ") {T=i32}\n%lc" + n + ": bool[] = LoopCond(%less" + n + ")\n" +
+         step(n, "%lc" + n, (deepest ? "" : frames(depth, i + 1)) + "%b" + n + ": i32[] = Neg(" + (deepest ? "%t" + n : "%x" + std::to_string(i + 1)) + ") {T=i32}");
+}
+
+TEST(Functionalize, FramesAreNestedToALimit) {
+  EXPECT_TRUE(mentions(ops(*functional(graph(frames(30), "%x0"))), "StatelessWhile{Less|StatelessWhile{"));
+  EXPECT_TRUE(mentions(refusal(graph(frames(31), "%x0")), "nested more than 30 deep"));
+}
+
 TEST(Functionalize, LoopsBesideAndBehindEachOther) {
   const std::string one = variable("0", "%a") + invariant("limit", "%b") + kLess +
                           step("0", "%lc", "%b0: i32[] = Add(%t0, const i32 = 3) {T=i32}");

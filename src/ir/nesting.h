@@ -1,0 +1,14 @@
+#pragma once
+#include "ir/graph.h"
+
+namespace t2o::ir {
+
+constexpr int kDeepestNesting = 30;  // of subgraphs: protobuf's readers stop at 100 nested messages
+
+inline int nesting(const Graph& g) {  // how many graphs are around it
+  int depth = 0;
+  for (const Graph* around = g.parent(); around; around = around->parent()) ++depth;
+  return depth;
+}
+
+}  // namespace t2o::ir

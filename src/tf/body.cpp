@@ -8,72 +8,7 @@
 namespace t2o::tf {
 namespace {
 
-struct OpRow {
-  std::string_view op;
-  OpKind kind;
-};
-
-constexpr OpRow kOps[] = {
-    {"Const", OpKind::constant},
-    {"Placeholder", OpKind::placeholder},
-    {"PlaceholderV2", OpKind::placeholder},
-    {"PlaceholderWithDefault", OpKind::placeholder_with_default},
-    {"Identity", OpKind::pass_through},
-    {"IdentityN", OpKind::pass_through},
-    {"RefIdentity", OpKind::pass_through},
-    {"StopGradient", OpKind::pass_through},
-    {"PreventGradient", OpKind::pass_through},
-    {"Snapshot", OpKind::pass_through},
-    {"DeepCopy", OpKind::pass_through},
-    {"CheckNumerics", OpKind::pass_through},
-    {"CheckNumericsV2", OpKind::pass_through},
-    {"Print", OpKind::pass_through},
-    {"EnsureShape", OpKind::ensure_shape},
-    {"NoOp", OpKind::no_data},
-    {"Assert", OpKind::no_data},
-    {"PrintV2", OpKind::no_data},
-    {"VarHandleOp", OpKind::variable},
-    {"Variable", OpKind::variable},
-    {"VariableV2", OpKind::variable},
-    {"ReadVariableOp", OpKind::read_variable},
-    {"PartitionedCall", OpKind::call},
-    {"StatefulPartitionedCall", OpKind::call},
-    {"If", OpKind::control_flow},
-    {"StatelessIf", OpKind::control_flow},
-    {"While", OpKind::control_flow},
-    {"StatelessWhile", OpKind::control_flow},
-    {"Case", OpKind::control_flow},
-    {"StatelessCase", OpKind::control_flow},
-    {"Merge", OpKind::merge},
-    {"RefMerge", OpKind::merge},
-    {"NextIteration", OpKind::next_iteration},
-    {"RefNextIteration", OpKind::next_iteration},
-    {"RemoteCall", OpKind::refused},
-    {"SymbolicGradient", OpKind::refused},
-};
-
 constexpr std::size_t kControlSteps = 64;
-
-bool starts_with_any(std::string_view s, std::initializer_list<std::string_view> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return s.starts_with(p); });
-}
-
-// Reference and resource variables alike: the first input is the variable, and the op changes it.
-bool writes_variable(std::string_view op, const OpDef* def) {
-  if (!def || def->inputs.empty()) return false;
-  if (starts_with_any(op, {"ResourceScatter", "ResourceApply", "ResourceSparseApply",
-                           "ResourceStridedSliceAssign", "ResourceCountUpTo"}))
-    return true;
-  if (op.starts_with("Assign") && op.ends_with("VariableOp")) return true;
-  return def->inputs[0].is_ref && starts_with_any(op, {"Assign", "Scatter", "Apply", "SparseApply",
-                                                       "StridedSliceAssign", "CountUpTo"});
-}
-
-OpKind kind_of(std::string_view op, const OpDef* def) {
-  for (const OpRow& row : kOps)
-    if (row.op == op) return row.kind;
-  return writes_variable(op, def) ? OpKind::write_variable : OpKind::ordinary;
-}
 
 bool is_control(std::string_view input) { return input.starts_with('^'); }
 
@@ -132,7 +67,7 @@ const OpInfo* Bodies::op_info(std::string_view op) {
     return &info;
   }
   info.def = op_def(op);
-  info.kind = kind_of(op, info.def);
+  info.kind = op_kind(op, info.def);
   return &info;
 }
 
@@ -202,10 +137,7 @@ void Bodies::resolve_inputs(Body& body) {
 // What reads nothing of a conditional's side, but stands there by a control edge, gets that side as one more
 // input: else nothing would tell where it belongs.
 void Bodies::add_guards(Body& body) {
-  const auto has_switch = [&](const NodeDef& n) {
-    return n.op == "Switch" || n.op == "RefSwitch" || n.op == "_SwitchN";
-  };
-  if (std::none_of(body.list->nodes.begin(), body.list->nodes.end(), has_switch)) return;
+  if (std::none_of(body.ops.begin(), body.ops.end(), [](const OpInfo* op) { return is_any_switch(op->kind); })) return;
   body.guarded.assign(body.size(), false);
   std::vector<InputRef> inputs;
   std::vector<std::uint32_t> first;
@@ -247,19 +179,19 @@ InputRef Bodies::find_side(const Body& body, std::uint32_t node) const {
     work.pop_back();
     const OpKind kind = body.ops[n]->kind;
     if (kind == OpKind::no_data || kind == OpKind::constant) visit(n);
-    if (kind != OpKind::pass_through) continue;
+    if (!passes_through(kind)) continue;
     InputRef in{.node = as_index(n)};
     for (std::size_t steps = 0; in.node >= 0 && steps < kControlSteps; ++steps) {
       const auto at = static_cast<std::size_t>(in.node);
       const auto sources = body.inputs_of(at);
       if (sources.empty()) break;
-      const std::string_view op = body.node(at).op;
-      const bool is_switch = op == "Switch" || op == "RefSwitch" || op == "_SwitchN";
+      const bool is_switch = is_any_switch(body.ops[at]->kind);
       const std::int32_t by = is_switch && sources.size() > 1 ? sources[1].node : -1;
-      if (is_switch && by >= 0 && body.node(static_cast<std::size_t>(by)).op == "LoopCond") break;
+      if (by >= 0 && body.ops[static_cast<std::size_t>(by)]->kind == OpKind::loop_cond) break;
       if (is_switch) return in;
-      if (body.ops[at]->kind != OpKind::pass_through) break;
-      in = sources[0];
+      const auto k = handed_on_input(body.ops[at]->kind, static_cast<std::size_t>(in.output));
+      if (!passes_through(body.ops[at]->kind) || *k >= sources.size()) break;
+      in = sources[*k];
     }
   }
   return {};

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,27 +7,9 @@
 #include <vector>
 
 #include "tf/graph_def.h"
+#include "tf/op_kinds.h"
 
 namespace t2o::tf {
-
-enum class OpKind : std::uint8_t {
-  ordinary,
-  constant,
-  placeholder,
-  placeholder_with_default,
-  pass_through,  // every output is the input of the same position
-  ensure_shape,
-  no_data,  // NoOp, Assert ...: only control edges
-  variable,
-  read_variable,
-  write_variable,  // its first input is the variable
-  call,            // of the function in attribute f
-  function,        // the op is a function's name
-  control_flow,    // functional: If, While, Case
-  merge,           // TF1: may be the end of a loop's back edge
-  next_iteration,  // TF1: its start
-  refused,
-};
 
 struct Body;
 

@@ -34,9 +34,9 @@ std::int32_t source_argument(const Body& body, InputRef r) {
   for (std::size_t steps = 0; r.node >= 0 && steps <= body.size(); ++steps) {
     const auto n = static_cast<std::size_t>(r.node);
     const auto inputs = body.inputs_of(n);
-    const auto k = body.node(n).op == "IdentityN" ? static_cast<std::size_t>(r.output) : 0;
-    if (body.ops[n]->kind != OpKind::pass_through || k >= inputs.size()) return -1;
-    r = inputs[k];
+    const auto k = handed_on_input(body.ops[n]->kind, static_cast<std::size_t>(r.output));
+    if (!passes_through(body.ops[n]->kind) || *k >= inputs.size()) return -1;
+    r = inputs[*k];
   }
   return r.argument;
 }
@@ -132,7 +132,7 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   inner.prefix = nested(f.prefix, level);
   inner.short_prefix = nested(f.short_prefix, level);
   inner.needed = &inner.body->needed;
-  add_branch_inputs(inner, pending, def.op.ends_with("While"));
+  add_branch_inputs(inner, pending, f.body->ops[n]->kind == OpKind::while_);
   push_frame(std::move(inner));
 }
 

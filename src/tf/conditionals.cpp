@@ -14,7 +14,7 @@ struct Taken {
 };
 using State = std::vector<Taken>;  // all of them must hold; outer conditions first
 
-bool is_switch(const Value* v) { return is_op(v, "Switch") || is_op(v, "_SwitchN"); }
+bool is_switch(const Value* v) { return v && v->producer() && is_any_switch(op_kind(v->producer()->op())); }
 Value* pred_of(const Value* sw) { return sw->producer()->input(1); }
 
 const Taken* find(const State& s, const Value* by) {
@@ -52,7 +52,7 @@ class Conditionals {
   bool run() {
     order_ = in_order(graph_);
     for (std::size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
-    for (ir::Node* n : order_) is_op(*n, "Merge") ? join(*n) : flow(*n);
+    for (ir::Node* n : order_) is_op(*n, OpKind::merge) ? join(*n) : flow(*n);
     for (const Conditional& c : conditionals_) make(c);
     return !conditionals_.empty();
   }
@@ -96,7 +96,7 @@ void Conditionals::flow(const ir::Node& n) {
                "reads values of both sides of a conditional, of which only one is ever there");
       if (!known) all.push_back(t);
     }
-  if (n.op() == "Switch" || n.op() == "RefSwitch" || n.op() == "_SwitchN") {
+  if (is_any_switch(op_kind(n.op()))) {
     if (const Taken* again = find(all, n.input(1)); again) std::erase(all, *again);  // says it itself
   }
   if (!all.empty()) states_[&n] = std::move(all);
@@ -193,7 +193,7 @@ Value* Conditionals::through(Value* v, const Value* by) const {
   for (;;) {
     if (is_switch(v) && pred_of(v) == by) {
       v = v->producer()->input(0);
-    } else if (v->producer() && v->producer()->op() == kGuarded && is_switch(v->producer()->input(1)) &&
+    } else if (is_op(v, OpKind::guarded) && is_switch(v->producer()->input(1)) &&
                pred_of(v->producer()->input(1)) == by) {
       v = v->producer()->input(0);
     } else {
@@ -303,9 +303,9 @@ std::optional<std::int64_t> constant_index(const Value* v) {
 }
 
 GraphPtr taken_branch(const ir::Node& n) {
-  const bool is_if = n.op() == "If" || n.op() == "StatelessIf",
-             is_case = n.op() == "Case" || n.op() == "StatelessCase";
-  const auto index = is_if || is_case ? constant_index(n.input(0)) : std::nullopt;
+  const OpKind kind = op_kind(n.op());
+  const bool is_if = kind == OpKind::if_;
+  const auto index = is_if || kind == OpKind::case_ ? constant_index(n.input(0)) : std::nullopt;
   if (!index) return nullptr;
   if (is_if) {
     const auto* g = n.attr_if<GraphPtr>(*index != 0 ? "then_branch" : "else_branch");
@@ -333,8 +333,8 @@ bool functionalize_conditionals(ir::Graph& g, Renames& renames) { return Conditi
 
 void drop_guards(ir::Graph& g) {
   for (ir::Node& n : g.nodes()) {
-    if (n.op() == kGuarded) replace_value(n.output(), n.input(0));
-    if (!is_op(n, "Switch")) continue;
+    if (is_op(n, OpKind::guarded)) replace_value(n.output(), n.input(0));
+    if (!is_op(n, OpKind::switch_)) continue;
     if (const auto side = constant_index(n.input(1))) replace_value(n.output(*side != 0), n.input(0));
   }
 }
@@ -351,13 +351,13 @@ bool inline_branches(ir::Graph& g, Renames& renames) {
 
 void refuse_leftovers(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes()) {
-    if (is_op(n, "Switch") || n.op() == "_SwitchN")
+    const OpKind kind = op_kind(n.op());
+    if (is_any_switch(kind))
       refuse(n, Code::unsupported_op,
              "its value, which is only there when the condition takes that side, is read without a Merge "
              "that joins it with the other side's",
              "Name outputs behind the conditional's Merge.");
-    for (const std::string_view op : {"Enter", "Exit", "Merge", "NextIteration", "LoopCond"})
-      if (is_op(n, op)) refuse(n, Code::bad_model, "stands outside of any loop or conditional");
+    if (draws_control_flow(kind)) refuse(n, Code::bad_model, "stands outside of any loop or conditional");
   }
 }
 

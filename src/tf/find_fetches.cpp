@@ -13,12 +13,21 @@ bool may_be_output(const Body& body, std::size_t i) {
   switch (body.ops[i]->kind) {
     case OpKind::ordinary:
     case OpKind::pass_through:
+    case OpKind::pass_through_each:
     case OpKind::ensure_shape:
     case OpKind::read_variable:
     case OpKind::call:
     case OpKind::function:
-    case OpKind::control_flow:
+    case OpKind::if_:
+    case OpKind::case_:
+    case OpKind::while_:
+    case OpKind::switch_:
+    case OpKind::switch_n:
     case OpKind::merge:
+    case OpKind::enter:
+    case OpKind::exit:
+    case OpKind::loop_cond:
+    case OpKind::guarded:
       break;
     default:
       return false;

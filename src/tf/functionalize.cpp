@@ -18,13 +18,9 @@ void finish_step(ir::Graph& g, Renames& renames) {
   g.erase_dead();
 }
 
-bool draws_control_flow(const ir::Node& n) {
-  constexpr std::string_view kOps[] = {"Switch", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", kGuarded};
-  return std::any_of(std::begin(kOps), std::end(kOps), [&](std::string_view op) { return is_op(n, op); });
-}
-
 bool has_control_flow(const ir::Graph& g) {
-  return std::any_of(g.nodes().begin(), g.nodes().end(), draws_control_flow);
+  return std::any_of(g.nodes().begin(), g.nodes().end(),
+                     [](const ir::Node& n) { return draws_control_flow(op_kind(n.op())); });
 }
 
 // Most graphs have nothing for the steps below, each of which looks at all nodes.
@@ -33,7 +29,7 @@ bool has_work(const ir::Graph& g) {
     bool inner = false;
     ir::for_each_subgraph(n, [&](const ir::Graph&) { inner = true; });
     const bool is_handle = !n.outputs().empty() && (n.output()->dtype() == DType::resource || n.output()->dtype() == DType::variant);
-    if (inner || is_handle || n.op() == "ReadVariableOp" || n.op().starts_with("TensorArray") || draws_control_flow(n)) return true;
+    if (inner || is_handle || is_op(n, OpKind::read_variable) || n.op().starts_with("TensorArray") || draws_control_flow(op_kind(n.op()))) return true;
   }
   return false;
 }

@@ -14,7 +14,7 @@ bool retype(ir::Graph& g, ir::Node& n) {
     if (v && !is_handle(v) && v->dtype() != DType::undefined && !from) from = v;
   if (!from || !is_handle(n.output())) return false;
   g.set_attr(n, "T", from->dtype());
-  for (std::size_t i = 0; i < (is_op(n, "Merge") ? 1 : n.outputs().size()); ++i)
+  for (std::size_t i = 0; i < (is_op(n, OpKind::merge) ? 1 : n.outputs().size()); ++i)
     g.set_type(n.output(i), from->dtype(), from->shape());
   return true;
 }
@@ -24,7 +24,7 @@ bool retype(ir::Graph& g, ir::Node& n) {
 void resolve_handles(ir::Graph& g) {
   Nodes work, reads;
   for (ir::Node& n : g.nodes()) {
-    if (n.op() == "ReadVariableOp") reads.push_back(&n);
+    if (is_op(n, OpKind::read_variable)) reads.push_back(&n);
     if (!n.outputs().empty() && is_handle(n.output()) && hands_on(n)) work.push_back(&n);
   }
   while (!work.empty()) {

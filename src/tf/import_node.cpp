@@ -37,7 +37,9 @@ void Importer::process(Frame& f, std::uint32_t n) {
       case OpKind::call:
       case OpKind::function:
         return begin_call(f, n, inputs);
-      case OpKind::control_flow:
+      case OpKind::if_:
+      case OpKind::case_:
+      case OpKind::while_:
         return begin_control_flow(f, n, inputs);
       default:
         return deliver(import_leaf(f, n, inputs));
@@ -63,7 +65,9 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
     case OpKind::placeholder_with_default:
       return import_placeholder(f, n, inputs);
     case OpKind::pass_through:
-      return def.op == "IdentityN" ? inputs : std::vector<Item>{first()};
+      return {first()};
+    case OpKind::pass_through_each:
+      return inputs;
     case OpKind::ensure_shape: {
       if (const Bytes* raw = def.attr("shape")) {
         const Attr shape = decode_attr(*raw, {{}, &f.attrs});
@@ -73,7 +77,8 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
     }
     case OpKind::no_data:
       return {};
-    case OpKind::variable:
+    case OpKind::variable_handle:
+    case OpKind::variable_reference:
       return import_variable(f, n);
     case OpKind::read_variable:
       if (first().variable >= 0 && f.body->read_after.contains(n)) return {Item{changed(first())}};
@@ -145,18 +150,15 @@ std::vector<Item> Importer::import_variable(Frame& f, std::uint32_t n) {
 
 // What a variable is changed to; the arithmetic of the change becomes a node of its own.
 std::vector<Item> Importer::import_change(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
-  constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
-      {"Assign", ""},           {"AssignVariableOp", ""},      {"AssignAdd", "AddV2"},
-      {"AssignSub", "Sub"},     {"AssignAddVariableOp", "AddV2"}, {"AssignSubVariableOp", "Sub"}};
   const NodeDef& def = f.body->node(n);
-  const auto* change = std::find_if(std::begin(kChanges), std::end(kChanges), [&](const auto& c) { return c.first == def.op; });
-  if (change == std::end(kChanges) || inputs.size() < 2 || inputs[0].variable < 0)
+  const auto change = change_op(def.op);
+  if (!change || inputs.size() < 2 || inputs[0].variable < 0)
     fail(Code::unsupported_op, std::string(def.op) + " changes a variable in a way that is not handed on as a state",
          "Change it by assign, assign_add or assign_sub.");
   Value* after = value(inputs[1]);
-  if (!change->second.empty()) {
+  if (!change->empty()) {
     Value* before = value(inputs[0]);
-    ir::NodeSpec spec{.op = std::string(change->second), .inputs = {before, after}, .attrs = {{"T", before->dtype()}}, .name = node_name(f, def.name)};
+    ir::NodeSpec spec{.op = std::string(*change), .inputs = {before, after}, .attrs = {{"T", before->dtype()}}, .name = node_name(f, def.name)};
     spec.outputs = {{{}, before->dtype(), before->shape()}};
     spec.origin = std::make_shared<const Origin>(origin(f, n));
     after = f.graph->add(std::move(spec)).output();
@@ -223,7 +225,7 @@ Attrs Importer::decode_attrs(const Frame& f, std::uint32_t n) const {
 }
 
 Shapes Importer::output_shapes(const Frame& f, std::uint32_t n, const Attrs& attrs, std::size_t count) const {
-  const bool holds_subgraphs = f.body->ops[n]->kind == OpKind::control_flow;
+  const bool holds_subgraphs = is_functional(f.body->ops[n]->kind);
   for (const std::string_view key : {"_output_shapes", "output_shapes"}) {
     if (!trust_shapes_ || (key == "output_shapes" && !holds_subgraphs)) continue;
     Shapes shapes = attr_or(attrs, key, Shapes{});

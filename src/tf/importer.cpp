@@ -144,7 +144,7 @@ ir::OutputSpec Importer::known_type(Tensor t) {
                                  " outputs");
     if (def) spec.dtype = types[k];
     const bool has_shape = op.kind == OpKind::placeholder || op.kind == OpKind::placeholder_with_default ||
-                           op.kind == OpKind::variable;
+                           is_variable(op.kind);
     for (const ir::NamedAttr& a : attrs) {
       if (const auto* list = std::get_if<Shapes>(&a.value);
           list && a.name == "_output_shapes" && k < list->size())

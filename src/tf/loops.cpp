@@ -33,12 +33,12 @@ class Frames {
  public:
   explicit Frames(ir::Graph& g) : graph_(&g) {
     for (ir::Node& n : g.nodes()) {
-      if (is_op(n, "Enter")) loop_of(n);
-      if (is_op(n, "Merge")) add_variable(n);
+      if (is_op(n, OpKind::enter)) loop_of(n);
+      if (is_op(n, OpKind::merge)) add_variable(n);
     }
     for (Loop& l : loops_) find_condition(l);
     for (ir::Node& n : g.nodes())
-      if (is_op(n, "Exit")) add_exit(n);
+      if (is_op(n, OpKind::exit)) add_exit(n);
     find_nested();
   }
   std::vector<Loop>& loops() { return loops_; }
@@ -53,9 +53,9 @@ class Frames {
 
   void add_variable(ir::Node& merge) {
     const auto& in = merge.inputs();
-    const auto next = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, "NextIteration"); });
+    const auto next = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, OpKind::next_iteration); });
     if (next == in.end()) return;
-    const auto enter = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, "Enter"); });
+    const auto enter = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, OpKind::enter); });
     if (in.size() != 2 || enter == in.end())
       refuse(merge, Code::bad_model, "ends a loop's back edge without an Enter before the loop");
     loop_of(*(*enter)->producer()).variables.push_back({&merge, (*enter)->producer(), (*next)->producer()});
@@ -64,8 +64,8 @@ class Frames {
   void find_condition(Loop& l) {
     for (const Variable& v : l.variables)
       for (const ir::Use& u : v.merge->output()->uses()) {
-        const Value* by = u.input == 0 && is_op(*u.node, "Switch") ? u.node->input(1) : nullptr;
-        if (!is_op(by, "LoopCond")) continue;
+        const Value* by = u.input == 0 && is_op(*u.node, OpKind::switch_) ? u.node->input(1) : nullptr;
+        if (!is_op(by, OpKind::loop_cond)) continue;
         if (l.condition && l.condition != by->producer())
           refuse(*v.merge, Code::bad_model, spoken(l) + " has two conditions");
         l.condition = by->producer();
@@ -78,7 +78,7 @@ class Frames {
 
   void add_exit(ir::Node& exit) {
     const Value* from = exit.input(0);
-    const Value* by = is_op(from, "Switch") && from->index() == 0 ? from->producer()->input(1) : nullptr;
+    const Value* by = is_op(from, OpKind::switch_) && from->index() == 0 ? from->producer()->input(1) : nullptr;
     const auto it = by_condition_.find(by ? by->producer() : nullptr);
     if (it == by_condition_.end())
       refuse(exit, Code::bad_model, "does not read the false side of a Switch by a loop's condition");
@@ -97,12 +97,12 @@ class Frames {
         bool is_inside = std::any_of(reads.begin(), reads.end(), [&](const Value* v) {
           return v->producer() && inside.contains(v->producer());
         });
-        if (is_op(*n, "Enter")) {
+        if (is_op(*n, OpKind::enter)) {
           Loop& l = loop_of(*n);
           changed = changed || (is_inside && !l.nested);
           l.nested = l.nested || is_inside;
           is_inside = true;
-        } else if (is_op(*n, "Exit")) {
+        } else if (is_op(*n, OpKind::exit)) {
           is_inside = loops_[loop_of_exit_.at(n)].nested;
         }
         if (is_inside) inside.insert(n);
@@ -129,7 +129,7 @@ class WhileMaker {
 
  private:
   bool is_of_this(const Value* v) const {
-    return is_op(v, "Enter") && frame_of(*v->producer()) == loop_.frame;
+    return is_op(v, OpKind::enter) && frame_of(*v->producer()) == loop_.frame;
   }
   Value* through(Value*) const;
   Slice slice(const Values& roots);
@@ -150,7 +150,7 @@ class WhileMaker {
 
 // Inside of the loop, the true side of its Switch is what the Switch reads.
 Value* WhileMaker::through(Value* v) const {
-  while (is_op(v, "Switch") && v->producer()->input(1) &&
+  while (is_op(v, OpKind::switch_) && v->producer()->input(1) &&
          v->producer()->input(1)->producer() == loop_.condition) {
     if (v->index() == 0)
       refuse(*v->producer(), Code::bad_model,

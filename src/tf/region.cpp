@@ -5,8 +5,6 @@
 namespace t2o::tf {
 namespace {
 
-std::string_view plain(std::string_view op) { return op.starts_with("Ref") ? op.substr(3) : op; }
-
 ir::Node& add_identity(ir::Graph& g, Value* v, Renames& renames, std::string name) {
   const std::shared_ptr<const Origin> from = v->producer()
                                                  ? v->producer()->shared_origin()
@@ -23,18 +21,16 @@ ir::Node& add_identity(ir::Graph& g, Value* v, Renames& renames, std::string nam
 
 }  // namespace
 
-bool is_op(const ir::Node& n, std::string_view op) { return plain(n.op()) == op; }
-bool is_op(const Value* v, std::string_view op) { return v && v->producer() && is_op(*v->producer(), op); }
+bool is_op(const ir::Node& n, OpKind k) { return op_kind(n.op()) == k; }
+bool is_op(const Value* v, OpKind k) { return v && v->producer() && is_op(*v->producer(), k); }
 
 bool is_loop_edge(const ir::Node& reader, const Value* v) {
-  return is_op(v, "NextIteration") && is_op(reader, "Merge");
+  return is_op(v, OpKind::next_iteration) && is_op(reader, OpKind::merge);
 }
 
 bool hands_on(const ir::Node& n) {
-  if (n.op() == kGuarded || n.op() == "_SwitchN") return true;
-  for (const std::string_view op : {"Enter", "Exit", "Merge", "Switch", "NextIteration"})
-    if (is_op(n, op)) return true;
-  return false;
+  const OpKind k = op_kind(n.op());
+  return draws_control_flow(k) && k != OpKind::loop_cond;
 }
 
 void refuse(const ir::Node& n, Code code, std::string why, std::string remedy) {

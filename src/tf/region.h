@@ -7,17 +7,14 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "tf/op_kinds.h"
 
 namespace t2o::tf {
 
 using Nodes = std::vector<ir::Node*>;
 
-// An identity that is only there when its second input is: what a control edge from a conditional's side says
-// of a value that reads nothing of it. The importer makes it, drop_guards() takes it away.
-inline constexpr std::string_view kGuarded = "t2o.Guarded";
-
-bool is_op(const Value*, std::string_view op);  // made by such a node; "Switch" stands for RefSwitch too
-bool is_op(const ir::Node&, std::string_view op);
+bool is_op(const ir::Node&, OpKind);
+bool is_op(const Value*, OpKind);  // made by such a node
 bool is_loop_edge(const ir::Node& reader, const Value*);  // from a NextIteration to a Merge
 bool hands_on(const ir::Node&);  // a node of loops or conditionals whose results are its input
 [[noreturn]] void refuse(const ir::Node&, Code, std::string why, std::string remedy = "");

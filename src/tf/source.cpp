@@ -9,6 +9,7 @@
 #include "support/path.h"
 #include "tf/checkpoint.h"
 #include "tf/checkpoint_path.h"
+#include "tf/op_kinds.h"
 #include "tf/restore_map.h"
 #include "tf/saved_model.h"
 #include "tf/source_format.h"
@@ -28,7 +29,7 @@ std::string listed(const Strings& words) {
   return out;
 }
 
-bool is_call(const NodeDef& n) { return n.op == "StatefulPartitionedCall" || n.op == "PartitionedCall"; }
+bool is_call(const NodeDef& n) { return op_kind(n.op) == OpKind::call; }
 
 std::string_view node_of(std::string_view tensor) { return tensor.substr(0, tensor.find(':')); }
 

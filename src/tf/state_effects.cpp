@@ -21,21 +21,12 @@ struct Summary {  // of a function: what it does to its arguments
   std::set<Key> reads, writes;
 };
 
-bool is_call(OpKind k) { return k == OpKind::call || k == OpKind::function || k == OpKind::control_flow; }
-
-bool is_enter(std::string_view op) { return op == "Enter" || op == "RefEnter"; }
 bool keeps_reference(std::string_view op) { return op.starts_with("Ref"); }
-
-// Its result is its first input, a variable's handle or a reference too.
-bool hands_on(const Body& body, std::size_t n) {
-  const std::string_view op = body.node(n).op;
-  return body.ops[n]->kind == OpKind::pass_through || is_enter(op) || op == "Switch" || op == "RefSwitch";
-}
 
 std::vector<std::string> callees(const Body& body, std::size_t n) {
   std::vector<std::string> names;
   if (body.ops[n]->function) names.push_back(body.ops[n]->function->name);
-  if (body.ops[n]->kind != OpKind::call && body.ops[n]->kind != OpKind::control_flow) return names;
+  if (body.ops[n]->kind != OpKind::call && !is_functional(body.ops[n]->kind)) return names;
   for (const RawAttr& a : body.node(n).attrs)
     for (std::string& name : function_names(a.value)) names.push_back(std::move(name));
   return names;
@@ -76,7 +67,7 @@ std::size_t argument_count(const Body& b) { return b.signature ? b.signature->in
 
 bool is_handle(const Body& body, Key k) {
   const std::size_t args = argument_count(body);
-  return k < args || (k != kNone && body.node(k - args).op == "VarHandleOp");
+  return k < args || (k != kNone && body.ops[k - args]->kind == OpKind::variable_handle);
 }
 
 template <class F>
@@ -110,7 +101,7 @@ void Analysis::run() {
     }
     const std::vector<bool> runs = executed(b);
     for (std::size_t n = 0; n < b.size(); ++n) {
-      if (!runs[n] || !is_call(b.ops[n]->kind)) continue;
+      if (!runs[n] || !runs_functions(b.ops[n]->kind)) continue;
       for (const std::string& name : callees(b, n))
         if (Body* callee = bodies_->function(name); callee && !seen.contains(callee))
           work.push_back({callee, false});
@@ -170,12 +161,12 @@ void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
   std::vector<std::uint32_t> changes;
   for (std::uint32_t n = 0; n < body.size(); ++n) {
     const OpKind kind = body.ops[n]->kind;
-    if (!runs[n] || (kind != OpKind::write_variable && !is_call(kind))) continue;
+    if (!runs[n] || (kind != OpKind::write_variable && !runs_functions(kind))) continue;
     const std::vector<std::string> called = callees(body, n);
     const bool in_callee = std::any_of(called.begin(), called.end(), [&](const std::string& name) { return changing_.contains(bodies_->function(name)); });
     if (kind != OpKind::write_variable && !in_callee) continue;
     changes.push_back(n);
-    if (kind == OpKind::control_flow || !body.guarded.empty())
+    if (is_functional(kind) || !body.guarded.empty())
       out_->push_back({.code = Code::unsupported_op,
                        .message = "changes a variable in a loop or a branch, which cannot be handed on as a state",
                        .remedy = "Let the loop or the branch return the value, and assign it outside.",
@@ -190,20 +181,20 @@ void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
 
 void Analysis::add_accesses(const Body& body, std::uint32_t n) {
   const OpKind kind = body.ops[n]->kind;
-  if (is_call(kind)) return add_call(body, n);
+  if (runs_functions(kind)) return add_call(body, n);
   const auto inputs = body.inputs_of(n);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Key k = variable_behind(body, inputs[i]);
     if (k == kNone) continue;
-    if (hands_on(body, n) && is_handle(body, k)) continue;
+    if (handed_on_input(kind, 0) && is_handle(body, k)) continue;
     accesses_.push_back({n, k, kind == OpKind::write_variable && i == 0});
   }
 }
 
 void Analysis::add_call(const Body& body, std::uint32_t n) {
   const auto inputs = body.inputs_of(n);
-  const std::string_view op = body.node(n).op;
-  const std::size_t skip = body.ops[n]->kind == OpKind::control_flow && !op.ends_with("While") ? 1 : 0;
+  const OpKind kind = body.ops[n]->kind;
+  const std::size_t skip = kind == OpKind::if_ || kind == OpKind::case_ ? 1 : 0;
   std::set<Key> reads, writes;
   for (const std::string& name : callees(body, n)) {
     const auto it = summaries_.find(bodies_->function(name));
@@ -218,7 +209,7 @@ void Analysis::add_call(const Body& body, std::uint32_t n) {
   }
   for (const Key k : reads) {
     accesses_.push_back({n, k, false});
-    if (op.ends_with("While") && writes.contains(k)) report_stale(body, n, k);  // in the second round
+    if (kind == OpKind::while_ && writes.contains(k)) report_stale(body, n, k);  // in the second round
   }
   for (const Key k : writes) accesses_.push_back({n, k, true});
 }
@@ -241,22 +232,18 @@ Key Analysis::variable_behind(const Body& body, InputRef in) {
     if (in.argument >= 0) return not_a_value(static_cast<Key>(in.argument));
     if (in.node < 0) return not_a_value(kNone);
     const auto n = static_cast<std::size_t>(in.node);
-    const std::string_view op = body.node(n).op;
-    if (body.ops[n]->kind == OpKind::variable)
-      return op == "VarHandleOp" ? not_a_value(argument_count(body) + n) : found(argument_count(body) + n);
+    const OpKind kind = body.ops[n]->kind;
+    if (kind == OpKind::variable_handle) return not_a_value(argument_count(body) + n);
+    if (kind == OpKind::variable_reference) return found(argument_count(body) + n);
     if (behind_[n] != kUnasked)
       return is_handle(body, behind_[n]) ? not_a_value(behind_[n]) : found(behind_[n]);
     const auto inputs = body.inputs_of(n);
-    const auto k = op == "IdentityN" ? static_cast<std::size_t>(in.output) : 0;
-    if (!hands_on(body, n) || k >= inputs.size()) return not_a_value(kNone);
-    entered = entered || is_enter(op);
-    if (op != "IdentityN") {
-      passed.push_back(n);
-      if (!keeps_reference(op)) values = passed.size();
-    } else {
-      values = passed.size();
-    }
-    in = inputs[k];
+    const auto k = handed_on_input(kind, static_cast<std::size_t>(in.output));
+    if (!k || *k >= inputs.size()) return not_a_value(kNone);
+    entered = entered || kind == OpKind::enter;
+    if (kind != OpKind::pass_through_each) passed.push_back(n);  // one answer for all outputs
+    if (!keeps_reference(body.node(n).op)) values = passed.size();
+    in = inputs[*k];
   }
   return not_a_value(kNone);
 }

@@ -269,10 +269,10 @@ void TensorArrays::carry_lists() {
     work.pop_back();
     for (const ir::Use& u : v->uses()) {
       ir::Node& n = *u.node;
-      if (!hands_on(n) || u.input > 1 || (u.input == 1 && !is_op(n, "Merge"))) continue;
+      if (!hands_on(n) || u.input > 1 || (u.input == 1 && !is_op(n, OpKind::merge))) continue;
       if (n.output()->dtype() == DType::variant) continue;
       graph_.set_attr(n, "T", DType::variant);
-      for (std::size_t i = 0; i < (is_op(n, "Merge") ? 1 : n.outputs().size()); ++i) {
+      for (std::size_t i = 0; i < (is_op(n, OpKind::merge) ? 1 : n.outputs().size()); ++i) {
         graph_.set_type(n.output(i), DType::variant, Shape::scalar());
         work.push_back(n.output(i));
       }

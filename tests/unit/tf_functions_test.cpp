@@ -170,6 +170,16 @@ TEST(Functions, DeepNestsNeedNoStackAndBlowUpsEnd) {
   EXPECT_NE(wide.diagnostics.at(0).message.find("too large"), std::string::npos);
 }
 
+TEST(Functions, OnlyALoopHasASecondRound) {  // whatever a function is called
+  const std::string read_then_change = kReadAndMul +
+      R"(node_def { name: 'add' op: 'AssignAddVariableOp' input: 'h' input: 'a' input: '^dense/read' attr { key: 'dtype' value { type: DT_FLOAT } } }
+                                control_ret { key: 'add' value: 'add' })";
+  const auto [g, d] = import(kInputs + "node { name: 'y' op: 'MyWhile' input: 'x' input: 'v' } library {" +
+                             function("MyWhile", kFloatArg + kHandleArg, read_then_change, "dense/mul:z:0") + "}");
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  EXPECT_EQ(ops(*g), "Mul");
+}
+
 TEST(Functions, AChangeInsideACallIsSeenByALaterRead) {
   const std::string change =
       R"(node_def { name: 'add' op: 'AssignAddVariableOp' input: 'h' input: 'a' attr { key: 'dtype' value { type: DT_FLOAT } } }

@@ -213,6 +213,18 @@ TEST(Import, ReadsOfVariablesInConditionals) {
   EXPECT_TRUE(mentions(changed.diagnostics, "reads variable 'v' after 'add' has changed it"));
 }
 
+TEST(Import, AReadBehindASwitchOfManySidesIsAReadOfTheVariable) {
+  const std::string k = node("k", "Placeholder", {}, attr("dtype", "type: DT_INT32")), sides = attr("num_outs", "i: 2");
+  const std::string many = kX + kV + k + node("sx", "_SwitchN", {"x", "k"}, kT + sides) +
+                           node("sv", "_SwitchN", {"v", "k"}, attr("T", "type: DT_RESOURCE") + sides) +
+                           node("add", "AssignAddVariableOp", {"v", "x"}, kRead);
+  const std::string merge = node("y", "Merge", {"sx", "r"}, attr("N", "i: 2") + kT);
+  EXPECT_TRUE(import(many + node("r", "ReadVariableOp", {"sv:1"}, kRead) + merge, fetch({{"y"}})).graph);
+  const auto [g, d] = import(many + node("r", "ReadVariableOp", {"sv:1", "^add"}, kRead) + merge, fetch({{"y"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "reads variable 'v' after 'add' has changed it"));
+}
+
 TEST(Import, VariablesAreConstants) {
   const auto [g, d] = import(
       kX + kV + node("r", "ReadVariableOp", {"v"}, kRead) + node("y", "Mul", {"x", "r"}, kT), fetch({{"y"}}));

@@ -1,0 +1,63 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace t2o::tf {
+
+struct OpDef;
+
+enum class OpKind : std::uint8_t {
+  ordinary,
+  constant,
+  placeholder,
+  placeholder_with_default,
+  pass_through,       // its output is its first input
+  pass_through_each,  // each output is the input of the same position
+  ensure_shape,
+  no_data,  // NoOp, Assert ...: only control edges
+  variable_handle,
+  variable_reference,
+  read_variable,
+  write_variable,  // its first input is the variable
+  call,            // of the function in attribute f
+  function,        // the op is a function's name
+  if_,             // functional, as are the two below
+  case_,
+  while_,
+  switch_,         // TF1's control flow: that of conditionals, which loops end by, too
+  switch_n,        // one output for each side
+  merge,           // may be the end of a loop's back edge
+  next_iteration,  // its start
+  enter,
+  exit,
+  loop_cond,
+  guarded,  // kGuarded
+  refused,
+};
+
+// An identity that is only there when its second input is: what a control edge from a conditional's side says
+// of a value that reads nothing of it. The importer makes it, drop_guards() takes it away.
+inline constexpr std::string_view kGuarded = "t2o.Guarded";
+
+// Of an op by its name, where that says it; RefSwitch is what Switch is.
+OpKind op_kind(std::string_view op);
+// Where its definition (null: nobody knows the op) says the rest: whether it writes a variable.
+OpKind op_kind(std::string_view op, const OpDef*);
+
+inline bool passes_through(OpKind k) { return k == OpKind::pass_through || k == OpKind::pass_through_each; }
+inline bool is_variable(OpKind k) { return k == OpKind::variable_handle || k == OpKind::variable_reference; }
+inline bool is_functional(OpKind k) { return k == OpKind::if_ || k == OpKind::case_ || k == OpKind::while_; }
+inline bool runs_functions(OpKind k) { return k == OpKind::call || k == OpKind::function || is_functional(k); }
+inline bool is_any_switch(OpKind k) { return k == OpKind::switch_ || k == OpKind::switch_n; }
+inline bool draws_control_flow(OpKind k) { return k >= OpKind::switch_ && k <= OpKind::guarded; }
+
+// The number of the input that the output is, or none; of a Merge it is not known before it runs.
+std::optional<std::size_t> handed_on_input(OpKind, std::size_t output);
+
+// What a write computes of the variable and its second input: "" when it is that input. None when the
+// variable's new value cannot be said in this way.
+std::optional<std::string_view> change_op(std::string_view op);
+
+}  // namespace t2o::tf

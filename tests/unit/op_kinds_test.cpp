@@ -1,0 +1,75 @@
+#include "tf/op_kinds.h"
+
+#include <gtest/gtest.h>
+
+#include "tf/op_defs.h"
+
+namespace t2o::tf {
+namespace {
+
+struct Row {
+  std::string_view op;
+  OpKind kind;
+  std::optional<std::size_t> input_of_output_1 = {};
+};
+
+constexpr Row kRows[] = {
+    {"Relu", OpKind::ordinary},
+    {"RefSelect", OpKind::ordinary},
+    {"Identity", OpKind::pass_through, 0},
+    {"IdentityN", OpKind::pass_through_each, 1},
+    {"VarHandleOp", OpKind::variable_handle},
+    {"VariableV2", OpKind::variable_reference},
+    {"PartitionedCall", OpKind::call},
+    {"StatelessIf", OpKind::if_},
+    {"Case", OpKind::case_},
+    {"While", OpKind::while_},
+    {"MyWhile", OpKind::ordinary},
+    {"Switch", OpKind::switch_, 0},
+    {"RefSwitch", OpKind::switch_, 0},
+    {"_SwitchN", OpKind::switch_n, 0},
+    {"RefMerge", OpKind::merge},
+    {"RefNextIteration", OpKind::next_iteration},
+    {"RefEnter", OpKind::enter, 0},
+    {"RefExit", OpKind::exit},
+    {"LoopCond", OpKind::loop_cond},
+    {kGuarded, OpKind::guarded},
+};
+
+TEST(OpKinds, AreWhatTheTableSays) {
+  for (const Row& row : kRows) {
+    EXPECT_EQ(op_kind(row.op), row.kind) << row.op;
+    EXPECT_EQ(handed_on_input(row.kind, 1), row.input_of_output_1) << row.op;
+  }
+}
+
+TEST(OpKinds, ControlFlowIsDrawnOrFunctional) {
+  for (const Row& row : kRows) {
+    const bool drawn = row.kind >= OpKind::switch_ && row.kind <= OpKind::guarded;
+    EXPECT_EQ(draws_control_flow(row.kind), drawn) << row.op;
+    EXPECT_FALSE(is_functional(row.kind) && drawn) << row.op;
+  }
+  EXPECT_TRUE(runs_functions(OpKind::while_));
+  EXPECT_FALSE(runs_functions(OpKind::switch_));
+}
+
+TEST(OpKinds, WritesAndWhatTheyLeave) {
+  struct Write {
+    std::string_view op;
+    std::optional<std::string_view> computed;
+  };
+  constexpr Write kWrites[] = {
+      {"AssignVariableOp", ""},     {"AssignSub", "Sub"},          {"AssignAddVariableOp", "AddV2"},
+      {"ResourceScatterAdd", {}},   {"ResourceApplyAdam", {}},     {"ScatterUpdate", {}},
+      {"StridedSliceAssign", {}},   {"ResourceCountUpTo", {}},
+  };
+  for (const Write& w : kWrites) {
+    EXPECT_EQ(op_kind(w.op, find_op_def(w.op)), OpKind::write_variable) << w.op;
+    EXPECT_EQ(change_op(w.op), w.computed) << w.op;
+  }
+  EXPECT_EQ(op_kind("TensorScatterAdd", find_op_def("TensorScatterAdd")), OpKind::ordinary);
+  EXPECT_EQ(op_kind("ScatterNd", find_op_def("ScatterNd")), OpKind::ordinary);
+}
+
+}  // namespace
+}  // namespace t2o::tf

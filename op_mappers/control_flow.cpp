@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "op_mappers/all.h"
@@ -187,41 +188,40 @@ Values map_case(MapperContext& context) {
 
 // ---- While
 
-// Which inputs of a graph some of its outputs read.
-Wanted inputs_read(const ir::Graph& g, const Wanted& outputs) {
-  std::unordered_set<const Value*> seen;
-  std::vector<const Value*> work;
-  const auto reach = [&](const Value* v) {
-    if (v && seen.insert(v).second) work.push_back(v);
-  };
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i]) reach(g.outputs()[i]);
-  std::vector<const ir::Graph*> inner;
-  while (!work.empty()) {
-    const Value* v = work.back();
-    work.pop_back();
-    if (!v->producer()) continue;
-    for (const Value* in : v->producer()->inputs()) reach(in);
-    ir::for_each_subgraph(*v->producer(), [&](const ir::Graph& sub) { inner.push_back(&sub); });
-    while (!inner.empty()) {
-      const ir::Graph& sub = *inner.back();
-      inner.pop_back();
-      for (const Value* o : sub.outputs()) reach(o);
-      for (const ir::Node& n : sub.nodes()) {
-        for (const Value* in : n.inputs()) reach(in);
-        ir::for_each_subgraph(n, [&](const ir::Graph& deeper) { inner.push_back(&deeper); });
-      }
+// The values that some values are made of, those of graphs around included; each is looked at once.
+class Sources {
+ public:
+  // Calls found(v) for each that has not been found before.
+  template <class F> void add(const Value* root, F&& found) {
+    reach(root, found);
+    while (!work_.empty()) {
+      const ir::Node& n = *work_.back();
+      work_.pop_back();
+      for (const Value* in : n.inputs()) reach(in, found);
+      ir::for_each_subgraph(n, [&](const ir::Graph& g) {
+        for (const Value* o : g.outputs()) reach(o, found);
+        for (const ir::Node& inner : g.nodes())
+          if (nodes_.insert(&inner).second) work_.push_back(&inner);
+      });
     }
   }
-  Wanted read;
-  for (const Value* v : g.inputs()) read.push_back(seen.contains(v));
-  return read;
-}
+
+ private:
+  template <class F> void reach(const Value* v, F&& found) {
+    if (!v || !values_.insert(v).second) return;
+    found(v);
+    if (v->producer() && nodes_.insert(v->producer()).second) work_.push_back(v->producer());
+  }
+
+  std::unordered_set<const Value*> values_;
+  std::unordered_set<const ir::Node*> nodes_;
+  std::vector<const ir::Node*> work_;
+};
 
 class LoopMaker {
  public:
-  LoopMaker(SubgraphContext& c, const ir::Graph& condition, const ir::Graph& body)
-      : c_(c), condition_(condition), body_(body) {}
+  LoopMaker(SubgraphContext& c, const tfgraph::Loop& loop, const ir::Graph& condition)
+      : c_(c), loop_(loop), condition_(condition), body_(loop.body()) {}
   Values run();
 
  private:
@@ -235,6 +235,7 @@ class LoopMaker {
   void discard(const GraphPtr&);
 
   SubgraphContext& c_;
+  const tfgraph::Loop& loop_;
   const ir::Graph& condition_;
   const ir::Graph& body_;
   Wanted carried_;  // the others are the same in each round, or nobody asks for them
@@ -242,29 +243,41 @@ class LoopMaker {
   Values initial_ = c_.inputs();
 };
 
+// What changes and is asked for: behind the loop, by its condition, or for the next round of what is.
 void LoopMaker::find_carried() {
-  Wanted changes, needed = used_outputs(c_.node());
+  std::unordered_map<const Value*, std::size_t> variables;
+  for (std::size_t i = 0; i < size(); ++i) {
+    variables[body_.inputs()[i]] = i;
+    variables[condition_.inputs()[i]] = i;
+  }
+  Wanted needed(size());
+  std::vector<std::size_t> work;
+  const auto need = [&](std::size_t i) {
+    if (needed[i]) return;
+    needed[i] = true;
+    work.push_back(i);
+  };
+  const auto need_variable = [&](const Value* v) {
+    if (const auto it = variables.find(v); it != variables.end()) need(it->second);
+  };
+  const Wanted used = used_outputs(c_.node());
   for (std::size_t i = 0; i < size(); ++i)
-    changes.push_back(behind_identities(body_.outputs()[i]) != body_.inputs()[i]);
-  const Wanted tested = inputs_read(condition_, {true});
-  for (std::size_t i = 0; i < size(); ++i) needed[i] = needed[i] || tested[i];
-  for (bool grown = true; grown;) {
-    Wanted outputs(size());
-    for (std::size_t i = 0; i < size(); ++i) outputs[i] = needed[i] && changes[i];
-    const Wanted read = inputs_read(body_, outputs);
-    grown = false;
-    for (std::size_t i = 0; i < size(); ++i) {
-      grown = grown || (read[i] && !needed[i]);
-      needed[i] = needed[i] || read[i];
-    }
-    carried_ = outputs;
+    if (used[i]) need(i);
+  Sources sources;
+  sources.add(condition_.outputs()[0], need_variable);
+  carried_.assign(size(), false);
+  while (!work.empty()) {
+    const std::size_t i = work.back();
+    work.pop_back();
+    carried_[i] = loop_.result(i) != body_.inputs()[i];
+    if (carried_[i]) sources.add(body_.outputs()[i], need_variable);
   }
 }
 
 void LoopMaker::find_written() {
   for (std::size_t i = 0; i < size(); ++i) {
     const bool asked = carried_[i] && is_list(body_.inputs()[i]);
-    written_.push_back(asked ? written_once(c_.node(), condition_, body_, i) : std::nullopt);
+    written_.push_back(asked ? written_once(loop_, condition_, i) : std::nullopt);
   }
 }
 
@@ -413,12 +426,11 @@ Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shap
 
 Values map_while(MapperContext& context) {
   SubgraphContext& c = SubgraphContext::of(context);
-  const auto condition = c.attr<GraphPtr>("cond"), body = c.attr<GraphPtr>("body");
-  const std::size_t n = c.input_count();
-  if (condition->inputs().size() != n || body->inputs().size() != n || body->outputs().size() != n ||
-      condition->outputs().size() != 1 || c.node().outputs().size() != n)
-    c.fail(Code::bad_model, "its condition and body have other inputs or outputs than the loop");
-  return LoopMaker(c, *condition, *body).run();
+  const auto condition = c.attr<GraphPtr>("cond");
+  c.attr<GraphPtr>("body");  // read by way of the view
+  const auto loop = tfgraph::Loop::view(c.node());
+  if (!loop) c.fail(Code::bad_model, "its condition and body have other inputs or outputs than the loop");
+  return LoopMaker(c, *loop, *condition).run();
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
-#include "rewriters/tf/facts.h"
+#include "tfgraph/facts.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -68,7 +68,7 @@ bool skips_input(const CudnnRnn& r) {
 
 // All of them take part in all steps: fill(batch, time).
 bool is_time(const CudnnRnn& r, Value* lengths) {
-  using namespace rewriters;
+  using namespace tfgraph;
   lengths = through_identities(lengths);
   if (!is_op(lengths, "Fill")) return false;
   const auto time = extent_value(lengths->producer()->input(1));
@@ -130,7 +130,7 @@ Value* per_direction(CudnnRnn& r, const Make& make) {
 // [layers * directions, batch, units], of one layer; null: zeros.
 Value* initial(CudnnRnn& r, std::size_t input, std::int64_t layer) {
   MapperContext& c = r.c;
-  if (rewriters::is_zero(c.node().input(input))) return nullptr;
+  if (tfgraph::is_zero(c.node().input(input))) return nullptr;
   Value* all = r.time_major ? c.in(input) : c.transpose(c.in(input), {1, 0, 2});
   return r.layers == 1 ? all
                        : c.slice(all, Ints{layer * r.directions}, Ints{(layer + 1) * r.directions}, Ints{0});

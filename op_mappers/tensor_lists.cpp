@@ -293,17 +293,17 @@ Values map_length(MapperContext& c) { return {c.cast(c.reshape(length_of(c, c.in
 
 // What the list was made with; writing does not change it.
 Values map_element_shape(MapperContext& c) {
-  const Value* list = behind_identities(c.node().input(0));
+  const Value* list = tfgraph::through_identities(c.node().input(0));
   while (list->producer() &&
          (list->producer()->op() == "TensorListSetItem" || list->producer()->op() == "TensorListPushBack" ||
           list->producer()->op() == "TensorListResize" || list->producer()->op() == "TensorListPopBack"))
-    list = behind_identities(list->producer()->input(0));
+    list = tfgraph::through_identities(list->producer()->input(0));
   const ir::Node* maker = list->producer();
   const std::string op = maker ? maker->op() : "";
   const bool from_tensor = op == "TensorListFromTensor";
   const Value* shape = nullptr;
   if (from_tensor || op == "TensorListReserve" || op == "EmptyTensorList")
-    shape = behind_identities(maker->input(from_tensor ? 1 : 0));
+    shape = tfgraph::through_identities(maker->input(from_tensor ? 1 : 0));
   if (!shape || !shape->constant())
     c.fail(Code::not_constant, "the element_shape that this TensorList was made with is not a constant",
            "cut the graph around it with --inputs and --outputs");

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "op_mappers/context.h"
+#include "tfgraph/loop.h"
 
 // A TensorList among mapped values is its stacked tensor: [length, dims of the elements]. Where elements have
 // not been seen yet, a size 1 stands for each unknown one and is expanded by the first element; a list whose
@@ -23,12 +24,9 @@ struct Written {
   bool to_end = false;   // exactly as many as the list has
   Dim length = kUnknownDim;
 };
-std::optional<Written> written_once(const ir::Node& loop, const ir::Graph& condition, const ir::Graph& body,
-                                    std::size_t variable);
+std::optional<Written> written_once(const tfgraph::Loop&, const ir::Graph& condition, std::size_t variable);
 
 // The list after the loop: `written`, and those elements of the list before it that are still there.
 Value* with_rest(Emitter&, const Written&, Value* written, Value* list);
-
-const Value* behind_identities(const Value*);
 
 }  // namespace t2o::op_mappers

@@ -8,30 +8,13 @@
 namespace t2o::rewriters {
 namespace {
 
-// The same by the way it is made: both layers transpose the input for themselves.
-bool is_same(Value* a, Value* b, int depth = 0) {
-  a = through_identities(a);
-  b = through_identities(b);
-  if (a == b) return true;
-  if (!a || !b || depth > 8) return false;
-  if (a->constant() && b->constant())
-    return a->constant()->elements() <= 16 && same_content(*a->constant(), *b->constant());
-  const ir::Node *n = a->producer(), *m = b->producer();
-  if (!n || !m || n->op() != m->op() || n->input_count() != m->input_count()) return false;
-  const bool is_move = n->op() == "Transpose" || n->op() == "Squeeze" || n->op() == "ExpandDims";
-  if (!is_move || !has_same_attrs(*n, *m)) return false;
-  for (std::size_t i = 0; i < n->input_count(); ++i)
-    if (!is_same(n->input(i), m->input(i), depth + 1)) return false;
-  return true;
-}
-
 bool has_direction(const ir::Node& n, std::string_view direction) {
   const auto* d = n.attr_if<std::string>("direction");
   return d && *d == direction && (n.op() == "t2o.LSTM" || n.op() == "t2o.GRU" || n.op() == "t2o.RNN");
 }
 
 bool is_pair(const ir::Node& f, const ir::Node& r) {
-  if (f.op() != r.op() || !is_same(f.input(0), r.input(0)) || !is_same(f.input(1), r.input(1))) return false;
+  if (f.op() != r.op() || !computed_alike(f.input(0), r.input(0)) || !computed_alike(f.input(1), r.input(1))) return false;
   for (const char* name : {"hidden_size", "past", "linear_before_reset", "padding_first"}) {
     const Attr *a = f.attr(name), *b = r.attr(name);
     if ((a == nullptr) != (b == nullptr) || (a && *a != *b)) return false;

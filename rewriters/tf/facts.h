@@ -1,37 +1,25 @@
 #pragma once
-#include <optional>
-#include <string_view>
+#include "tfgraph/facts.h"
 
-#include "ir/graph.h"
-
-// What can be said of a value of a TensorFlow graph at conversion time, without running it.
+// The facts that rewriters read, by their own names.
 namespace t2o::rewriters {
 
-bool is_op(const Value* v, std::string_view op);
-bool has_same_attrs(const ir::Node& a, const ir::Node& b);  // files keep them in any order
-Value* through_identities(Value* v);  // what an Identity, or something as harmless, hands on
-
-std::int64_t known_last_dim(Value* v);  // -1: unknown; of a scalar 1
-int known_rank(Value* v);                  // -1: unknown
-std::optional<Ints> known_ints(Value* v);  // of a small integer expression, row-major
-std::optional<double> known_scalar(Value* v);
-bool is_ones(Value* v);  // each element is 1
-bool is_zero(Value* v);  // each element is 0, or it has none
-
-// The column range that a Slice or StridedSlice takes of the last axis and of no other.
-struct Range {
-  std::int64_t begin, count;
-};
-std::optional<Range> last_axis_slice(const ir::Node& n, int rank, std::int64_t width);
-
-// The size of an axis: a number, a symbol, or that of an axis of some other value it was made from.
-struct Extent {
-  Dim dim = kUnknownDim;
-  const Value* root = nullptr;  // when dim is unknown
-  int axis = 0;
-  bool operator==(const Extent&) const = default;
-};
-Extent extent_of(Value* tensor, int axis);
-std::optional<Extent> extent_value(Value* scalar);  // of a scalar that is the size of an axis
+using tfgraph::computed_alike;
+using tfgraph::Extent;
+using tfgraph::extent_of;
+using tfgraph::extent_value;
+using tfgraph::has_same_attrs;
+using tfgraph::int_attr;
+using tfgraph::is_number;
+using tfgraph::is_ones;
+using tfgraph::is_op;
+using tfgraph::is_zero;
+using tfgraph::known_ints;
+using tfgraph::known_last_dim;
+using tfgraph::known_rank;
+using tfgraph::known_scalar;
+using tfgraph::last_axis_slice;
+using tfgraph::Range;
+using tfgraph::through_identities;
 
 }  // namespace t2o::rewriters

@@ -1,51 +1,25 @@
 #pragma once
-#include <optional>
 #include <unordered_map>
-#include <vector>
 
-#include "ir/graph.h"
 #include "rewriters/tf/facts.h"
+#include "tfgraph/loop.h"
 
 namespace t2o::rewriters {
 
-// A While node seen as a loop over time: what each of its variables does.
-class Loop {
+using tfgraph::Loop;
+
+// Makes what is the same in each step in front of the loop, each value once.
+class Hoister {
  public:
-  static std::optional<Loop> view(ir::Node& n);  // nothing unless it is a While with both graphs
-
-  ir::Node& node() const { return *node_; }
-  const ir::Graph& body() const { return *body_; }
-  std::size_t size() const { return body_->inputs().size(); }
-  Value* result(std::size_t i) const { return through_identities(body_->outputs()[i]); }  // in the body
-  Value* initial(std::size_t i) const { return node_->input(i); }
-
-  int argument(const Value* v) const;  // the loop variable whose value v is when a step begins; else -1
-  bool is_constant_argument(std::size_t i) const { return argument(result(i)) == static_cast<int>(i); }
-  bool is_counter(std::size_t i) const;  // 0, 1, 2 ...
-  bool is_step(Value* v) const;          // the number of the step
-  bool is_final_unused(std::size_t i) const { return !node_->outputs()[i]->is_used(); }
-  bool is_invariant(Value* v) const;  // the same in each step
-  Value* outside(Value* v) const;     // the value around the loop that v is, or a constant; else null
-
-  // The tensor that a list variable only hands out: item t is its row t.
-  Value* unstacked(Value* list) const;
-  // The list item that a step reads: the tensor around the loop whose rows they are; null when v is none.
-  Value* item_of(Value* v) const;
-  Shape item_shape(Value* v) const;  // of an item_of
-
-  // What the loop's number of steps is the least of.
-  std::optional<Values> limits() const;
-
-  Value* hoist(Value* v) const;  // an invariant, made in front of the loop
+  Hoister(const Loop& loop, ir::Node& node) : loop_(&loop), node_(&node) {}
+  Value* hoist(Value* invariant);
 
  private:
-  Loop(ir::Node& n, const ir::Graph& body, const ir::Graph& cond) : node_(&n), body_(&body), cond_(&cond) {}
-  bool collect_limits(Value* condition, Values& limits) const;
+  void copy(const ir::Node&);
 
+  const Loop* loop_;
   ir::Node* node_;
-  const ir::Graph *body_, *cond_;
-  mutable std::unordered_map<const Value*, bool> invariant_;
-  mutable std::unordered_map<const Value*, Value*> hoisted_;
+  std::unordered_map<const Value*, Value*> made_;
 };
 
 }  // namespace t2o::rewriters

@@ -16,7 +16,7 @@ const char* text_of(Past p) { return p == Past::zero ? "zero" : p == Past::hold 
 class LayerBuilder {
  public:
   explicit LayerBuilder(const RecurrentLoop& r)
-      : r_(r), node_(r.loop.node()), g_(*node_.graph()), rewrite_(g_, node_) {}
+      : r_(r), node_(*r.node), g_(*node_.graph()), rewrite_(g_, node_), hoister_(r.loop, node_) {}
 
   void run() {
     plan_direction();
@@ -78,7 +78,7 @@ class LayerBuilder {
   Value* negated(Value* v) { return rewrite_.make("Neg", {v}, {{"T", v->dtype()}}, v->dtype(), v->shape()); }
 
   Value* weight(const Product& p) {
-    Value* w = r_.loop.hoist(p.weight);
+    Value* w = hoister_.hoist(p.weight);
     w = p.transposed ? slice(rewrite_, w, {p.columns, p.rows}) : slice(rewrite_, w, {p.rows, p.columns});
     if (p.transposed) {
       Value* perm = rewrite_.constant(Tensor::of<std::int32_t>({2}, {1, 0}));
@@ -119,7 +119,7 @@ class LayerBuilder {
   }
 
   Value* vector(const Columns& v) {
-    Value* w = r_.loop.hoist(v.value);
+    Value* w = hoister_.hoist(v.value);
     if (w->shape().ranked() && w->shape().rank() == 2) {
       Value* flat = rewrite_.constant(Tensor::of<std::int32_t>({1}, {-1}));
       w = rewrite_.make("Reshape", {w, flat}, {{"T", w->dtype()}, {"Tshape", DType::i32}}, w->dtype(),
@@ -349,6 +349,7 @@ class LayerBuilder {
   ir::Node& node_;
   ir::Graph& g_;
   Rewrite rewrite_;
+  Hoister hoister_;
   bool reverse_ = false;
   Value* mask_ = nullptr;
   bool padding_first_ = false;

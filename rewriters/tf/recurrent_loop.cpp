@@ -7,8 +7,8 @@ namespace {
 
 class Analysis {
  public:
-  Analysis(Loop loop, std::string& why)
-      : found_{std::move(loop), {}, {}, {}, {}}, math_(found_.loop), why_(&why) {}
+  Analysis(ir::Node& n, Loop loop, std::string& why)
+      : found_{&n, std::move(loop), {}, {}, {}, {}}, math_(found_.loop), why_(&why) {}
 
   std::optional<RecurrentLoop> run() {
     if (!collect_states() || !find_cells() || !check_finals() || !order_cells() || !read_lists() ||
@@ -220,7 +220,7 @@ std::optional<RecurrentLoop> find_recurrent_loop(ir::Node& n, std::string& why) 
     why = "its graphs do not fit together";
     return {};
   }
-  return Analysis(*std::move(loop), why).run();
+  return Analysis(n, *std::move(loop), why).run();
 }
 
 }  // namespace t2o::rewriters

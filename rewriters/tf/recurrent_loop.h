@@ -22,6 +22,7 @@ struct Written {  // a list that the loop fills with the outputs of a cell
 
 // A loop over time that does nothing but run recurrent cells.
 struct RecurrentLoop {
+  ir::Node* node;
   Loop loop;
   StepMask mask;
   std::vector<State> states;

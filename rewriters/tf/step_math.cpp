@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 namespace t2o::rewriters {
 namespace {
+
+constexpr std::size_t kMostTerms = 256;
 
 using Ops = std::vector<std::string_view>;
 
@@ -12,130 +15,9 @@ bool one_of(const std::string& op, const Ops& ops) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-const Ops kUnary = {"Sigmoid",  "Tanh",      "Relu", "Relu6", "Elu",  "Selu",       "Softsign",
-                    "Softplus", "LeakyRelu", "Neg",  "Exp",   "Cast", "ClipByValue"};
-const Ops kBinary = {"Add",       "AddV2",   "Sub",     "Mul",     "BiasAdd",
-                     "BiasAddV1", "RealDiv", "Minimum", "Maximum", "AddN"};
-const Ops kMatMul = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"};
-
-bool flag(const ir::Node& n, std::string_view name) {
-  const auto* a = n.attr_if<std::int64_t>(name);
-  return a && *a != 0;
-}
-bool transposes_a(const ir::Node& n) { return flag(n, "transpose_a") || flag(n, "adj_x"); }
-bool transposes_b(const ir::Node& n) { return flag(n, "transpose_b") || flag(n, "adj_y"); }
-
-bool is_last_axis(Value* axis, int rank) {
-  const auto a = known_ints(axis);
-  return a && a->size() == 1 && ((*a)[0] == -1 || (*a)[0] == rank - 1);
-}
-
-bool squeezes_first(const ir::Node& n) {
-  const auto* axes = n.attr_if<Ints>("squeeze_dims");
-  return axes && *axes == Ints{0};
-}
+bool transposes_a(const ir::Node& n) { return int_attr(n, "transpose_a") != 0 || int_attr(n, "adj_x") != 0; }
 
 }  // namespace
-
-// ---- widths and ranks; shapes inside a loop are mostly unknown
-
-int StepMath::rank(Value* v, int depth) {
-  v = through_identities(v);
-  if (v->shape().ranked()) return v->shape().rank();
-  const Value* o = loop_->outside(v);
-  if (o) return o->shape().ranked() ? o->shape().rank() : -1;
-  const ir::Node* n = v->producer();
-  if (!n || depth > 32) return -1;
-  if (one_of(n->op(), kMatMul)) return 2;
-  if (n->op() == "Split") return rank(n->input(1), depth + 1);
-  if (one_of(n->op(), kUnary) || n->op() == "SplitV") return rank(n->input(0), depth + 1);
-  if (n->op() == "Unpack") return std::max(rank(n->input(0), depth + 1) - 1, -1);
-  if (n->op() == "Squeeze" && squeezes_first(*n)) return std::max(rank(n->input(0), depth + 1) - 1, -1);
-  if (n->op() == "Slice" || n->op() == "OnesLike") return rank(n->input(0), depth + 1);
-  if (n->op() == "StridedSlice" && !flag(*n, "shrink_axis_mask") && !flag(*n, "new_axis_mask"))
-    return rank(n->input(0), depth + 1);
-  if (n->op() == "ConcatV2") return rank(n->input(0), depth + 1);
-  if (one_of(n->op(), kBinary)) {
-    int most = -1;
-    for (Value* in : n->inputs()) {
-      const int r = rank(in, depth + 1);
-      if (r < 0) return -1;
-      most = std::max(most, r);
-    }
-    return most;
-  }
-  return -1;
-}
-
-std::int64_t StepMath::width(Value* v) {
-  v = through_identities(v);
-  if (const auto it = widths_.find(v); it != widths_.end()) return it->second;
-  widths_[v] = -1;  // ends a cycle
-  return widths_[v] = find_width(v);
-}
-
-std::int64_t StepMath::find_width(Value* v) {
-  if (const std::int64_t w = known_last_dim(v); w >= 0) return w;
-  if (Value* o = loop_->outside(v); o && o != v) return known_last_dim(o);
-  if (const int i = loop_->argument(v); i >= 0)
-    return known_last_dim(loop_->initial(static_cast<std::size_t>(i)));
-  const ir::Node* n = v->producer();
-  if (!n) return -1;
-  if (loop_->item_of(v)) {
-    const Shape s = loop_->item_shape(v);
-    return s.ranked() && s.rank() > 0 ? s[-1] : -1;
-  }
-  if (one_of(n->op(), kMatMul)) {
-    Value* weight = n->input(1);
-    if (!transposes_b(*n)) return width(weight);
-    const Value* o = loop_->outside(weight);
-    return o && o->shape().ranked() && o->shape().rank() == 2 && is_known(o->shape()[0]) ? o->shape()[0] : -1;
-  }
-  if (n->op() == "Split") {
-    const std::int64_t of = width(n->input(1));
-    const int r = rank(n->input(1));
-    if (!is_last_axis(n->input(0), r < 0 ? 2 : r)) return of;
-    return of < 0 ? -1 : of / static_cast<std::int64_t>(n->outputs().size());
-  }
-  if (n->op() == "SplitV") {
-    const auto sizes = known_ints(n->input(1));
-    const int r = rank(n->input(0));
-    if (!is_last_axis(n->input(2), r < 0 ? 2 : r)) return width(n->input(0));
-    return sizes && v->index() < sizes->size() ? (*sizes)[v->index()] : -1;
-  }
-  if (n->op() == "ConcatV2") {
-    const int r = rank(n->input(0));
-    if (!is_last_axis(n->inputs().back(), r < 0 ? 2 : r)) return width(n->input(0));
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i + 1 < n->input_count(); ++i) {
-      const std::int64_t w = width(n->input(i));
-      if (w < 0) return -1;
-      sum += w;
-    }
-    return sum;
-  }
-  if (n->op() == "Slice" || n->op() == "StridedSlice") {
-    const int r = rank(n->input(0));
-    const auto range = last_axis_slice(*n, r < 0 ? 2 : r, width(n->input(0)));
-    return range ? range->count : -1;
-  }
-  if (n->op() == "Select" || n->op() == "SelectV2") return std::max(width(n->input(1)), width(n->input(2)));
-  if (n->op() == "LSTMBlockCell" || n->op() == "GRUBlockCell") return width(n->input(1));
-  if (n->op() == "Unpack" || n->op() == "OnesLike") return width(n->input(0));
-  if (n->op() == "Squeeze") return squeezes_first(*n) ? width(n->input(0)) : -1;
-  if (one_of(n->op(), kUnary)) return width(n->input(0));
-  if (one_of(n->op(), kBinary)) {
-    std::int64_t most = -1;
-    bool unknown = false;
-    for (Value* in : n->inputs()) {
-      const std::int64_t w = width(in);
-      unknown = unknown || w < 0;
-      most = std::max(most, w);
-    }
-    return unknown && most <= 1 ? -1 : most;
-  }
-  return -1;
-}
 
 // ---- columns
 
@@ -153,8 +35,7 @@ bool StepMath::resolve_once(Columns& c) {
   if (n->op() == "Split" || n->op() == "SplitV") {
     const bool even = n->op() == "Split";
     Value* of = n->input(even ? 1 : 0);
-    const int r = rank(of);
-    if (!is_last_axis(n->input(even ? 0 : 2), r < 0 ? 2 : r)) return false;
+    if (!is_last(n->input(even ? 0 : 2), of)) return false;
     std::int64_t before = 0;
     for (std::size_t k = 0; k < c.value->index(); ++k) {
       const std::int64_t w = width(n->output(k));
@@ -181,8 +62,7 @@ bool StepMath::resolve_once(Columns& c) {
     return false;
   }
   if (n->op() == "ConcatV2") {
-    const int r = rank(n->input(0));
-    if (!is_last_axis(n->inputs().back(), r < 0 ? 2 : r)) return false;
+    if (!is_last(n->inputs().back(), n->input(0))) return false;
     std::int64_t at = 0;
     for (std::size_t i = 0; i + 1 < n->input_count(); ++i) {
       const std::int64_t w = width(n->input(i));
@@ -224,32 +104,39 @@ const ir::Node* StepMath::made_by(const Columns& c, const std::vector<std::strin
   return n && one_of(n->op(), ops) ? n : nullptr;
 }
 
+// A masked state has the parts of either branch.
 std::vector<Columns> StepMath::parts(Value* v) {
   v = through_identities(v);
-  if (is_op(v, "Select") || is_op(v, "SelectV2")) {  // a masked state: by the parts of either branch
-    for (const std::size_t branch : {std::size_t{1}, std::size_t{2}}) {
-      std::vector<Columns> inner = parts(v->producer()->input(branch));
-      if (inner.size() < 2) continue;
-      std::int64_t at = 0;
-      for (Columns& c : inner) {
-        c = {v, at, c.count};
-        at += c.count;
-      }
-      return inner;
-    }
-  }
-  if (is_op(v, "ConcatV2") && is_last_axis(v->producer()->inputs().back(), 2)) {
+  Values work = {v};
+  std::unordered_set<const Value*> seen;
+  while (!work.empty()) {
+    Value* from = through_identities(work.back());
+    work.pop_back();
+    if (!seen.insert(from).second) continue;
+    if (is_op(from, "Select") || is_op(from, "SelectV2"))
+      work.insert(work.end(), {from->producer()->input(2), from->producer()->input(1)});
+    const auto widths = widths_of_parts(from);
+    if (widths.size() < 2) continue;
     std::vector<Columns> all_parts;
     std::int64_t at = 0;
-    for (std::size_t i = 0; i + 1 < v->producer()->input_count(); ++i) {
-      const std::int64_t w = width(v->producer()->input(i));
-      if (w < 0) return {all(v)};
+    for (const std::int64_t w : widths) {
       all_parts.push_back({v, at, w});
       at += w;
     }
     return all_parts;
   }
   return {all(v)};
+}
+
+// Of the operands of a concatenation; none where one of them is unknown.
+Ints StepMath::widths_of_parts(Value* v) {
+  if (!is_op(v, "ConcatV2") || !is_last_axis(v->producer()->inputs().back(), 2)) return {};
+  Ints widths;
+  for (std::size_t i = 0; i + 1 < v->producer()->input_count(); ++i) {
+    widths.push_back(width(v->producer()->input(i)));
+    if (widths.back() < 0) return {};
+  }
+  return widths;
 }
 
 bool StepMath::is_vector(Value* v) {
@@ -262,38 +149,52 @@ bool StepMath::is_vector(Value* v) {
 
 // ---- linear forms
 
+// Nobody takes a sum of two terms that are none, nor one of very many: then the rest is left out.
 Linear StepMath::linear(const Columns& c) {
   Linear out;
-  add_linear(c, 1, out);
+  std::vector<Term> work = {{c, 1}};
+  while (!work.empty() && out.others.size() < 2) {
+    const Term t = work.back();
+    work.pop_back();
+    if (out.size() + work.size() > kMostTerms) {
+      out.others.assign(2, t.columns);
+      break;
+    }
+    const std::size_t behind = work.size();
+    add_term(t, work, out);
+    std::reverse(work.begin() + static_cast<std::ptrdiff_t>(behind), work.end());  // the first addend on top
+  }
   return out;
 }
 
-void StepMath::add_linear(Columns c, double sign, Linear& out) {
-  c = resolve(c);
+void StepMath::add_term(Term t, std::vector<Term>& addends, Linear& out) {
+  const Columns c = resolve(t.columns);
   if (is_vector(c.value)) {
-    out.biases.push_back({c, sign});
+    out.biases.push_back({c, t.sign});
     return;
   }
   if (const ir::Node* n = made_by(c, {"Add", "AddV2", "AddN", "BiasAdd", "BiasAddV1"})) {
-    for (std::size_t i = 0; i < n->input_count(); ++i) add_linear(operand(c, i), sign, out);
+    for (std::size_t i = 0; i < n->input_count(); ++i) addends.push_back({operand(c, i), t.sign});
     return;
   }
   if (made_by(c, {"Sub"})) {
-    add_linear(operand(c, 0), sign, out);
-    add_linear(operand(c, 1), -sign, out);
+    addends.push_back({operand(c, 0), t.sign});
+    addends.push_back({operand(c, 1), -t.sign});
     return;
   }
-  if (made_by(c, {"Neg"})) return add_linear(operand(c, 0), -sign, out);
-  if (const ir::Node* n = made_by(c, kMatMul); n && add_product(c, *n, sign, out)) return;
-  if (const ir::Node* n = made_by(c, {"Mul"}); n && add_scaled(c, *n, sign, out)) return;
-  if (sign < 0) c.count = -1;  // nobody takes it then
-  out.others.push_back(c);
+  if (made_by(c, {"Neg"})) {
+    addends.push_back({operand(c, 0), -t.sign});
+    return;
+  }
+  if (const ir::Node* n = made_by(c, kMatMuls); n && add_product(c, *n, t.sign, out)) return;
+  if (const ir::Node* n = made_by(c, {"Mul"}); n && add_scaled(c, *n, t.sign, out)) return;
+  out.others.push_back(t.sign < 0 ? Columns{c.value, c.begin, -1} : c);  // nobody takes a negative one
 }
 
 bool StepMath::add_product(const Columns& c, const ir::Node& n, double sign, Linear& out) {
   Value* weight = n.input(1);
   if (transposes_a(n) || !loop_->is_invariant(weight) || c.count < 0) return false;
-  const bool transposed = transposes_b(n);
+  const bool transposed = StepMath::transposes_b(n);
   Range columns{c.begin, c.count};
   if (!transposed) {
     const Columns w = resolve({weight, c.begin, c.count});
@@ -302,28 +203,30 @@ bool StepMath::add_product(const Columns& c, const ir::Node& n, double sign, Lin
   }
   if (rank(weight) != 2) return false;
   const std::size_t before = out.products.size();
-  if (add_operands(all(n.input(0)), weight, 0, {{}, weight, {0, 0}, columns, transposed, sign}, out))
+  if (add_products(all(n.input(0)), 0, {{}, weight, {0, 0}, columns, transposed, sign}, out))
     return true;
   out.products.resize(before);
   return false;
 }
 
 // The parts of a concatenated operand meet the rows of the weight one after another.
-bool StepMath::add_operands(Columns a, Value* weight, std::int64_t row, Product p, Linear& out) {
-  a = resolve(a);
-  if (a.count <= 0) return false;
-  if (const ir::Node* n = made_by(a, {"ConcatV2"}); n && a.begin == 0 && a.count == width(a.value)) {
-    if (!is_last_axis(n->inputs().back(), 2)) return false;
-    for (std::size_t i = 0; i + 1 < n->input_count(); ++i) {
-      const Columns part = all(n->input(i));
-      if (!add_operands(part, weight, row, p, out)) return false;
-      row += part.count;
+bool StepMath::add_products(const Columns& whole, std::int64_t row, Product p, Linear& out) {
+  std::vector<Columns> work = {whole};
+  while (!work.empty()) {
+    const Columns a = resolve(work.back());
+    work.pop_back();
+    if (a.count <= 0 || out.size() + work.size() > kMostTerms) return false;
+    const ir::Node* n = made_by(a, {"ConcatV2"});
+    if (n && a.begin == 0 && a.count == width(a.value)) {
+      if (!is_last_axis(n->inputs().back(), 2)) return false;
+      for (std::size_t i = n->input_count() - 1; i-- > 0;) work.push_back(all(n->input(i)));
+      continue;
     }
-    return true;
+    p.operand = a;
+    p.rows = {row, a.count};
+    out.products.push_back(p);
+    row += a.count;
   }
-  p.operand = a;
-  p.rows = {row, a.count};
-  out.products.push_back(p);
   return true;
 }
 
@@ -333,7 +236,7 @@ bool StepMath::products(const std::vector<Columns>& operands, Value* weight, Ran
   Linear l;
   std::int64_t row = 0;
   for (const Columns& c : operands) {
-    if (!add_operands(c, weight, row, {{}, weight, {0, 0}, columns, false, 1}, l)) return false;
+    if (!add_products(c, row, {{}, weight, {0, 0}, columns, false, 1}, l)) return false;
     row += c.count;
   }
   out = std::move(l.products);

@@ -35,6 +35,7 @@ struct Linear {
   std::vector<Bias> biases;
   std::vector<Diagonal> diagonals;
   std::vector<Columns> others;  // what is none of these, added
+  std::size_t size() const { return products.size() + biases.size() + diagonals.size() + others.size(); }
 };
 
 struct Activation {  // by ONNX's names
@@ -43,11 +44,17 @@ struct Activation {  // by ONNX's names
   bool operator==(const Activation&) const = default;
 };
 
+inline const std::vector<std::string_view> kMatMuls = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"};
+bool is_last_axis(Value* axis, int rank);
+
 class StepMath {
  public:
   explicit StepMath(const Loop& loop) : loop_(&loop) {}
 
   std::int64_t width(Value* v);  // -1: unknown
+  int rank(Value* v);            // -1: unknown
+  bool is_last(Value* axis, Value* of);
+  static bool transposes_b(const ir::Node& n);
   Columns all(Value* v) { return {v, 0, width(v)}; }
   Columns resolve(Columns c);                        // to where these columns are computed
   Columns operand(const Columns& c, std::size_t i);  // of the elementwise node that computes c
@@ -64,13 +71,22 @@ class StepMath {
   bool is_vector(Value* v);              // an invariant that is the same for each row of the batch
 
  private:
-  std::int64_t find_width(Value* v);
-  int rank(Value* v, int depth = 0);
+  struct Term {
+    Columns columns;
+    double sign;
+  };
+  using WidthRule = std::int64_t (*)(StepMath&, const ir::Node&, std::size_t output);
+  static const std::unordered_map<std::string_view, WidthRule>& width_rules();
+  static std::int64_t product_width(StepMath&, const ir::Node&, std::size_t output);
+  static void add_operands(const Value* v, Values& needs);
+  bool knows_width(Value* v, std::int64_t& w) const;
+  int find_rank(const ir::Node& n);
+  Ints widths_of_parts(Value* v);
   bool resolve_once(Columns& c);
   bool is_ones_for(Value* ones, Value* x);
-  void add_linear(Columns c, double sign, Linear& out);
+  void add_term(Term, std::vector<Term>& addends, Linear& out);
   bool add_product(const Columns& c, const ir::Node& n, double sign, Linear& out);
-  bool add_operands(Columns a, Value* weight, std::int64_t row, Product p, Linear& out);
+  bool add_products(const Columns& whole, std::int64_t row, Product p, Linear& out);
   bool add_scaled(const Columns& c, const ir::Node& n, double sign, Linear& out);
   bool scalar_operand(const Columns& c, double& scalar, std::size_t& other);
   struct Affine;
@@ -79,6 +95,7 @@ class StepMath {
 
   const Loop* loop_;
   std::unordered_map<const Value*, std::int64_t> widths_;
+  std::unordered_map<const Value*, int> ranks_;
 };
 
 }  // namespace t2o::rewriters

@@ -7,11 +7,6 @@
 namespace t2o::rewriters {
 namespace {
 
-std::int64_t int_attr(const ir::Node& n, std::string_view name) {
-  const auto* a = n.attr_if<std::int64_t>(name);
-  return a ? *a : 0;
-}
-
 bool reverses(const ir::Node& n, int axis, const Value* lengths) {
   if (n.op() == "ReverseV2" && !lengths) {
     const auto axes = known_ints(n.input(1));

@@ -4,41 +4,10 @@
 #include <unordered_map>
 
 #include "tf/region.h"
+#include "tfgraph/values.h"
 
 namespace t2o::tf {
 namespace {
-
-constexpr int kDeepest = 4;  // of the arithmetic on shapes that makes sizes
-
-bool same_tensor(const Value* a, const Value* b) {
-  if (a->dtype() != b->dtype() || a->shape() != b->shape() || !is_int(a->dtype())) return false;
-  return a->constant()->to_ints() == b->constant()->to_ints();
-}
-
-// Computed alike, so equal.
-bool same(const Value* a, const Value* b, int depth = kDeepest) {
-  if (a == b) return true;
-  if (!a || !b || depth == 0) return false;
-  if (a->constant() && b->constant()) return same_tensor(a, b);
-  const ir::Node *x = a->producer(), *y = b->producer();
-  if (!x || !y || x->op() != y->op() || a->index() != b->index() || x->input_count() != y->input_count())
-    return false;
-  const bool known = x->op() == "StridedSlice" || x->op() == "Shape" || x->op() == "Cast" ||
-                     x->op() == "GatherV2" || x->op() == "Sub" || x->op() == "AddV2";
-  if (!known || x->attrs().size() != y->attrs().size()) return false;
-  for (const ir::NamedAttr& attr : x->attrs()) {
-    const Attr* other = y->attr(attr.name);
-    if (!other || !(*other == attr.value)) return false;
-  }
-  for (std::size_t i = 0; i < x->input_count(); ++i)
-    if (!same(x->input(i), y->input(i), depth - 1)) return false;
-  return true;
-}
-
-bool is_number(const Value* v, std::int64_t n) {
-  return v && v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 &&
-         v->constant()->to_ints()[0] == n;
-}
 
 class TensorArrays {
  public:
@@ -248,17 +217,17 @@ bool TensorArrays::counts_up_to(const Value* indices, const Value* size, const i
     const Ints given = indices->constant()->to_ints();
     for (std::size_t i = 0; i < given.size(); ++i)
       if (given[i] != static_cast<std::int64_t>(i)) return false;
-    return !size || (!dynamic && is_number(size, static_cast<std::int64_t>(given.size())));
+    return !size || (!dynamic && tfgraph::is_number(size, static_cast<std::int64_t>(given.size())));
   }
   const ir::Node* range = indices->producer();
-  if (!range || range->op() != "Range" || !is_number(range->input(0), 0) || !is_number(range->input(2), 1))
+  if (!range || range->op() != "Range" || !tfgraph::is_number(range->input(0), 0) || !tfgraph::is_number(range->input(2), 1))
     return false;
   if (!size) return true;
   const Value* limit = range->input(1);
   const bool asks =
       array && limit->producer() &&
       (limit->producer()->op() == "TensorListLength" || limit->producer()->op() == "TensorArraySizeV3");
-  return asks || (!dynamic && same(limit, size));
+  return asks || (!dynamic && tfgraph::computed_alike(limit, size));
 }
 
 // What hands a flow on hands a list on now.

@@ -223,6 +223,13 @@ TEST_F(BadInput, DeepBranches) {
   for (const int depth : {31, 60, 50'000}) refused(kNotConvertible, model(branches_model(depth)), {"nested more than 30 deep"});
 }
 
+TEST_F(BadInput, DeepLoopBody) {
+  survives(model(loop_model("Tanh", 1, "y", 100'000)));
+  survives(model(loop_model("AddV2", 2, "z", 100'000)));
+}
+
+TEST_F(BadInput, LoopThatDoubles) { survives(model(loop_model("AddV2", 2, "z", 40))); }
+
 TEST_F(BadInput, MillionNodesInAChain) {
   const std::string path = model(chain_model("Relu", 1'000'000));
   const Finished f = run({path, "-o", (out_ / "out.onnx").string()}, {.seconds_allowed = 120});

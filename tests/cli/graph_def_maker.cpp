@@ -122,6 +122,18 @@ std::string branches_model(int depth) {
   return graph_def({placeholder("x", {}), branch("y", "f0", "x")}, functions);
 }
 
+std::string loop_model(const std::string& op, int inputs, const std::string& output, int steps) {
+  std::vector<std::string> nodes;
+  std::string last = "arg";
+  for (int i = 0; i < steps; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    nodes.push_back(node(name, op, Names(static_cast<std::size_t>(inputs), last), {type_attr("T", kFloat)}));
+    last = name + ":" + output + ":0";
+  }
+  const std::string loop = node("y", "While", {"x"}, {types_attr("T", {kFloat}), function_attr("cond", "test"), function_attr("body", "step")});
+  return graph_def({placeholder("x", {}), loop}, {function("test", {}, "arg"), function("step", nodes, last)});
+}
+
 std::string big_model(std::size_t weights) {
   const auto n = static_cast<std::int64_t>(weights / 4);
   std::string content(weights / 4 * 4, '\0');

@@ -41,6 +41,8 @@ std::string relu_model();                                    // x -> Relu 'y'
 std::string chain_model(const std::string& op, int length);  // x -> n0 -> n1 ... -> the last
 std::string calls_model(int depth);                          // functions that call each other, `depth` deep
 std::string branches_model(int depth);                       // conditionals in the branches of each other
+// x -> While: its body gives back what `steps` nodes of the op make of x, each of the one before, as all its inputs.
+std::string loop_model(const std::string& op, int inputs, const std::string& output, int steps);
 std::string big_model(std::size_t weights);                  // x + w, w of that many bytes
 
 }  // namespace t2o::test

@@ -1,38 +1,57 @@
-#include "rewriters/tf/facts.h"
+#include "tfgraph/facts.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <unordered_map>
+#include <unordered_set>
 
-namespace t2o::rewriters {
+namespace t2o::tfgraph {
 namespace {
 
 constexpr int kDeepest = 24;
 constexpr std::int64_t kMostElements = 256;
+constexpr std::size_t kMostValues = 256;  // that are looked at for one fact
 
 bool one_of(const std::string& op, std::initializer_list<std::string_view> ops) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-std::int64_t int_attr(const ir::Node& n, std::string_view name, std::int64_t fallback = 0) {
-  const auto* a = n.attr_if<std::int64_t>(name);
-  return a ? *a : fallback;
-}
-
 using MaybeInts = std::optional<Ints>;
-MaybeInts ints_of(Value* v, int depth);
+using MaybeExtent = std::optional<Extent>;
 
-MaybeInts joined(const ir::Node& n, std::size_t first, std::size_t last, int depth) {
+// Each value's elements and extent are found once.
+class Evaluation {
+ public:
+  MaybeInts ints(Value*, int depth = 0);
+  MaybeExtent extent(Value*, int depth = 0);
+
+ private:
+  MaybeInts joined(const ir::Node&, std::size_t first, std::size_t last, int depth);
+  MaybeInts combined(const ir::Node&, int depth, std::int64_t (*f)(std::int64_t, std::int64_t));
+  MaybeInts range(const ir::Node&, int depth);
+  std::optional<std::int64_t> picked(const ir::Node&, std::size_t size, int depth);
+  MaybeInts ints_of_node(const ir::Node&, std::size_t output, int depth);
+  MaybeExtent least_extent(const ir::Node&, int depth);
+  MaybeExtent find_extent(Value*, int depth);
+
+  std::unordered_map<const Value*, MaybeInts> ints_;
+  std::unordered_map<const Value*, MaybeExtent> extents_;
+};
+
+MaybeInts Evaluation::joined(const ir::Node& n, std::size_t first, std::size_t last, int depth) {
   Ints all;
   for (std::size_t i = first; i < last; ++i) {
-    const MaybeInts part = ints_of(n.input(i), depth);
+    const MaybeInts part = ints(n.input(i), depth);
     if (!part) return {};
     all.insert(all.end(), part->begin(), part->end());
+    if (static_cast<std::int64_t>(all.size()) > kMostElements) return {};
   }
   return all;
 }
 
-MaybeInts combined(const ir::Node& n, int depth, std::int64_t (*f)(std::int64_t, std::int64_t)) {
-  const MaybeInts a = ints_of(n.input(0), depth), b = a ? ints_of(n.input(1), depth) : a;
+MaybeInts Evaluation::combined(const ir::Node& n, int depth, std::int64_t (*f)(std::int64_t, std::int64_t)) {
+  const MaybeInts a = ints(n.input(0), depth), b = a ? ints(n.input(1), depth) : a;
   if (!b || a->empty() || b->empty()) return {};
   if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return {};
   Ints out(std::max(a->size(), b->size()));
@@ -41,12 +60,16 @@ MaybeInts combined(const ir::Node& n, int depth, std::int64_t (*f)(std::int64_t,
   return out;
 }
 
-MaybeInts range(const ir::Node& n, int depth) {
+template <class F> std::int64_t wrapping(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(F{}(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
+}
+
+MaybeInts Evaluation::range(const ir::Node& n, int depth) {
   const MaybeInts all = joined(n, 0, 3, depth);
   if (!all || all->size() != 3 || (*all)[2] == 0) return {};
   const std::int64_t limit = (*all)[1], step = (*all)[2];
   Ints out;
-  for (std::int64_t i = (*all)[0]; step > 0 ? i < limit : i > limit; i += step) {
+  for (std::int64_t i = (*all)[0]; step > 0 ? i < limit : i > limit; i = wrapping<std::plus<>>(i, step)) {
     out.push_back(i);
     if (static_cast<std::int64_t>(out.size()) > kMostElements) return {};
   }
@@ -54,10 +77,10 @@ MaybeInts range(const ir::Node& n, int depth) {
 }
 
 // x[k] of a vector: begin, end and stride have one element each.
-std::optional<std::int64_t> picked(const ir::Node& n, std::size_t size, int depth) {
+std::optional<std::int64_t> Evaluation::picked(const ir::Node& n, std::size_t size, int depth) {
   if (n.op() != "StridedSlice" || int_attr(n, "shrink_axis_mask") != 1 || int_attr(n, "new_axis_mask") != 0)
     return {};
-  const MaybeInts begin = ints_of(n.input(1), depth);
+  const MaybeInts begin = ints(n.input(1), depth);
   if (!begin || begin->size() != 1 || int_attr(n, "ellipsis_mask") != 0 || int_attr(n, "begin_mask") != 0)
     return {};
   const std::int64_t at = (*begin)[0] < 0 ? (*begin)[0] + static_cast<std::int64_t>(size) : (*begin)[0];
@@ -65,19 +88,18 @@ std::optional<std::int64_t> picked(const ir::Node& n, std::size_t size, int dept
   return at;
 }
 
-MaybeInts ints_of_node(const ir::Node& n, std::size_t output, int depth) {
+MaybeInts Evaluation::ints_of_node(const ir::Node& n, std::size_t output, int depth) {
   const std::string& op = n.op();
   if (one_of(op, {"Identity", "ExpandDims", "Reshape", "Squeeze", "StopGradient", "Snapshot"}))
-    return ints_of(n.input(0), depth);
+    return ints(n.input(0), depth);
   if (op == "Cast")
-    return n.input(0) && is_int(n.input(0)->dtype()) ? ints_of(n.input(0), depth) : MaybeInts();
+    return n.input(0) && is_int(n.input(0)->dtype()) ? ints(n.input(0), depth) : MaybeInts();
   if (op == "Range") return range(n, depth);
   if (op == "Pack") return joined(n, 0, n.input_count(), depth);
   if (op == "ConcatV2") return joined(n, 0, n.input_count() - 1, depth);
-  if (op == "Add" || op == "AddV2")
-    return combined(n, depth, [](std::int64_t a, std::int64_t b) { return a + b; });
-  if (op == "Sub") return combined(n, depth, [](std::int64_t a, std::int64_t b) { return a - b; });
-  if (op == "Mul") return combined(n, depth, [](std::int64_t a, std::int64_t b) { return a * b; });
+  if (op == "Add" || op == "AddV2") return combined(n, depth, wrapping<std::plus<>>);
+  if (op == "Sub") return combined(n, depth, wrapping<std::minus<>>);
+  if (op == "Mul") return combined(n, depth, wrapping<std::multiplies<>>);
   if (op == "Minimum")
     return combined(n, depth, [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
   if (op == "Maximum")
@@ -85,7 +107,7 @@ MaybeInts ints_of_node(const ir::Node& n, std::size_t output, int depth) {
   if (op == "Shape" && n.input(0)->shape().is_static()) return n.input(0)->shape().dims();
   if (op == "Rank" && n.input(0)->shape().ranked()) return Ints{n.input(0)->shape().rank()};
   if (op == "StridedSlice" || op == "Unpack") {
-    const MaybeInts all = ints_of(n.input(0), depth);
+    const MaybeInts all = ints(n.input(0), depth);
     if (!all) return {};
     if (op == "Unpack") return output < all->size() ? MaybeInts(Ints{(*all)[output]}) : MaybeInts();
     if (const auto at = picked(n, all->size(), depth)) return Ints{(*all)[static_cast<std::size_t>(*at)]};
@@ -93,11 +115,13 @@ MaybeInts ints_of_node(const ir::Node& n, std::size_t output, int depth) {
   return {};
 }
 
-MaybeInts ints_of(Value* v, int depth) {
+MaybeInts Evaluation::ints(Value* v, int depth) {
   if (!v || depth > kDeepest) return {};
   if (const TensorPtr& t = v->constant())
     return is_int(t->dtype()) && t->elements() <= kMostElements ? MaybeInts(t->to_ints()) : MaybeInts();
-  return v->producer() ? ints_of_node(*v->producer(), v->index(), depth + 1) : MaybeInts();
+  if (!v->producer()) return {};
+  if (const auto it = ints_.find(v); it != ints_.end()) return it->second;
+  return ints_[v] = ints_of_node(*v->producer(), v->index(), depth + 1);
 }
 
 bool all_bytes_zero(const Tensor& t) {
@@ -106,58 +130,59 @@ bool all_bytes_zero(const Tensor& t) {
   return std::all_of(b.begin(), b.end(), [](std::byte x) { return x == std::byte{0}; });
 }
 
-bool zero(Value* v, int depth) {
-  if (!v || depth > kDeepest) return false;
-  if (v->constant()) return all_bytes_zero(*v->constant());
-  const ir::Node* n = v->producer();
-  if (!n) return false;
-  if (n->op() == "ZerosLike") return true;
-  if (n->op() == "Fill") return zero(n->input(1), depth + 1);
-  if (one_of(n->op(), {"Identity", "BroadcastTo", "Tile", "Reshape", "ExpandDims", "Squeeze", "Transpose",
-                       "Slice", "StridedSlice", "StopGradient", "Snapshot", "Cast", "Unpack", "GatherV2"}))
-    return zero(n->input(0), depth + 1);
-  if (n->op() == "Split") return zero(n->input(1), depth + 1);
-  if (n->op() == "Pack" || n->op() == "ConcatV2") {
-    const std::size_t count = n->input_count() - (n->op() == "ConcatV2" ? 1 : 0);
-    for (std::size_t i = 0; i < count; ++i)
-      if (!zero(n->input(i), depth + 1)) return false;
+// Adds what must be zero for the node's results to be so; false: they are not, whatever that is.
+bool add_sources_of_zero(const ir::Node& n, Values& work) {
+  if (n.op() == "ZerosLike") return true;
+  if (n.op() == "Fill" || n.op() == "Split") {
+    work.push_back(n.input(1));
     return true;
   }
-  return false;
+  if (n.op() == "Pack" || n.op() == "ConcatV2") {
+    work.insert(work.end(), n.inputs().begin(), n.inputs().end() - (n.op() == "ConcatV2" ? 1 : 0));
+    return true;
+  }
+  if (!one_of(n.op(), {"Identity", "BroadcastTo", "Tile", "Reshape", "ExpandDims", "Squeeze", "Transpose",
+                       "Slice", "StridedSlice", "StopGradient", "Snapshot", "Cast", "Unpack", "GatherV2"}))
+    return false;
+  work.push_back(n.input(0));
+  return true;
 }
 
-std::optional<Extent> extent_value(Value* v, int depth);
-
 // min(T, max(1, T)) is T, also for T = 0: what dynamic_rnn computes without sequence lengths.
-std::optional<Extent> least_extent(const ir::Node& n, int depth) {
+MaybeExtent Evaluation::least_extent(const ir::Node& n, int depth) {
   for (std::size_t i = 0; i < 2; ++i) {
-    const auto a = extent_value(n.input(i), depth);
+    const auto a = extent(n.input(i), depth);
     Value* other = n.input(1 - i);
     if (!a) continue;
-    if (const auto b = extent_value(other, depth); b && *b == *a) return a;
+    if (const auto b = extent(other, depth); b && *b == *a) return a;
     if (!is_op(other, "Maximum")) continue;
     for (std::size_t k = 0; k < 2; ++k) {
-      const auto b = extent_value(other->producer()->input(k), depth);
-      const auto one = known_ints(other->producer()->input(1 - k));
+      const auto b = extent(other->producer()->input(k), depth);
+      const auto one = ints(other->producer()->input(1 - k));
       if (b && *b == *a && one == Ints{1}) return a;
     }
   }
   return {};
 }
 
-std::optional<Extent> extent_value(Value* v, int depth) {
+MaybeExtent Evaluation::extent(Value* v, int depth) {
   v = through_identities(v);
   if (!v || depth > kDeepest) return {};
-  if (const auto c = ints_of(v, depth); c && c->size() == 1 && (*c)[0] >= 0) return Extent{.dim = (*c)[0]};
+  if (const auto it = extents_.find(v); it != extents_.end()) return it->second;
+  return extents_[v] = find_extent(v, depth);
+}
+
+MaybeExtent Evaluation::find_extent(Value* v, int depth) {
+  if (const auto c = ints(v, depth); c && c->size() == 1 && (*c)[0] >= 0) return Extent{.dim = (*c)[0]};
   const ir::Node* n = v->producer();
   if (!n) return {};
-  if (n->op() == "Cast" || n->op() == "Squeeze") return extent_value(n->input(0), depth + 1);
+  if (n->op() == "Cast" || n->op() == "Squeeze") return extent(n->input(0), depth + 1);
   if (n->op() == "Minimum") return least_extent(*n, depth + 1);
   if (n->op() == "Max" || n->op() == "Min" || n->op() == "Sum" ||
       n->op() == "Prod")  // of a scalar, over no axes
-    return n->input(0)->shape().is_scalar() || known_ints(n->input(1)) == Ints{}
-               ? extent_value(n->input(0), depth + 1)
-               : std::nullopt;
+    return n->input(0)->shape().is_scalar() || ints(n->input(1)) == Ints{}
+               ? extent(n->input(0), depth + 1)
+               : MaybeExtent();
   if (!is_op(n->input(0), "Shape")) return {};
   Value* of = n->input(0)->producer()->input(0);
   if (n->op() == "Unpack") return extent_of(of, static_cast<int>(v->index()));
@@ -165,7 +190,7 @@ std::optional<Extent> extent_value(Value* v, int depth) {
                                                 : std::numeric_limits<std::int32_t>::max();
   if (const auto at = picked(*n, size, depth + 1)) return extent_of(of, static_cast<int>(*at));
   if (n->op() == "GatherV2" && v->shape().is_scalar())
-    if (const auto at = known_ints(n->input(1)); at && at->size() == 1 && (*at)[0] >= 0)
+    if (const auto at = ints(n->input(1)); at && at->size() == 1 && (*at)[0] >= 0)
       return extent_of(of, static_cast<int>((*at)[0]));
   return {};
 }
@@ -181,30 +206,6 @@ bool of_indices(const ir::Node& n, int axis) {
 
 }  // namespace
 
-bool is_op(const Value* v, std::string_view op) { return v && v->producer() && v->producer()->op() == op; }
-
-bool has_same_attrs(const ir::Node& a, const ir::Node& b) {
-  return a.attrs().size() == b.attrs().size() &&
-         std::all_of(a.attrs().begin(), a.attrs().end(), [&](const ir::NamedAttr& attr) {
-           const Attr* other = b.attr(attr.name);
-           return other && *other == attr.value;
-         });
-}
-
-Value* through_identities(Value* v) {
-  while (v && v->producer()) {
-    const ir::Node& n = *v->producer();
-    if (one_of(n.op(), {"Identity", "StopGradient", "PreventGradient", "Snapshot"})) {
-      v = n.input(0);
-    } else if (n.op() == "IdentityN") {
-      v = n.input(v->index());
-    } else {
-      break;
-    }
-  }
-  return v;
-}
-
 std::int64_t known_last_dim(Value* v) {
   v = through_identities(v);
   if (v->shape().ranked() && v->shape().rank() == 0) return 1;
@@ -218,27 +219,38 @@ std::int64_t known_last_dim(Value* v) {
   return last && !last->empty() ? last->back() : -1;
 }
 
-int known_rank(Value* v) {
-  for (int depth = 0; v && depth < kDeepest; ++depth) {
-    if (v->shape().ranked()) return v->shape().rank();
+// The highest of all that meet elementwise.
+int known_rank(Value* root) {
+  std::unordered_set<const Value*> seen;
+  Values work = {root};
+  int rank = -1;
+  while (!work.empty()) {
+    const Value* v = work.back();
+    work.pop_back();
+    if (!v) return -1;
+    if (!seen.insert(v).second) continue;
     const ir::Node* n = v->producer();
-    if (!n) return -1;
-    if (one_of(n->op(), {"Minimum", "Maximum", "Add", "AddV2", "Sub", "Mul"})) {
-      const int other = known_rank(n->input(1));
-      const int rank = known_rank(n->input(0));
-      return rank < 0 || other < 0 ? -1 : std::max(rank, other);
+    if (v->shape().ranked()) {
+      rank = std::max(rank, v->shape().rank());
+      continue;
     }
-    if (n->op() == "Transpose")
-      if (const auto perm = known_ints(n->input(1))) return static_cast<int>(perm->size());
-    if (!one_of(n->op(), {"Identity", "Cast", "StopGradient", "Snapshot", "Transpose", "ReverseV2",
-                          "ReverseSequence"}))
+    if (!n || seen.size() > kMostValues) return -1;
+    const auto perm = n->op() == "Transpose" ? known_ints(n->input(1)) : std::nullopt;
+    if (perm) {
+      rank = std::max(rank, static_cast<int>(perm->size()));
+    } else if (one_of(n->op(), {"Minimum", "Maximum", "Add", "AddV2", "Sub", "Mul"})) {
+      work.insert(work.end(), {n->input(0), n->input(1)});
+    } else if (one_of(n->op(), {"Identity", "Cast", "StopGradient", "Snapshot", "Transpose", "ReverseV2",
+                                "ReverseSequence"})) {
+      work.push_back(n->input(0));
+    } else {
       return -1;
-    v = n->input(0);
+    }
   }
-  return -1;
+  return rank;
 }
 
-std::optional<Ints> known_ints(Value* v) { return ints_of(v, 0); }
+std::optional<Ints> known_ints(Value* v) { return Evaluation().ints(v); }
 
 std::optional<double> known_scalar(Value* v) {
   v = through_identities(v);
@@ -258,7 +270,23 @@ bool is_ones(Value* v) {
   return true;
 }
 
-bool is_zero(Value* v) { return zero(v, 0); }
+bool is_zero(Value* root) {
+  std::unordered_set<const Value*> seen;
+  Values work = {root};
+  while (!work.empty()) {
+    const Value* v = work.back();
+    work.pop_back();
+    if (!v) return false;
+    if (!seen.insert(v).second) continue;
+    if (seen.size() > kMostValues) return false;
+    if (v->constant()) {
+      if (!all_bytes_zero(*v->constant())) return false;
+    } else if (!v->producer() || !add_sources_of_zero(*v->producer(), work)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 std::optional<Range> last_axis_slice(const ir::Node& n, int rank, std::int64_t width) {
   const MaybeInts begin = known_ints(n.input(1)), end = known_ints(n.input(2));
@@ -326,6 +354,6 @@ Extent extent_of(Value* v, int axis) {
   return {kUnknownDim, v, axis};
 }
 
-std::optional<Extent> extent_value(Value* v) { return extent_value(v, 0); }
+std::optional<Extent> extent_value(Value* v) { return Evaluation().extent(v); }
 
-}  // namespace t2o::rewriters
+}  // namespace t2o::tfgraph

@@ -42,6 +42,8 @@ struct Join {
 struct Conditional {
   Value* by;
   std::vector<Join> joins;
+  std::unordered_set<const ir::Node*> nodes = {};  // the joins
+  std::unordered_set<const ir::Node*> free = {};   // nodes that depend on none of them
 };
 
 constexpr std::size_t kNoInput = static_cast<std::size_t>(-1);
@@ -68,7 +70,7 @@ class Conditionals {
   void join(ir::Node&);
   Value* decider(const ir::Node&, const std::vector<State>&) const;
   void add(Join);
-  bool depends(const ir::Node&, const Conditional&) const;
+  bool depends(const ir::Node&, Conditional&) const;
 
   void make(const Conditional&);
   Value* through(Value*, const Value* by) const;
@@ -83,6 +85,7 @@ class Conditionals {
   std::unordered_map<const ir::Node*, std::size_t> position_;
   std::unordered_map<const ir::Node*, State> states_;  // of what the node reads; absent: always there
   std::vector<Conditional> conditionals_;
+  std::unordered_map<const Value*, std::size_t> last_by_;  // the latest of conditionals_ by this value
   std::unordered_map<const Value*, Value*> replaced_;
 };
 
@@ -158,18 +161,21 @@ void Conditionals::join(ir::Node& n) {
 }
 
 void Conditionals::add(Join j) {
-  for (auto c = conditionals_.rbegin(); c != conditionals_.rend(); ++c)
-    if (c->by == j.by) {
-      if (c->joins[0].sides != j.sides || depends(*j.node, *c)) break;
-      c->joins.push_back(std::move(j));
+  const auto [it, fresh] = last_by_.try_emplace(j.by, conditionals_.size());
+  if (!fresh) {
+    Conditional& c = conditionals_[it->second];
+    if (c.joins[0].sides == j.sides && !depends(*j.node, c)) {
+      c.nodes.insert(j.node);
+      c.joins.push_back(std::move(j));
       return;
     }
-  Value* by = j.by;
-  conditionals_.push_back({by, {std::move(j)}});
+  }
+  it->second = conditionals_.size();
+  conditionals_.push_back({.by = j.by, .joins = {j}, .nodes = {j.node}});
 }
 
-// On one of the conditional's results: then it stands behind it.
-bool Conditionals::depends(const ir::Node& n, const Conditional& c) const {
+// On one of the conditional's results: then it stands behind it. What does not stays so: later joins stand behind it.
+bool Conditionals::depends(const ir::Node& n, Conditional& c) const {
   std::unordered_set<const ir::Node*> seen;
   std::vector<const ir::Node*> work = {&n};
   while (!work.empty()) {
@@ -178,12 +184,12 @@ bool Conditionals::depends(const ir::Node& n, const Conditional& c) const {
     for (const Value* v : reads_of(*at)) {
       const ir::Node* source = v->producer();
       const auto it = source ? position_.find(source) : position_.end();
-      if (it == position_.end() || it->second < c.joins[0].position || !seen.insert(source).second) continue;
-      if (std::any_of(c.joins.begin(), c.joins.end(), [&](const Join& j) { return j.node == source; }))
-        return true;
+      if (it == position_.end() || it->second < c.joins[0].position || c.free.contains(source) || !seen.insert(source).second) continue;
+      if (c.nodes.contains(source)) return true;
       work.push_back(source);
     }
   }
+  c.free.merge(seen);
   return false;
 }
 

@@ -90,6 +90,12 @@ class FilledStorage final : public ComputedStorage {
 
 }  // namespace
 
+PartReader Storage::parts() {
+  return {1, [b = bytes()](std::size_t at, std::span<std::byte> out) {
+            if (!out.empty()) std::memcpy(out.data(), b.data() + at, out.size());
+          }};
+}
+
 StoragePtr heap_storage(std::vector<std::byte> bytes) { return std::make_shared<HeapStorage>(std::move(bytes)); }
 
 StoragePtr borrowed_storage(Bytes bytes, Owner owner) {

@@ -38,6 +38,12 @@ struct OwnedBytes {
   std::shared_ptr<const void> owner;
 };
 
+// Makes parts of a storage's bytes, in several threads if need be. A part begins and ends at a multiple of the granule.
+struct PartReader {
+  std::size_t granule = 1;
+  std::function<void(std::size_t at, std::span<std::byte> out)> read;
+};
+
 // Where the bytes of a tensor live. Weights are big and many: a storage maps or computes them when they are asked for
 // and can give the memory back, so that a converter never holds all of them.
 class Storage : public std::enable_shared_from_this<Storage> {
@@ -46,6 +52,7 @@ class Storage : public std::enable_shared_from_this<Storage> {
   virtual std::size_t size() const = 0;
   virtual Bytes bytes() = 0;                              // stays valid until release(); may throw ConversionError
   virtual void stream(const Sink& sink) { sink(bytes()); }  // in order, possibly in pieces; gives memory back behind it
+  virtual PartReader parts();                             // reads until release()
   virtual void release() {}                               // bytes() makes them again
   virtual void trim() {}                                  // the same where that costs nothing: what is computed stays
   virtual OwnedBytes take() { return {bytes(), shared_from_this()}; }  // for another thread; then as after release()

@@ -67,29 +67,42 @@ TensorPtr small_or_computed(DType t, const Ints& dims, Make make) {  // make(spa
 
 constexpr std::size_t kInPieces = std::size_t{32} << 20;
 
-// Of a tensor that is too big to be in memory as a whole, twice.
+// Its rows can be made one by one: of a tensor that is too big to be in memory as a whole, twice, or for one who changes them.
 class PermutedStorage final : public Storage {
  public:
   PermutedStorage(TensorPtr in, Permutation permutation) : in_(std::move(in)), permutation_(std::move(permutation)) {}
   std::size_t size() const override { return in_->byte_size(); }
 
   Bytes bytes() override {
-    if (cache_.empty()) {
-      cache_.resize(size());
-      permutation_.copy(in_->bytes().data(), cache_.data());
+    if (!cache_) {
+      auto fresh = std::make_unique_for_overwrite<std::byte[]>(size());
+      permutation_.copy(in_->bytes().data(), fresh.get());
       in_->storage()->release();
+      cache_ = std::move(fresh);
     }
-    return cache_;
+    return {cache_.get(), size()};
   }
-  void release() override { cache_ = {}; }
+  void release() override {
+    cache_.reset();
+    in_->storage()->release();
+  }
+  OwnedBytes take() override {
+    const Bytes made = bytes();
+    return {made, std::shared_ptr<const std::byte[]>(std::move(cache_))};
+  }
+  PartReader parts() override {
+    return {row(), [this, b = in_->bytes()](std::size_t at, std::span<std::byte> out) {
+              const auto first = static_cast<std::int64_t>(at / row());
+              permutation_.copy(b.data(), out.data(), first, first + static_cast<std::int64_t>(out.size() / row()));
+            }};
+  }
 
   void stream(const Sink& sink) override {
-    const std::size_t row = size() / static_cast<std::size_t>(permutation_.rows());
-    const std::int64_t step = std::max<std::int64_t>(1, static_cast<std::int64_t>(kInPieces / row));
+    const std::int64_t step = std::max<std::int64_t>(1, static_cast<std::int64_t>(kInPieces / row()));
     std::vector<std::byte> piece;
     for (std::int64_t first = 0; first < permutation_.rows(); first += step) {
       const std::int64_t last = std::min(first + step, permutation_.rows());
-      piece.resize(static_cast<std::size_t>(last - first) * row);
+      piece.resize(static_cast<std::size_t>(last - first) * row());
       permutation_.copy(in_->bytes().data(), piece.data(), first, last);
       sink(piece);
       in_->storage()->trim();
@@ -98,9 +111,11 @@ class PermutedStorage final : public Storage {
   }
 
  private:
+  std::size_t row() const { return size() / static_cast<std::size_t>(permutation_.rows()); }
+
   const TensorPtr in_;
   const Permutation permutation_;
-  std::vector<std::byte> cache_;
+  std::unique_ptr<std::byte[]> cache_;
 };
 
 TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
@@ -110,11 +125,10 @@ TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
   const std::size_t width = bit_width(t->dtype());
   if (width != 8 && width != 16 && width != 32 && width != 64 && width != 128) return nullptr;
   const Permutation permutation(width / 8, t->dims(), perm);
-  if (t->byte_size() > kInPieces) return std::make_shared<Tensor>(t->dtype(), dims, std::make_shared<PermutedStorage>(t, permutation));
-  return small_or_computed(t->dtype(), dims, [t, permutation](std::span<std::byte> out) {
-    permutation.copy(t->bytes().data(), out.data());
-    t->storage()->release();
-  });
+  if (t->byte_size() > kKept) return std::make_shared<Tensor>(t->dtype(), dims, std::make_shared<PermutedStorage>(t, permutation));
+  std::vector<std::byte> bytes(t->byte_size());
+  permutation.copy(t->bytes().data(), bytes.data());
+  return std::make_shared<Tensor>(t->dtype(), dims, heap_storage(std::move(bytes)));
 }
 
 // What was transposed alike before and still is there: weights that two layers share stay one tensor, which merge_constants sees.

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "tf/wire.h"
+#include "support/wire.h"
 
 namespace t2o::tf {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "tf/wire.h"
+#include "support/wire.h"
 
 namespace t2o::tf {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "diagnostics.h"
 #include "support/crc32c.h"
+#include "support/wire.h"
 #include "tf/attr_value.h"
 #include "tf/checkpoint_path.h"
 #include "tf/checkpoint_slices.h"
-#include "tf/wire.h"
 
 namespace t2o::tf {
 namespace {

@@ -1,6 +1,6 @@
 #include "tf/graph_def.h"
 
-#include "tf/wire.h"
+#include "support/wire.h"
 
 namespace t2o::tf {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tf/wire.h"
+#include "support/wire.h"
 
 namespace t2o::tf {
 namespace {

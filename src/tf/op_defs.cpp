@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "support/wire.h"
 #include "tf/attr_value.h"
-#include "tf/wire.h"
 
 namespace t2o::tf {
 namespace {

@@ -6,8 +6,8 @@
 #include "diagnostics.h"
 #include "support/mapped_file.h"
 #include "support/path.h"
+#include "support/wire.h"
 #include "tf/text_proto.h"
-#include "tf/wire.h"
 
 namespace t2o::tf {
 namespace {

@@ -7,6 +7,7 @@
 #include "support/mapped_file.h"
 #include "support/nearest.h"
 #include "support/path.h"
+#include "support/wire.h"
 #include "tf/checkpoint.h"
 #include "tf/checkpoint_path.h"
 #include "tf/op_kinds.h"
@@ -15,7 +16,6 @@
 #include "tf/source_format.h"
 #include "tf/text_proto.h"
 #include "tf/variables.h"
-#include "tf/wire.h"
 
 namespace t2o::tf {
 namespace {

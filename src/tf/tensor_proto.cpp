@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "support/wire.h"
 #include "tf/attr_value.h"
-#include "tf/wire.h"
 
 namespace t2o::tf {
 namespace {

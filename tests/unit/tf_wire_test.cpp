@@ -1,4 +1,4 @@
-#include "tf/wire.h"
+#include "support/wire.h"
 
 #include <gtest/gtest.h>
 

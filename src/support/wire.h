@@ -5,7 +5,7 @@
 #include "diagnostics.h"
 #include "ir/tensor.h"
 
-namespace t2o::tf {
+namespace t2o {
 
 enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
@@ -120,4 +120,4 @@ class WireReader {
 
 inline std::string_view as_text(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 
-}  // namespace t2o::tf
+}  // namespace t2o

@@ -436,9 +436,9 @@ Values map_while(MapperContext& context) {
 }  // namespace
 
 void register_control_flow(OpRegistry& r) {
-  r.op("If", "StatelessIf").ignores({"output_shapes"}).by(map_if);
+  r.op("If", "StatelessIf", "XlaIf").ignores({"output_shapes"}).by(map_if);
   r.op("Case", "StatelessCase").ignores({"output_shapes"}).by(map_case);
-  r.op("While", "StatelessWhile").ignores({"output_shapes", "parallel_iterations"}).by(map_while);
+  r.op("While", "StatelessWhile", "XlaWhile").ignores({"output_shapes", "parallel_iterations"}).by(map_while);
 }
 
 }  // namespace t2o::op_mappers

@@ -132,7 +132,9 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   inner.prefix = nested(f.prefix, level);
   inner.short_prefix = nested(f.short_prefix, level);
   inner.needed = &inner.body->needed;
-  add_branch_inputs(inner, pending, f.body->ops[n]->kind == OpKind::while_);
+  const OpKind kind = f.body->ops[n]->kind;
+  if (kind == OpKind::computation) add_own_inputs(inner);
+  else add_branch_inputs(inner, pending, kind == OpKind::while_);
   push_frame(std::move(inner));
 }
 
@@ -161,6 +163,16 @@ void Importer::add_branch_inputs(Frame& f, const PendingNode& pending, bool is_l
     f.branch_inputs.push_back(inner);
     const bool is_resource = types[i] == DType::resource || outer.variable >= 0;
     f.args.push_back(is_resource && is_same ? outer : Item{inner});
+  }
+}
+
+// Of a computation, which its op calls for elements: nothing outside is seen from it.
+void Importer::add_own_inputs(Frame& f) {
+  const auto& args = f.body->signature->inputs;
+  const DTypes types = tensor_types(args, f.attrs);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    f.branch_inputs.push_back(f.graph->add_input(node_name(f, args[i].name), types[i], Shape::scalar()));
+    f.args.push_back({f.branch_inputs.back()});
   }
 }
 

@@ -21,6 +21,7 @@ bool may_be_output(const Body& body, std::size_t i) {
     case OpKind::if_:
     case OpKind::case_:
     case OpKind::while_:
+    case OpKind::computation:
     case OpKind::switch_:
     case OpKind::switch_n:
     case OpKind::merge:

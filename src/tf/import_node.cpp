@@ -40,6 +40,7 @@ void Importer::process(Frame& f, std::uint32_t n) {
       case OpKind::if_:
       case OpKind::case_:
       case OpKind::while_:
+      case OpKind::computation:
         return begin_control_flow(f, n, inputs);
       default:
         return deliver(import_leaf(f, n, inputs));

@@ -24,7 +24,7 @@ struct Variable {
   Value* changed = nullptr;  // what the model leaves in it, where that is handed on
 };
 
-// A functional If, While or Case that waits for its branches to be imported.
+// A functional If, While or Case that waits for its branches to be imported, or an op for its computations.
 struct PendingNode {
   std::uint32_t node;
   struct Branch {
@@ -141,6 +141,7 @@ class Importer {
   void begin_branch(Frame&, std::uint32_t node);
   void end_branch(GraphPtr);
   void add_branch_inputs(Frame&, const PendingNode&, bool is_loop);
+  void add_own_inputs(Frame&);
   Shape argument_shape(const Frame&, std::size_t argument) const;
   bool is_invariant(const PendingNode& loop, std::size_t i);
 

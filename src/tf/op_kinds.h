@@ -26,6 +26,7 @@ enum class OpKind : std::uint8_t {
   if_,             // functional, as are the two below
   case_,
   while_,
+  computation,     // holds functions of its elements, whose arguments are not its inputs: a reduction's, a sort's
   switch_,         // TF1's control flow: that of conditionals, which loops end by, too
   switch_n,        // one output for each side
   merge,           // may be the end of a loop's back edge

@@ -192,5 +192,20 @@ TEST(Functions, AChangeInsideACallIsSeenByALaterRead) {
   EXPECT_NE(d.at(0).message.find("after 'update' has changed it"), std::string::npos);
 }
 
+TEST(Functions, AComputationHasArgumentsOfItsOwn) {
+  const std::string sum = "node_def { name: 'sum' op: 'AddV2' input: 'a' input: 'b' attr { key: 'T' value { type: DT_FLOAT } } }";
+  const auto [g, d] = import(kInputs + R"(
+      node { name: 'zero' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }
+      node { name: 'y' op: 'XlaReduce' input: 'x' input: 'zero' attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'dimensions_to_reduce' value { list { i: 0 } } }
+             attr { key: 'reducer' value { func { name: 'f' } } } } library {)" +
+                             function("f", kFloatArg + " input_arg { name: 'b' type: DT_FLOAT }", sum, "sum:z:0") + "}");
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  const auto* reducer = g->first()->attr_if<GraphPtr>("reducer");
+  ASSERT_TRUE(reducer);
+  EXPECT_EQ(ops(**reducer), "AddV2");
+  ASSERT_EQ((*reducer)->inputs().size(), 2U);
+  EXPECT_TRUE((*reducer)->inputs()[1]->shape().is_scalar());
+}
+
 }  // namespace
 }  // namespace t2o::tf

@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/xla_rows.h"
 
 namespace t2o {
 
@@ -64,6 +65,12 @@ const OpRegistry& tf_registry() {
     family("cudnn_rnn", op_mappers::register_cudnn_rnn);
     family("control_flow", op_mappers::register_control_flow);
     family("tensor_lists", op_mappers::register_tensor_lists);
+    family("xla_dot", op_mappers::register_xla_dot);
+    family("xla_gather", op_mappers::register_xla_gather);
+    family("xla_scatter", op_mappers::register_xla_scatter);
+    family("xla_reduce", op_mappers::register_xla_reduce);
+    family("xla_sort", op_mappers::register_xla_sort);
+    family("xla_misc", op_mappers::register_xla_misc);
     // the last: they apply rows of the other families to the parts of complex numbers
     family("complex", op_mappers::register_complex);
     family("complex_math", op_mappers::register_complex_math);

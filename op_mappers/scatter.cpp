@@ -5,7 +5,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/generate.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/scatter.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -40,8 +40,10 @@ struct Combination {
 };
 Value* applied(MapperContext& c, const Combination& how, Value* a, Value* b) {
   if (how.how == Reduction::add) return c.add(a, b);
+  if (how.how == Reduction::mul) return c.mul(a, b);
   return how.how == Reduction::max ? c.maximum(a, b) : c.minimum(a, b);
 }
+bool is_extremum(const Combination& how) { return how.how == Reduction::max || how.how == Reduction::min; }
 Combination combination(const std::string& tf_op) {
   if (tf_op == "TensorScatterMax") return {Reduction::max, "max"};
   if (tf_op == "TensorScatterMin") return {Reduction::min, "min"};
@@ -115,6 +117,7 @@ Value* combined_by_scatter(MapperContext& c, const Combination& how, Value* data
 Value* none_of(MapperContext& c, const Combination& how, const Value* like) {
   const DType t = like->dtype();
   if (how.how == Reduction::add) return c.scalar_like(like, 0);
+  if (how.how == Reduction::mul) return c.scalar_like(like, 1);
   const double sign = how.how == Reduction::max ? -1 : 1;
   if (is_float(t)) return c.scalar_like(like, sign * std::numeric_limits<double>::infinity());
   return how.how == Reduction::max ? lowest(c, t) : highest(c, t);
@@ -137,7 +140,7 @@ Value* combined(MapperContext& c, const Combination& how, Value* data, Value* sh
   Value* to = c.cast(data, work);
   Value* from = c.cast(updates, work);
   Value* result = combined_by_scatter(c, how, to, shape, indices, from);
-  if (how.how != Reduction::add && is_float(work))
+  if (is_extremum(how) && is_float(work))
     result = c.where(c.emit("IsNaN", {to}), to, result);  // NaN stays
   return c.cast(result, data->dtype());
 }
@@ -149,7 +152,7 @@ Value* negated_for_sub(MapperContext& c, Value* updates) {
 
 // A NaN of the tensor stays; one among the updates counts for nothing.
 Value* without_nan(MapperContext& c, const Combination& how, Value* updates) {
-  if (how.how == Reduction::add || !is_float(updates->dtype())) return updates;
+  if (!is_extremum(how) || !is_float(updates->dtype())) return updates;
   const DType work = is_half(updates->dtype()) ? DType::f32 : updates->dtype();
   Value* wide = c.cast(updates, work);
   return c.cast(c.where(c.emit("IsNaN", {wide}), none_of(c, how, wide), wide), updates->dtype());
@@ -161,21 +164,26 @@ Values map_update(MapperContext& c) {
 }
 
 // Read, combine, write back.
-Value* combine_unique(MapperContext& c, const Combination& how, Value* updates) {
-  Value* indices = c.cast(c.in(1), DType::i64);
-  Value* old = c.emit("GatherND", {c.in(0), indices});
+Value* combine_unique(MapperContext& c, const Combination& how, Value* data, Value* indices, Value* updates) {
+  indices = c.cast(indices, DType::i64);
+  Value* old = c.emit("GatherND", {data, indices});
   Value* result = applied(c, how, old, updates);
-  return overwritten(c, c.in(0), indices, result);
+  return overwritten(c, data, indices, result);
+}
+
+template <By by>
+Value* combined_into(MapperContext& c, const Combination& how, Value* data, Value* indices, Value* updates) {
+  updates = without_nan(c, how, updates);
+  if (are_unique(indices)) return combine_unique(c, how, data, indices, updates);
+  Value* shape = c.shape_of(data);
+  return combined<by>(c, how, data, shape, indices, updates);
 }
 
 template <By by>
 Values map_combine(MapperContext& c) {
   check_policy(c);
   const Combination how = combination(c.node().op());
-  Value* updates = without_nan(c, how, negated_for_sub(c, c.in(2)));
-  if (are_unique(c.in(1))) return {combine_unique(c, how, updates)};
-  Value* shape = c.shape_of(c.in(0));
-  return {combined<by>(c, how, c.in(0), shape, c.in(1), updates)};
+  return {combined_into<by>(c, how, c.in(0), c.in(1), negated_for_sub(c, c.in(2)))};
 }
 
 Value* zeros(MapperContext& c, DType type, Value* dims) {
@@ -287,6 +295,12 @@ Values map_partition(MapperContext& c) {
 }
 
 }  // namespace
+
+Value* scatter_combined(MapperContext& c, By by, Reduction reduction, Value* data, Value* indices, Value* updates) {
+  constexpr const char* kNames[] = {"add", "mul", "max", "min"};
+  const Combination how{reduction, kNames[static_cast<std::size_t>(reduction)]};
+  return by == By::scatter ? combined_into<By::scatter>(c, how, data, indices, updates) : combined_into<By::compare>(c, how, data, indices, updates);
+}
 
 void register_scatter(OpRegistry& r) {
   r.op("TensorScatterUpdate").by(map_update);

@@ -224,6 +224,7 @@ Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
   Value* sizes = e.where(is_empty, e.maximum(dims, zero), one);
   Value* result = e.expand(shaped, sizes);
   if (known) e.graph().set_type(result, x->dtype(), Shape(*known));
+  if (!result->shape().ranked() && dims->shape().is_static()) e.graph().set_type(result, x->dtype(), Shape::unknown_dims(static_cast<int>(dims->shape()[0])));
   return result;
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "op_mappers/all.h"
+#include "op_mappers/coordinates.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -38,15 +40,34 @@ GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t param
   return plan;
 }
 
-Value* batch_gather(MapperContext& c, std::int64_t axis, std::int64_t batch) {
+using BatchGather = Value* (*)(MapperContext& c, Value* params, Value* indices, std::int64_t batch);
+
+Value* by_gather_nd(MapperContext& c, Value* params, Value* indices, std::int64_t batch) {
+  return c.emit("GatherND", {params, c.unsqueeze(indices, {-1})}, {{"batch_dims", batch}});
+}
+
+// Out of all batches' elements in one row: number i of batch k of n is i + k n.
+Value* by_offsets(MapperContext& c, Value* params, Value* indices, std::int64_t batch) {
+  const int at = static_cast<int>(batch);
+  Value* batches = c.dims(indices, 0, at);
+  Value* n = c.dims(params, at, at + 1);
+  Value* count = product(c, batches);
+  Value* numbers = c.range(c.scalar(DType::i64, 0), c.squeeze(count, {0}), c.scalar(DType::i64, 1));
+  Value* ones = c.ints(Ints(static_cast<std::size_t>(c.rank(1) - batch), 1));
+  Value* offsets = c.reshape_to(c.mul(numbers, n), c.concat({batches, ones}, 0));
+  Value* all = c.mul(count, n);
+  Value* row = c.reshape_to(params, c.concat({all, c.dims(params, at + 1, std::numeric_limits<int>::max())}, 0));
+  return c.gather(row, c.add(indices, offsets), 0);
+}
+
+Value* batch_gather(MapperContext& c, std::int64_t axis, std::int64_t batch, BatchGather gather) {
   if (batch < 0) batch += c.rank(1);
   if (axis < 0) axis += c.rank(0);
   if (batch < 0 || axis < batch) c.fail(Code::bad_model, "batch_dims is beyond the axis or the indices");
   const bool plain = axis == batch;
   const GatherPlan plan = plan_gather(axis, batch, plain ? 0 : c.rank(0), plain ? 0 : c.rank(1));
   Value* params = plain ? c.in(0) : c.transpose(c.in(0), plan.before);
-  Value* indices = c.unsqueeze(as_i64(c, c.in(1)), {-1});
-  Value* y = c.emit("GatherND", {params, indices}, {{"batch_dims", batch}});
+  Value* y = gather(c, params, as_i64(c, c.in(1)), batch);
   return plain ? y : c.transpose(y, plan.after);
 }
 
@@ -59,18 +80,12 @@ GatherWhere gather_where(MapperContext& c) {
   return {batch, batch};  // Gather, ResourceGather
 }
 
-Values map_gather(MapperContext& c) {
+Values map_gather(MapperContext& c, BatchGather gather) {
   const auto [axis, batch] = gather_where(c);
-  if (batch != 0)
-    c.fail(Code::opset_too_low, "batch_dims needs ONNX GatherND of opset 12",
-           "convert with --opset 12 or higher");
-  return {c.gather(c.in(0), c.in(1), axis)};
+  return {batch == 0 ? c.gather(c.in(0), c.in(1), axis) : batch_gather(c, axis, batch, gather)};
 }
-
-Values map_gather_12(MapperContext& c) {
-  const auto [axis, batch] = gather_where(c);
-  return {batch == 0 ? c.gather(c.in(0), c.in(1), axis) : batch_gather(c, axis, batch)};
-}
+Values map_gather_11(MapperContext& c) { return map_gather(c, by_offsets); }
+Values map_gather_12(MapperContext& c) { return map_gather(c, by_gather_nd); }
 
 Values map_gather_nd(MapperContext& c) {
   const auto policy = c.attr_or<std::string>("bad_indices_policy", "");
@@ -119,9 +134,9 @@ Values map_where(MapperContext& c) {  // the coordinates of what is true, one ro
 }  // namespace
 
 void register_gather(OpRegistry& r) {
-  r.op("Gather", "ResourceGather").ignores({"validate_indices"}).by(map_gather);
+  r.op("Gather", "ResourceGather").ignores({"validate_indices"}).by(map_gather_11);
   r.op("Gather", "ResourceGather").since(12).ignores({"validate_indices"}).by(map_gather_12);
-  r.op("GatherV2").note("constant axis").by(map_gather);
+  r.op("GatherV2").note("constant axis").by(map_gather_11);
   r.op("GatherV2").since(12).note("constant axis").by(map_gather_12);
   r.op("GatherNd", "ResourceGatherNd").by(map_gather_nd);
   r.op("OneHot").by(map_one_hot);

@@ -32,7 +32,14 @@ TEST(Gather, BatchDims) {
   gathered({2, 3, 4}, {2}, 1, 1).since(12).check();
   gathered({2, 5, 3, 4}, {2, 2, 3}, 2, 1).since(12).refuses(Code::not_constant, "rank", {Mode::rank}).check();
   gathered({2, 5, 4, 3}, {2, 2}, -1, -1).since(12).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  gathered({2, 3, 4}, {2, 5}, 1, 1).only_opsets({11}).refuses(Code::opset_too_low, "batch_dims").check();
+}
+
+TEST(Gather, BatchDimsByOffsets) {
+  gathered({2, 3, 4}, {2, 5}, 1, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 3, 4}, {2, 3, 2}, 2, 2).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 3, 4}, {2}, 1, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 5, 3, 4}, {2, 2, 3}, 2, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 3, 0}, {2, 2}, 1, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
 }
 
 TEST(Gather, GatherNd) {

@@ -123,6 +123,35 @@ void look_behind(Operand& x, double* scale) {
   }
 }
 
+// Each head several times in a row, as fuse_repeat leaves it: how often.
+std::int64_t look_behind_repeat(Operand& x) {
+  const ir::Node* n = x.value->producer();
+  const auto* mode = n && n->op() == "Resize" ? n->attr_if<std::string>("mode") : nullptr;
+  const auto* coordinates = mode ? n->attr_if<std::string>("coordinate_transformation_mode") : nullptr;
+  const auto* rounding = mode ? n->attr_if<std::string>("nearest_mode") : nullptr;
+  const bool repeats = coordinates && rounding && *mode == "nearest" && *coordinates == "asymmetric" && *rounding == "floor";
+  if (!repeats || !n->input(2) || !n->input(2)->constant() || n->input(3) || n->input(2)->constant()->elements() != 4) return 1;
+  double times = 1;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const double scale = n->input(2)->constant()->float_at(i);
+    if (i == x.axes[1]) times = scale;
+    else if (scale != 1) return 1;
+  }
+  const Dim heads = n->input(0)->shape()[static_cast<int>(x.axes[1])];
+  if (!is_known(heads) || times != std::floor(times) || heads * static_cast<std::int64_t>(times) != x.dim(1)) return 1;
+  x.value = n->input(0);
+  return static_cast<std::int64_t>(times);
+}
+
+// Query heads that share one of k's and v's: the attention repeats those by itself.
+void look_behind_repeats(Operand& k, Operand& v) {
+  Operand inner_k = k, inner_v = v;
+  const std::int64_t times = look_behind_repeat(inner_k);
+  if (times == 1 || look_behind_repeat(inner_v) != times) return;
+  k = inner_k;
+  v = inner_v;
+}
+
 // From the softmax back to the product: the number on the way, and what is added.
 bool read_logits(Value* v, Products& p, AttentionMask& mask, int depth = 8) {
   const ir::Node* n = v->producer();
@@ -182,6 +211,9 @@ class AttentionFusion {
     look_behind(p.q, &p.scale);
     look_behind(p.k, &p.scale);
     look_behind(p.v, nullptr);
+    look_behind_repeats(p.k, p.v);
+    look_behind(p.k, &p.scale);
+    look_behind(p.v, nullptr);
     emit(*root, p, mask, scores);
     return true;
   }
@@ -221,7 +253,7 @@ class AttentionFusion {
       in.push_back(added);
     }
     Attrs attrs{{"scale", static_cast<float>(p.scale)}};
-    if (flat) attrs.insert(attrs.end(), {{"q_num_heads", heads}, {"kv_num_heads", heads}});
+    if (flat) attrs.insert(attrs.end(), {{"q_num_heads", heads}, {"kv_num_heads", p.k.dim(1)}});
     Value* y = e.emit("Attention", std::move(in), std::move(attrs));
     Value* old = turns && flat ? turned->output() : root.output();
     if (flat && (turns || p.out == kHeadsBehindRows) && join_reshape(old, y)) return;

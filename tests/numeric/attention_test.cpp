@@ -193,6 +193,29 @@ TEST(Attention, ByEinsum) {
   by_einsum(Mask::padding, -1e9F, "aecd,abcd->acbe", "acbe,aecd->abcd", true).check();
 }
 
+// Each head of x, at `axis`, twice in a row.
+std::string twice(Builder& b, const std::string& x, std::int32_t axis, const std::vector<std::int32_t>& dims) {
+  std::vector<std::int32_t> times(5, 1);
+  times[static_cast<std::size_t>(axis) + 1] = 2;
+  const std::string wide = b.op("ExpandDims", {x, b.constant_of<std::int32_t>({}, {axis + 1})});
+  return b.op("Reshape", {b.op("Tile", {wide, b.constant_of<std::int32_t>({5}, times)}), b.constant_of<std::int32_t>({4}, dims)});
+}
+
+TEST(Attention, HeadsThatShareKeysAndValues) {
+  graph_case("shared, heads behind rows", [](Builder& b) {
+    const std::string q = b.input(f32, {2, 5, 4, kWidth});
+    const std::string k = twice(b, b.input(f32, {2, 3, 2, kWidth}), 2, {-1, 3, 4, kWidth}), v = twice(b, b.input(f32, {2, 3, 2, 6}), 2, {-1, 3, 4, 6});
+    const std::string s = b.op("Einsum", {engines::TfInput(Strings{q, k})}, {{"equation", "bthd,bshd->bhts"}});
+    const std::string w = b.op("Softmax", {masked(b, s, Mask::fed, 2, 5, 3, -1e9F)});
+    b.output(b.op("Einsum", {engines::TfInput(Strings{w, v})}, {{"equation", "bhts,bshd->bthd"}}));
+  }).only_opsets({18, 23, 26}).check();
+  graph_case("shared, heads first", [](Builder& b) {
+    const std::string q = b.input(f32, {2, 4, 5, kWidth});
+    const std::string k = twice(b, b.input(f32, {2, 2, 3, kWidth}), 1, {-1, 4, 3, kWidth}), v = twice(b, b.input(f32, {2, 2, 3, 6}), 1, {-1, 4, 3, 6});
+    b.output(b.op("BatchMatMulV2", {b.op("Softmax", {b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}})}), v}));
+  }).only_opsets({18, 23, 26}).check();
+}
+
 TEST(Attention, HalfFloats) {
   graph_case("half floats", [](Builder& b) {
     const std::string q = b.input(f16, {2, 2, 3, 4}), k = b.input(f16, {2, 2, 3, 4}), v = b.input(f16, {2, 2, 3, 4});

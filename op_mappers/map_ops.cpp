@@ -71,6 +71,18 @@ class Mapping : public SubgraphMapper {
     return root_;
   }
 
+  void learn_shapes(ir::Graph& source) {
+    reserve_names();
+    for (const ir::Node& n : source.nodes()) map_node(n);
+    for (const ir::Node& n : source.nodes())
+      for (Value* v : n.outputs()) {
+        const auto at = mapped_.find(v);
+        const Value* to = at == mapped_.end() ? nullptr : at->second;
+        const bool is_plain = to && !is_complex(v->dtype()) && v->dtype() != DType::variant && v->dtype() != DType::resource;
+        if (const auto shape = is_plain ? merge(v->shape(), to->shape()) : std::nullopt) source.set_type(v, v->dtype(), *shape);
+      }
+  }
+
   Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted, ir::Graph& into) override {
     if (ir::nesting(into) > ir::kDeepestNesting)
       fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep", "take them out of each other");
@@ -230,7 +242,28 @@ class Mapping : public SubgraphMapper {
   std::unordered_map<const Value*, Value*> mapped_;
 };
 
+// Operators whose rewriters go by shapes; of FusedBatchNorm those that train.
+bool goes_by_shapes(const ir::Node& n) {
+  if (n.op().starts_with("FusedBatchNorm")) {
+    const auto* training = n.attr_if<std::int64_t>("is_training");
+    return !training || *training != 0;
+  }
+  return n.op() == "Unpack" || n.op() == "While" || n.op() == "StatelessWhile";
+}
+
+bool lacks_rank(const Value* v) { return v && !v->shape().ranked() && v->dtype() != DType::variant && v->dtype() != DType::resource; }
+
 }  // namespace
+
+void learn_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target, const CustomOps& custom_ops) {
+  const auto nodes = source.nodes();
+  const bool asks = std::any_of(nodes.begin(), nodes.end(), [](const ir::Node& n) {
+    return goes_by_shapes(n) && std::any_of(n.inputs().begin(), n.inputs().end(), lacks_rank);
+  });
+  if (!asks) return;
+  Diagnostics ignored;  // they come again when it is mapped
+  Mapping(source, registry, target, ignored, custom_ops).learn_shapes(source);
+}
 
 GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics, const CustomOps& custom_ops) {
   return Mapping(source, registry, target, diagnostics, custom_ops).run();

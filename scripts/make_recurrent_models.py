@@ -158,6 +158,14 @@ def drawn_out():
     freeze("static_cells", lambda x: tf.stack(static(tf.unstack(x, 4, 1), w, b)[1], 1), s)
 
 
+def distributed():
+    """A layer in each of a sequence's items: how long their sequences are is known of shapes alone, which the file does not have."""
+    layer = L.TimeDistributed(L.LSTM(3))
+    layer.build((None, 3, 4, 2))
+    layer.set_weights([RANDOM.standard_normal(w.shape) for w in layer.get_weights()])
+    freeze("time_distributed", lambda x: layer(x), tf.TensorSpec((None, 3, 4, 2), tf.float32, "x"))
+
+
 def with_lengths(name, layer):
     layer.build((None, None, 2))
     layer.set_weights([RANDOM.standard_normal(w.shape) for w in layer.get_weights()])
@@ -190,6 +198,7 @@ def main():
     block_cells()
     reversed_rows()
     drawn_out()
+    distributed()
     with_lengths("lengths_lstm", L.LSTM(3, return_sequences=True, return_state=True))
     with_lengths("lengths_gru_backwards", L.GRU(3, return_sequences=True, return_state=True, go_backwards=True))
     with_lengths("lengths_lstm_both_ways", L.Bidirectional(L.LSTM(3, return_sequences=True)))

@@ -36,6 +36,7 @@ void convert_source(const Options& o, const Plan& plan, const tf::Source& source
   name_dims(model);
   if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
   dump("read", model, o);
+  learn_shapes(model, tf_registry(), c.target, plan.custom_ops);
   run_rewriters(tf_rewriters(), model, dumped(model));
   dump("tf", model, o);
   warn_of_idle(plan.custom_ops, model, c.diagnostics);

@@ -93,6 +93,7 @@ TEST(Recurrent, StaticRnn) {
   check("static_clipped", {});  // ONNX clips the gates, not the cell
   check("static_cells", {});    // the cells of all steps are read
 }
+TEST(Recurrent, ShapesThatTheFileDoesNotHave) { check("time_distributed", {{"LSTM", 3}}); }
 TEST(Recurrent, BlockCell) { check("lstm_block_cell", {{"LSTM", 1}}); }
 
 }  // namespace

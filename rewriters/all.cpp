@@ -4,6 +4,7 @@ namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
+      rewriters::length_branches(),
       rewriters::unrolled(),
       rewriters::recurrent(),
       rewriters::fuse_gelu(),

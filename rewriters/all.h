@@ -18,6 +18,7 @@ namespace rewriters {
 Rewriter fuse_conv1d();         // tf: a convolution of images of height 1 is one of sequences
 Rewriter fuse_dilation();       // tf: a convolution between SpaceToBatchND and BatchToSpaceND is a dilated one
 Rewriter fuse_gelu();           // tf: t2o.Gelu
+Rewriter length_branches();     // tf: an If on the longest or shortest of sequences, whose branches choose by row anyway
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN
 Rewriter unrolled();            // tf: such a loop, drawn out step by step, likewise
 Rewriter bidirectional();       // tf: a forward and a reverse layer of one input become one

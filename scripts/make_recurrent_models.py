@@ -158,6 +158,48 @@ def drawn_out():
     freeze("static_cells", lambda x: tf.stack(static(tf.unstack(x, 4, 1), w, b)[1], 1), s)
 
 
+class Cell:
+    """What static_rnn wants of a cell."""
+    output_size = 3
+
+    def __init__(self, states, step):
+        self.state_size = 3 if states == 1 else (3,) * states
+        self.step = step
+
+    def zero_state(self, batch_size, dtype):
+        return tf.nest.map_structure(lambda n: tf.zeros([batch_size, n], dtype), self.state_size)
+
+    def __call__(self, x, state, scope=None):
+        return self.step(x, state)
+
+
+def static_lengths():
+    """TensorFlow 1's static_rnn: a step runs only where a sequence goes on, and copies only where one is over."""
+    s = tf.TensorSpec((None, 4, 2), tf.float32, "x")
+    w, b, wg, bg, wc, bc = weights(5, 12), weights(12), weights(5, 6), weights(6), weights(5, 3), weights(3)
+
+    def lstm(x, state):
+        c, h = state
+        i, g, f, o = tf.split(tf.concat([x, h], 1) @ w + b, 4, 1)
+        c = c * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.tanh(c) * tf.sigmoid(o)
+        return h, (c, h)
+
+    def gru(x, h):
+        r, z = tf.split(tf.sigmoid(tf.concat([x, h], 1) @ wg + bg), 2, 1)
+        h = z * h + (1 - z) * tf.tanh(tf.concat([x, r * h], 1) @ wc + bc)
+        return h, h
+
+    def run(states, step):
+        def call(x, n):
+            y, state = tf.compat.v1.nn.static_rnn(Cell(states, step), tf.unstack(x, 4, 1), dtype=tf.float32, sequence_length=n)
+            return (tf.stack(y, 1), *tf.nest.flatten(state))
+        return call
+
+    freeze("static_lengths_lstm", run(2, lstm), s, LENGTHS)
+    freeze("static_lengths_gru", run(1, gru), s, LENGTHS)
+
+
 def distributed():
     """A layer in each of a sequence's items: how long their sequences are is known of shapes alone, which the file does not have."""
     layer = L.TimeDistributed(L.LSTM(3))
@@ -198,6 +240,7 @@ def main():
     block_cells()
     reversed_rows()
     drawn_out()
+    static_lengths()
     distributed()
     with_lengths("lengths_lstm", L.LSTM(3, return_sequences=True, return_state=True))
     with_lengths("lengths_gru_backwards", L.GRU(3, return_sequences=True, return_state=True, go_backwards=True))

@@ -93,6 +93,10 @@ TEST(Recurrent, StaticRnn) {
   check("static_clipped", {});  // ONNX clips the gates, not the cell
   check("static_cells", {});    // the cells of all steps are read
 }
+TEST(Recurrent, StaticRnnWithLengths) {
+  check("static_lengths_lstm", {});
+  check("static_lengths_gru", {});
+}
 TEST(Recurrent, ShapesThatTheFileDoesNotHave) { check("time_distributed", {{"LSTM", 3}}); }
 TEST(Recurrent, BlockCell) { check("lstm_block_cell", {{"LSTM", 1}}); }
 

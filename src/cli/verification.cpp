@@ -20,7 +20,10 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   command
-      .add_option("--atol", o.tolerance.absolute, "Absolute tolerance, added to it. The default is 0.001.")
+      .add_option_function<double>(
+          "--atol", [&o](double x) { o.tolerance.absolute = x, o.tolerance.by_scale = false; },
+          "Absolute tolerance, added to it. The default is 0.001, of the largest number of an output where that "
+          "is below 1.")
       ->type_name("X")
       ->check(CLI::NonNegativeNumber)
       ->group(group);

@@ -7,6 +7,8 @@
 namespace t2o::verify {
 namespace {
 
+constexpr double kLeastScale = 1e-3;
+
 bool has_numbers(DType t) { return t == DType::boolean || (bit_width(t) != 0 && !is_complex(t)); }
 
 bool is_float8(DType t) {
@@ -68,6 +70,15 @@ void count_others(const Tensor& expected, const Tensor& got, Counter& counter) {
   }
 }
 
+Tolerance scaled(Tolerance t, const Tensor& expected) {
+  if (!t.by_scale || !is_float(expected.dtype()) || is_float8(expected.dtype()) || expected.elements() == 0) return t;
+  double largest = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    if (const double x = std::abs(expected.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);
+  t.absolute *= std::clamp(largest, kLeastScale, 1.0);
+  return t;
+}
+
 std::string describe(const Tensor& expected, const Tensor& got, const Comparison& c) {
   if (!c.same_dtype)
     return "dtype is " + std::string(name(got.dtype())) + ", expected " + std::string(name(expected.dtype()));
@@ -92,7 +103,7 @@ Comparison compare(const Tensor& expected, const Tensor& got, Tolerance toleranc
   result.same_dtype = expected.dtype() == got.dtype();
   result.same_shape = expected.dims() == got.dims();
   if (result.same_dtype && result.same_shape) {
-    Counter counter{result, tolerance};
+    Counter counter{result, scaled(tolerance, expected)};
     if (is_float(expected.dtype()) && !is_float8(expected.dtype()))
       count_floats(expected, got, counter);
     else

@@ -8,6 +8,7 @@ namespace t2o::verify {
 
 struct Tolerance {
   double relative = 1e-3, absolute = 1e-3;
+  bool by_scale = false;  // absolute is of the largest number expected where that is below 1: a softmax over many classes is small
 };
 
 struct Comparison {
@@ -22,7 +23,8 @@ struct Comparison {
   bool ok() const { return problem.empty(); }
 };
 
-// |got - expected| <= absolute + relative * |expected|. NaN agrees with NaN only, an infinity only with its
+// |got - expected| <= absolute + relative * |expected|; by_scale, of numbers that are all small, with less for
+// absolute, down to a thousandth of it: what cancels has the error of what was there before. NaN agrees with NaN only, an infinity only with its
 // like; integers, bools and strings count by the same rule, with strings equal or not. A complex tensor
 // agrees with its real and imaginary parts as a last dimension of 2, which is how ONNX has it.
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance = {});

@@ -12,7 +12,7 @@ namespace t2o::verify {
 struct VerifyOptions {
   tf2onnx::Options source;  // the TensorFlow model and its interface, as for its conversion
   std::string onnx;         // path of the exported model
-  Tolerance tolerance;
+  Tolerance tolerance = {.by_scale = true};
   std::uint64_t seed = 0;
   int samples = 1;       // of random data, with seeds seed, seed + 1 ...
   Strings input_shapes;  // "name:1,2,3": see inputs.h

@@ -25,6 +25,18 @@ TEST(VerifyCompare, ToleranceIsAbsolutePlusRelative) {
   EXPECT_TRUE(compare_floats({0}, {0.5F}, {.relative = 0, .absolute = 0.5}).ok());
 }
 
+// Two softmaxes over a thousand classes are everywhere as near as 0.001.
+TEST(VerifyCompare, SmallNumbersAreComparedByTheirScale) {
+  const Tolerance t{.by_scale = true};
+  EXPECT_TRUE(compare_floats({0.001F, 0.0012F}, {0.0012F, 0.001F}).ok());
+  EXPECT_FALSE(compare_floats({0.001F, 0.0012F}, {0.0012F, 0.001F}, t).ok());
+  EXPECT_TRUE(compare_floats({0.001F, 0.0012F}, {0.001F, 0.0012005F}, t).ok());
+  EXPECT_TRUE(compare_floats({1e-9F, 0}, {3e-7F, -3e-7F}, t).ok()) << "what has cancelled";
+  EXPECT_TRUE(compare_floats({5000, 0}, {5000, 0.0009F}, t).ok());
+  EXPECT_FALSE(compare_floats({5000, 0}, {5000, 0.002F}, t).ok());
+  EXPECT_TRUE(compare_floats({kInf, 0}, {kInf, 0}, t).ok());
+}
+
 TEST(VerifyCompare, NanAndInfinities) {
   EXPECT_TRUE(compare_floats({kNan, kInf, -kInf}, {kNan, kInf, -kInf}).ok());
   EXPECT_FALSE(compare_floats({kNan}, {0}).ok());

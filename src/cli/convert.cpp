@@ -38,6 +38,22 @@ std::string default_output(const std::string& model) {
   return (name.empty() ? "model" : name.string()) + ".onnx";
 }
 
+// Whether the file is there and the model is made of it.
+bool is_part_of(const std::string& model, const std::string& file) {
+  std::error_code none;
+  if (!fs::exists(file, none)) return false;
+  if (fs::equivalent(model, file, none)) return true;
+  const fs::path path = fs::weakly_canonical(file, none), folder = fs::weakly_canonical(model, none);
+  const std::string name = path.filename().string();
+  if (fs::is_directory(folder, none)) {
+    const fs::path inside = path.lexically_relative(folder);
+    const std::string first = inside.empty() ? "" : inside.begin()->string();
+    return name.starts_with("saved_model.pb") ? path.parent_path() == folder : first == "variables" || first == "assets";
+  }
+  const bool is_checkpoint = name.ends_with(".index") || name.ends_with(".meta") || name.find(".data-") != std::string::npos;
+  return is_checkpoint && path.parent_path() == folder.parent_path() && name.starts_with(folder.stem().string());
+}
+
 std::uint64_t size_of(const std::string& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored) ? fs::file_size(path, ignored) : 0;
@@ -124,10 +140,9 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   if (!a.verify) refuse_verification_options(command);
   a.options.verbosity = a.common.quiet ? -1 : a.common.debug ? 2 : a.common.verbose;
   for (const std::string& hint : a.hints) console.hint(hint);
-  if (a.output.empty()) {
-    a.output = default_output(a.options.model);
-    console.hint("no --output is given: writing '" + a.output + "'");
-  }
+  if (a.output.empty() && command.count("--output") > 0) fail(Code::bad_option, "--output is empty", "give it the name of a file");
+  if (a.output.empty()) a.output = default_output(a.options.model);
+  if (is_part_of(a.options.model, a.output)) fail(Code::bad_option, "'" + a.output + "' is part of the model itself, which would be lost", "give --output another name");
   if (a.verify) verify::check_possible(a.options);
   // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
   Outcome& outcome = *std::make_unique<Outcome>(convert_and_write(a, console)).release();

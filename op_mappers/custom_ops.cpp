@@ -8,7 +8,7 @@
 namespace t2o {
 namespace {
 
-constexpr const char* kDefaultDomain = "ai.onnx.contrib";
+constexpr const char* kDefaultDomain = "ai.onnx.converters.tensorflow";  // as in tf2onnx
 
 std::optional<Attr> as_onnx(const Attr& a) {
   if (const auto* t = std::get_if<DType>(&a)) return Attr(std::int64_t{onnx::elem_type(*t)});

@@ -23,10 +23,16 @@ Shape permuted(const Shape& s, const Ints& perm) {
   return Shape(std::move(dims));
 }
 
-bool check_rank(const Value* v, const std::string& name, const char* option, Diagnostics& diagnostics) {
+std::string names_of(const Values& values) {
+  std::string names;
+  for (const Value* v : values) names += (names.empty() ? "" : ", ") + v->name();
+  return names;
+}
+
+bool check_rank(const Value* v, const Values& all, const std::string& name, const char* option, Diagnostics& diagnostics) {
   if (v && v->shape().ranked() && v->shape().rank() == 4) return true;
   diagnostics.push_back({Severity::error, Code::bad_option, !v ? std::string(option) + ": there is no '" + name + "'" : std::string(option) + ": '" + name + "' is not known to have rank 4",
-                         v ? "give its shape: --inputs " + name + "[...]" : "`tf2onnx-cpp info MODEL` lists the names", {}, SourceLoc::here()});
+                         !v ? "there are: " + names_of(all) : all == v->graph()->inputs() ? "give its shape: --inputs " + name + "[...]" : "give the inputs' shapes: --inputs NAME[...]", {}, SourceLoc::here()});
   return false;
 }
 
@@ -92,11 +98,17 @@ void name_dims(ir::Graph& g) {
   }
 }
 
+void note_unranked(const ir::Graph& g, Diagnostics& diagnostics) {
+  for (const Value* v : g.inputs())
+    if (!v->shape().ranked())
+      diagnostics.push_back({Severity::note, Code::bad_option, "nothing tells the rank of input '" + v->name() + "': ONNX Runtime takes such a model, ONNX's checker does not", "give its shape: --inputs " + v->name() + "[...]", {}, SourceLoc::here()});
+}
+
 void apply_layout_options(ir::Graph& g, const onnx::Target& target, const tf2onnx::Options& options, Diagnostics& diagnostics) {
   for (const std::string& name : options.inputs_as_nchw)
-    if (Value* v = find_by_name(g.inputs(), name); check_rank(v, name, "--inputs-as-nchw", diagnostics)) input_as_nchw(g, target, v);
+    if (Value* v = find_by_name(g.inputs(), name); check_rank(v, g.inputs(), name, "--inputs-as-nchw", diagnostics)) input_as_nchw(g, target, v);
   for (const std::string& name : options.outputs_as_nchw)
-    if (Value* v = find_by_name(g.outputs(), name); check_rank(v, name, "--outputs-as-nchw", diagnostics)) output_as_nchw(g, target, v);
+    if (Value* v = find_by_name(g.outputs(), name); check_rank(v, g.outputs(), name, "--outputs-as-nchw", diagnostics)) output_as_nchw(g, target, v);
 }
 
 }  // namespace t2o

@@ -106,7 +106,7 @@ constexpr OptionRow kRows[] = {
      set_text<&Options::signature>},
     {"tag", "TAGS", "Which graph of a SavedModel, by its comma-separated tags; serve, or else the only one.",
      model, set_text<&Options::tags>},
-    {"concrete-function", "NAME", "A function of a TF2 SavedModel, instead of a signature.", model,
+    {"concrete-function", "NAME", "Not there yet: --signature.", model,
      set_text<&Options::concrete_function>},
 
     {"inputs", "NAMES",
@@ -143,7 +143,7 @@ constexpr OptionRow kRows[] = {
      "transposes at the model's inputs and outputs. nhwc: last, convolutions and the like as functions that a device can match.",
      target, set_layout},
     {"custom-ops", "OPS",
-     "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else ai.onnx.contrib), comma-separated.", target,
+     "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else ai.onnx.converters.tensorflow), comma-separated.", target,
      set_list<&Options::custom_ops>},
     {"extra-opset", "LIST", "Opsets of other domains that the model imports, as domain:version, comma-separated.", target,
      set_list<&Options::extra_opsets>},

@@ -34,6 +34,7 @@ void convert_source(const Options& o, const Plan& plan, const tf::Source& source
   ir::Graph& model = *c.source_graph;
   c.input_defaults = initial_states(interface, o, c.diagnostics);
   name_dims(model);
+  note_unranked(model, c.diagnostics);
   if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
   dump("read", model, o);
   learn_shapes(model, tf_registry(), c.target, plan.custom_ops);

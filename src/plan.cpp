@@ -41,7 +41,8 @@ void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& 
   if (o.dump_after.empty() && o.trace_match.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
   for (const Rewriter& r : tf_rewriters()) rewriters.push_back(r.name);
-  for (const Rewriter& r : onnx_rewriters(target, o.layout)) rewriters.push_back(r.name);
+  for (const Rewriter& r : onnx_rewriters(target, o.layout))
+    if (std::find(rewriters.begin(), rewriters.end(), r.name) == rewriters.end()) rewriters.push_back(r.name);
   stages.insert(stages.end(), rewriters.begin(), rewriters.end());
   check_names("--dump-after", o.dump_after, stages, diagnostics);
   check_names("--trace-match", o.trace_match, rewriters, diagnostics);

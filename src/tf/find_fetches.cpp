@@ -72,20 +72,21 @@ std::vector<std::string> saver_scopes(const Body& body) {
 
 }  // namespace
 
+// What nothing reads, but a variable's value only where there is nothing else: training leaves such behind.
 std::vector<Fetch> find_fetches(const Body& body) {
   const std::vector<std::string> savers = saver_scopes(body);
   std::vector<bool> is_read(body.size());
   for (const InputRef& in : body.inputs)
     if (in.node >= 0) is_read[static_cast<std::size_t>(in.node)] = true;
-  std::vector<Fetch> fetches;
+  std::vector<Fetch> fetches, values;
   for (std::size_t i = 0; i < body.size(); ++i) {
     const auto below = [&](const std::string& scope) { return body.node(i).name.starts_with(scope); };
     if (is_read[i] || !may_be_output(body, i) || std::any_of(savers.begin(), savers.end(), below)) continue;
     const std::size_t count = output_count(body, i);
     for (std::size_t k = 0; k < count; ++k)
-      fetches.push_back({.tensor = std::string(body.node(i).name) + ":" + std::to_string(k)});
+      (body.ops[i]->kind == OpKind::read_variable ? values : fetches).push_back({.tensor = std::string(body.node(i).name) + ":" + std::to_string(k)});
   }
-  return fetches;
+  return fetches.empty() ? values : fetches;
 }
 
 std::string nearest_name(const Body& body, std::string_view wanted) {

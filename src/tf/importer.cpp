@@ -27,6 +27,22 @@ Importer::Importer(const GraphDef& graph, const ImportRequest& request, Diagnost
 }
 
 GraphPtr Importer::run() {
+  GraphPtr graph = import();
+  if (!graph && request_->fetches.empty() && !fetches_.empty()) note_found_outputs();
+  return graph;
+}
+
+void Importer::note_found_outputs() {
+  constexpr std::size_t kListed = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kListed, fetches_.size()); ++i) names += (i ? ", '" : "'") + fetches_[i].tensor + "'";
+  if (fetches_.size() > kListed) names += " and " + std::to_string(fetches_.size() - kListed) + " more";
+  diagnostics_->push_back({.severity = Severity::note, .code = Code::bad_option,
+                           .message = "no outputs were asked for, so all was taken that nothing reads: " + names,
+                           .remedy = "--outputs NAMES converts what the model is for"});
+}
+
+GraphPtr Importer::import() {
   const std::size_t before = diagnostics_->size();
   const auto failed = [&] {
     return std::any_of(diagnostics_->begin() + static_cast<std::ptrdiff_t>(before), diagnostics_->end(),

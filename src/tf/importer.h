@@ -84,6 +84,8 @@ class Importer {
   };
 
   // importer.cpp: the interface
+  GraphPtr import();
+  void note_found_outputs();
   std::vector<Feed> feeds_or_placeholders();
   std::vector<Tensor> locate_all(const std::vector<Fetch>&);
   bool locate(const std::string& tensor, std::string_view what, Tensor&);

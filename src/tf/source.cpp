@@ -69,6 +69,7 @@ const Signature* choose_signature(const Source& s, const Options& o) {
   if (!o.signature.empty()) {
     if (const Signature* found = named(o.signature)) return found;
     const Strings names = names_of(s.signatures);
+    if (names.empty()) fail(Code::bad_option, s.path + " has no signatures", "name its tensors with --inputs and --outputs");
     const std::string near = nearest(o.signature, names);
     fail(Code::bad_option, "there is no signature '" + o.signature + "' in " + s.path,
          near.empty() ? "the signatures are: " + listed(names)
@@ -87,22 +88,11 @@ const Signature* choose_signature(const Source& s, const Options& o) {
   return nullptr;
 }
 
-void refuse_concrete_function(const Source& s, const std::string& wanted) {
-  Strings names;
-  for (const RawFunction& f : s.graph.functions) names.emplace_back(f.name);
-  if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-    const std::string near = nearest(wanted, names);
-    fail(Code::bad_option, "there is no function '" + wanted + "' in " + s.path,
-         near.empty() ? "" : "did you mean '" + near + "'?");
-  }
-  fail(Code::not_yet,
-       "converting a function of the library by its name ('" + wanted + "') is not possible yet",
-       "convert a signature with --signature");
-}
-
 void finish(Source& s, const Options& o) {
-  if (!o.concrete_function.empty()) refuse_concrete_function(s, o.concrete_function);
   std::erase_if(s.signatures, [](const Signature& x) { return x.name.starts_with("__saved_model_"); });
+  if (!o.concrete_function.empty())
+    fail(Code::not_yet, "--concrete-function, a function of the library instead of a signature, is not there yet",
+         s.signatures.empty() ? "save the model with signatures=..." : "--signature: " + listed(names_of(s.signatures)));
   if (const Signature* chosen = choose_signature(s, o)) {
     s.signature = *chosen;
     order_by_call(*s.signature, s.graph);

@@ -28,7 +28,6 @@ void refuse_other_formats(const fs::path& path, std::string_view head) {
   if (extension == ".keras") refuse(path.string(), "Keras (.keras)");
   if (extension == ".h5" || extension == ".hdf5" || head.starts_with("\x89HDF"))
     refuse(path.string(), "Keras (.h5)");
-  if (extension == ".onnx") fail(Code::bad_file, path.string() + " is an ONNX model already", "give TensorFlow's model; `tf2onnx-cpp verify MODEL " + path.filename().string() + "` compares the two");
   if (extension == ".json") refuse(path.string(), "TensorFlow.js (model.json)");
 }
 
@@ -53,6 +52,19 @@ Format format_of_text(std::string_view text) {
     return Format::saved_model;
   return head.find("meta_info_def") != std::string_view::npos && has("graph_def") ? Format::meta_graph
                                                                                   : Format::graph_def;
+}
+
+[[noreturn]] void refuse_onnx(const fs::path& path) {
+  fail(Code::bad_file, path.string() + " is an ONNX model already", "give TensorFlow's model; `tf2onnx-cpp verify MODEL " + path.filename().string() + "` compares the two");
+}
+
+// ModelProto begins with a number, as SavedModel does, and has its graph in field 7.
+bool is_onnx(Bytes bytes) {
+  WireReader r(bytes);
+  if (!r.next() || r.field() != 1 || r.type() != WireType::varint) return false;
+  while (r.next())
+    if (r.field() == 7 || r.field() == 8) return true;
+  return false;
 }
 
 // GraphDef has fields 1 (nodes), 2, 4 (messages) and 3 (a number); SavedModel 1 (a number) and 2;
@@ -119,6 +131,7 @@ Found find_in_file(const std::string& path, Format format) {
   if (format == Format::detect && extension == ".meta") format = Format::meta_graph;
   if (format == Format::detect)
     format = is_text ? format_of_text(as_text(file->bytes())) : format_of_message(file->bytes());
+  if (extension == ".onnx" || (!is_text && format == Format::saved_model && is_onnx(file->bytes()))) refuse_onnx(path);
   if (format == Format::saved_model) return saved_model_around(path);
   return {format, path, is_text};
 }

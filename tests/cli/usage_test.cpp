@@ -248,13 +248,27 @@ TEST_F(Usage, CutsInsideOfFunctions) {
   EXPECT_TRUE(has(f.err, "did you mean")) << f.err;
 }
 
+TEST_F(Usage, NothingIsWrittenOverTheModel) {
+  const std::string before = content(model_);
+  refused(kUsage, {"MODEL", "-o", "MODEL"}, {"part of the model itself"});
+  refused(kUsage, {"MODEL", "-o", "./model.pb"}, {"part of the model itself"});
+  refused(kUsage, {"MODEL", "-o", ""}, {"--output is empty"});
+  EXPECT_EQ(content(model_), before);
+  const std::filesystem::path copy = dir_ / "saved";
+  std::filesystem::copy(T2O_SOURCE_DIR "/models/mnist", copy, std::filesystem::copy_options::recursive);
+  for (const char* file : {"saved_model.pb", "variables/variables.index"})
+    EXPECT_EQ(run({copy.string(), "-o", (copy / file).string()}).exit_code, kUsage) << file;
+  EXPECT_EQ(run({copy.string(), "-o", (copy / "model.onnx").string()}).exit_code, 0);
+  EXPECT_EQ(run({copy.string(), "-o", (copy / "model.onnx").string()}).exit_code, 0) << "of the last run";
+}
+
 TEST_F(Usage, CustomOpsAndTheirOpset) {
   dir_.file("model.pb", graph_def({placeholder("x"), unary("y", "NoSuchOp", "x")}));
   refused(kNotConvertible, {"MODEL", "-o", "out.onnx"}, {"NoSuchOp", "--custom-ops NoSuchOp"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp", "--extra-opset", "7"}, {"domain:version"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", ":x", "--extra-opset", "7", "--dump-after", "foo"}, {"domain:version", "':x'", "'foo'"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp,Other", "--ir-version", "99"}, {"IR version 99", "no node of 'Other'"});
-  EXPECT_TRUE(has(converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp"}), "ai.onnx.contrib"));
+  EXPECT_TRUE(has(converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp"}), "ai.onnx.converters.tensorflow"));
   const std::string bytes = converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp:my.domain", "--extra_opset", "my.domain:7"});
   EXPECT_TRUE(has(bytes, "\x22\x08NoSuchOp"));                  // NodeProto.op_type
   EXPECT_TRUE(has(bytes, "\x3a\x09my.domain"));                 // NodeProto.domain

@@ -247,7 +247,7 @@ TEST(Request, RefusesWhatIsWrong) {
   EXPECT_TRUE(says(error([](Options& o) { o.rename_inputs = {"a"}; }), "1 new names are given for 2 inputs"));
   EXPECT_TRUE(says(error([](Options& o) { o.rename_inputs = {"a", "a"}; }), "two inputs have the name 'a'"));
   EXPECT_TRUE(
-      says(error([](Options& o) { o.concrete_function = "nonsense"; }), "there is no function 'nonsense'"));
+      says(error([](Options& o) { o.concrete_function = "nonsense"; }), "is not there yet"));
 }
 
 TEST(Source, RefusesWhatItCannotRead) {

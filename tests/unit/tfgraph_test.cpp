@@ -119,7 +119,7 @@ TEST_F(LoopTest, SumsThatNobodyTakesAreNotSpelledOut) {
 TEST(Loops, LimitsOfACounter) {
   const GraphPtr g = ir::parse_graph(R"(graph g tf {
     input %n: i32[]
-    %i, %m: i32[] = While(const i32 = 0, %n) {cond=graph c {
+    %i: i32[], %m: i32[] = While(const i32 = 0, %n) {cond=graph c {
       input %a: i32[]
       input %b: i32[]
       %less: bool[] = Less(%a, %b)

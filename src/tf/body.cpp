@@ -119,9 +119,10 @@ void Bodies::resolve_inputs(Body& body) {
     }
     return in;
   };
-  for (const NodeDef& n : body.list->nodes) {
+  for (std::size_t i = 0; i < body.size(); ++i) {
     body.first_input.push_back(static_cast<std::uint32_t>(body.inputs.size()));
-    for (const std::string_view ref : n.inputs)
+    if (body.ops[i]->kind == OpKind::dequeue) continue;  // what fills a queue is no part of the model
+    for (const std::string_view ref : body.node(i).inputs)
       if (!is_control(ref)) body.inputs.push_back(add(ref));
   }
   body.first_input.push_back(static_cast<std::uint32_t>(body.inputs.size()));

@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::size_t kMaxComparisons = 200'000;
 
+// Of a queue, an iterator, a dataset ...
+bool is_handle(const ArgDef& a) {
+  return a.type == DType::resource || a.type == DType::variant || (a.is_ref && a.type == DType::string);
+}
+
 bool may_be_output(const Body& body, std::size_t i) {
   switch (body.ops[i]->kind) {
     case OpKind::ordinary:
@@ -34,9 +39,13 @@ bool may_be_output(const Body& body, std::size_t i) {
       return false;
   }
   const std::string_view op = body.node(i).op;
+  const OpDef* def = body.ops[i]->def;
+  if (def && !def->outputs.empty() && is_handle(def->outputs[0])) return false;
   for (const std::string_view prefix :
        {"Save", "Restore", "MergeV2Checkpoints", "ShardedFile", "VarIsInitialized", "IsVariableInitialized",
-        "LookupTableImport", "InitializeTable", "HashTable", "MutableHashTable", "ControlTrigger"})
+        "LookupTableImport", "InitializeTable", "HashTable", "MutableHashTable", "ControlTrigger",
+        "QueueSize", "QueueIsClosed", "IteratorToStringHandle", "MergeSummary", "ScalarSummary", "HistogramSummary",
+        "ImageSummary", "AudioSummary", "TensorSummary"})
     if (op.starts_with(prefix)) return false;
   return true;
 }

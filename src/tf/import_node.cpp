@@ -90,6 +90,8 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
       fail(Code::unsupported_op,
            "the result of " + std::string(def.op) + ", which changes a variable, is read",
            "Export the model for inference, name outputs that do not need it, or use --stateful-io.");
+    case OpKind::dequeue:
+      return import_components(f, n);
     case OpKind::refused:
       fail(Code::unsupported_op, "op " + std::string(def.op) + " cannot be imported");
     default:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tf/dequeue.h"
 #include "tf/functionalize.h"
 #include "tf/inner_cut.h"
 #include "tf/find_fetches.h"
@@ -89,6 +90,9 @@ std::vector<Feed> Importer::feeds_or_placeholders() {
         kind == OpKind::placeholder || (kind == OpKind::placeholder_with_default &&
                                         std::find(forced.begin(), forced.end(), name) != forced.end());
     if (is_input && main_needed_[i]) feeds.push_back({.tensor = name + ":0"});
+    if (kind != OpKind::dequeue || !main_needed_[i]) continue;
+    for (const std::int32_t k : components_read(static_cast<std::uint32_t>(i))) feeds.push_back({.tensor = tensor_name(name, k)});
+    note_components(static_cast<std::uint32_t>(i));
   }
   name_found(feeds, request_->input_names, "--rename-inputs");
   return feeds;
@@ -169,6 +173,8 @@ ir::OutputSpec Importer::known_type(Tensor t) {
           s && a.name == "shape" && has_shape && !spec.shape.ranked())
         spec.shape = *s;
     }
+    if (op.kind == OpKind::dequeue)
+      if (auto both = merge(spec.shape, component_shape(body, n, attrs, k))) spec.shape = *both;
   } catch (const ConversionError& e) {
     report(f, n, e.diagnostic());
   }

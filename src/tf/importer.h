@@ -126,7 +126,6 @@ class Importer {
   std::vector<Item> inputs_of(Frame&, std::uint32_t node);
   std::optional<Item> find_item(const Frame&, const InputRef&);
   Value* value(const Item&);
-  Value* changed(const Item& variable);  // what it has been changed to
   Value* poison();
   void guard(Frame&, std::uint32_t node, std::vector<Item>& results);
   Item item_or_poison(const std::optional<Item>& i) { return i ? *i : Item{poison()}; }

@@ -21,6 +21,7 @@ enum class OpKind : std::uint8_t {
   variable_reference,
   read_variable,
   write_variable,  // its first input is the variable
+  dequeue,         // the next element of a dataset or a queue: what it gives are inputs of the model
   call,            // of the function in attribute f
   function,        // the op is a function's name
   if_,             // functional, as are the two below

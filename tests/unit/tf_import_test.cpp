@@ -327,6 +327,67 @@ TEST(Import, ChangesThatAreNoStateAreRefused) {
         "changes a variable in a loop or a branch");
 }
 
+// ---- graphs that were frozen with their input pipelines
+
+const std::string kPair = attr("output_types", "list { type: DT_FLOAT type: DT_INT64 type: DT_STRING }");
+const std::string kPairShapes = attr("output_shapes", "list { shape { dim { size: -1 } dim { size: 2 } } shape { dim { size: -1 } } shape { } }");
+const std::string kNext = node("iterator", "IteratorV2", {}, kPair + kPairShapes) + node("next", "IteratorGetNext", {"iterator"}, kPair + kPairShapes);
+
+TEST(Import, ElementsOfAnIteratorAreInputs) {
+  const auto [g, d] = import(kNext + node("label", "Cast", {"next:1"}, attr("SrcT", "type: DT_INT64") + attr("DstT", "type: DT_FLOAT")) +
+                                 node("y", "Neg", {"next"}, kT),
+                             fetch({}));
+  ASSERT_TRUE(g) << (d.empty() ? "" : to_string(d[0]));
+  ASSERT_EQ(g->inputs().size(), 2U);  // nothing reads the third
+  EXPECT_EQ(g->inputs()[0]->name(), "next:0");
+  EXPECT_EQ(g->inputs()[0]->shape(), Shape({-1, 2}));
+  EXPECT_EQ(g->inputs()[1]->name(), "next:1");
+  EXPECT_EQ(g->inputs()[1]->dtype(), DType::i64);
+  EXPECT_EQ(g->outputs().size(), 2U);
+  EXPECT_TRUE(mentions(d, "IteratorGetNext 'next'", Severity::note));
+}
+
+TEST(Import, ElementsThatAreNotListedBecomeInputs) {
+  const auto [g, d] = import(kX + kNext + node("y", "AddV2", {"next", "x"}, kT), fetch({{"y"}}, {{"x"}}));
+  ASSERT_TRUE(g) << (d.empty() ? "" : to_string(d[0]));
+  ASSERT_EQ(g->inputs().size(), 2U);
+  EXPECT_EQ(g->inputs()[1]->name(), "next:0");
+  EXPECT_TRUE(mentions(d, "which is not among the inputs", Severity::warning));
+}
+
+TEST(Import, ElementsOfAQueueAreInputs) {
+  const std::string types = attr("component_types", "list { type: DT_FLOAT }");
+  const std::string queue = node("queue", "FIFOQueueV2", {}, types + attr("shapes", "list { shape { dim { size: 2 } } }"));
+  const std::string count = node("n", "Const", {}, attr("dtype", "type: DT_INT32") + attr("value", "tensor { dtype: DT_INT32 int_val: 4 }"));
+  const auto shape_of = [&](const std::string& op, const std::vector<std::string>& inputs) {
+    const auto [g, d] = import(queue + count + node("next", op, inputs, types) + node("size", "QueueSizeV2", {"queue"}) + node("y", "Neg", {"next"}, kT), fetch({}));
+    return g && g->inputs().size() == 1 && g->outputs().size() == 1 ? g->inputs()[0]->shape() : Shape({-7});
+  };
+  EXPECT_EQ(shape_of("QueueDequeueV2", {"queue"}), Shape({2}));
+  EXPECT_EQ(shape_of("QueueDequeueManyV2", {"queue", "n"}), Shape({4, 2}));
+  EXPECT_EQ(shape_of("QueueDequeueUpToV2", {"queue", "n"}), Shape({-1, 2}));
+}
+
+TEST(Import, ElementsInsideOfFunctionsAreRefused) {
+  const auto [g, d] = import("library { function { signature { name: 'f' input_arg { name: 'i' type: DT_RESOURCE } output_arg { name: 'o' type: DT_FLOAT } } " +
+                                 ("node_def" + node("next", "IteratorGetNext", {"i"}, kPair + kPairShapes).substr(4)) + " ret { key: 'o' value: 'next:components:0' } } }" +
+                                 node("iterator", "IteratorV2", {}, kPair + kPairShapes) +
+                                 node("y", "PartitionedCall", {"iterator"}, attr("f", "func { name: 'f' }") + attr("Tin", "list { type: DT_RESOURCE }") + attr("Tout", "list { type: DT_FLOAT }")),
+                             fetch({{"y"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "inside of a function"));
+}
+
+TEST(Import, WhatADebuggerOrAServerPutBetween) {
+  const auto [g, d] = import("library { function { signature { name: 'f' input_arg { name: 'a' type: DT_FLOAT } input_arg { name: 'b' type: DT_FLOAT } output_arg { name: 'o' type: DT_FLOAT } } "
+                             "node_def { name: 'n' op: 'Mul' input: 'a' input: 'b' attr { key: 'T' value { type: DT_FLOAT } } } ret { key: 'o' value: 'n:z:0' } } }" +
+                                 kX + kC + node("seen", "DebugIdentityV2", {"x"}, kT) +
+                                 node("y", "BatchFunction", {"seen", "c"}, attr("f", "func { name: 'f' }") + attr("Tin", "list { type: DT_FLOAT }") + attr("Tcaptured", "list { type: DT_FLOAT }") + attr("Tout", "list { type: DT_FLOAT }")),
+                             fetch({{"y"}}));
+  ASSERT_TRUE(g) << (d.empty() ? "" : to_string(d[0]));
+  EXPECT_EQ(ops(*g), "Mul");
+}
+
 TEST(Import, ManyNodesNeedNoStack) {
   std::string text = kX;
   for (int i = 20000; i > 0; --i)  // consumers first

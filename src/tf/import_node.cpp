@@ -151,35 +151,6 @@ std::vector<Item> Importer::import_variable(Frame& f, std::uint32_t n) {
   return {Item{nullptr, it->second}};
 }
 
-// What a variable is changed to; the arithmetic of the change becomes a node of its own.
-std::vector<Item> Importer::import_change(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
-  const NodeDef& def = f.body->node(n);
-  const auto change = change_op(def.op);
-  if (!change || inputs.size() < 2 || inputs[0].variable < 0)
-    fail(Code::unsupported_op, std::string(def.op) + " changes a variable in a way that is not handed on as a state",
-         "Change it by assign, assign_add or assign_sub.");
-  Value* after = value(inputs[1]);
-  if (!change->empty()) {
-    Value* before = value(inputs[0]);
-    ir::NodeSpec spec{.op = std::string(*change), .inputs = {before, after}, .attrs = {{"T", before->dtype()}}, .name = node_name(f, def.name)};
-    spec.outputs = {{{}, before->dtype(), before->shape()}};
-    spec.origin = std::make_shared<const Origin>(origin(f, n));
-    after = f.graph->add(std::move(spec)).output();
-  }
-  Variable& v = variables_[static_cast<std::size_t>(inputs[0].variable)];
-  if (v.changed)
-    fail(Code::unsupported_op, "changes variable '" + v.ref.node + "', which another node has changed before it", "Change it once: its last value is what is handed on.");
-  v.changed = after;
-  return f.body->ops[n]->def->outputs.empty() ? std::vector<Item>{} : std::vector<Item>{{after}};
-}
-
-Value* Importer::changed(const Item& variable) {
-  const Variable& v = variables_[static_cast<std::size_t>(variable.variable)];
-  if (!v.changed && std::none_of(diagnostics_->begin(), diagnostics_->end(), [](const Diagnostic& d) { return d.severity == Severity::error; }))
-    fail(Code::bad_model, "reads variable '" + v.ref.node + "' after a change that itself waits for it");
-  return v.changed ? v.changed : poison();
-}
-
 std::vector<Item> Importer::import_node(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
   return add_node(f, n, decode_attrs(f, n), inputs);
 }

@@ -101,6 +101,16 @@ class Importer {
     return static_cast<std::uint64_t>(t.node) << 32 | static_cast<std::uint32_t>(t.output);
   }
 
+  // dequeue.cpp: elements of datasets and queues
+  std::vector<std::int32_t> components_read(std::uint32_t node);
+  void note_components(std::uint32_t node);
+  std::vector<Item> import_components(Frame&, std::uint32_t node);
+
+  // changes.cpp: states
+  std::vector<Item> import_change(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
+  Value* changed_value(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
+  Value* changed(const Item& variable);  // what it has been changed to
+
   // walk.cpp: the order of things
   void push_frame(Frame);
   void step();
@@ -118,7 +128,6 @@ class Importer {
   std::vector<Item> import_constant(Frame&, std::uint32_t node);
   std::vector<Item> import_placeholder(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   std::vector<Item> import_variable(Frame&, std::uint32_t node);
-  std::vector<Item> import_change(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   std::vector<Item> import_node(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   std::vector<Item> add_node(Frame&, std::uint32_t node, Attrs, const std::vector<Item>& inputs);
   Attrs decode_attrs(const Frame&, std::uint32_t node) const;

@@ -86,15 +86,6 @@ constexpr std::pair<std::string_view, OpKind> kOps[] = {
     {"SymbolicGradient", OpKind::refused},
 };
 
-constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
-    {"Assign", ""},
-    {"AssignVariableOp", ""},
-    {"AssignAdd", "AddV2"},
-    {"AssignSub", "Sub"},
-    {"AssignAddVariableOp", "AddV2"},
-    {"AssignSubVariableOp", "Sub"},
-};
-
 bool starts_with_any(std::string_view s, std::initializer_list<std::string_view> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return s.starts_with(p); });
 }
@@ -135,12 +126,6 @@ std::optional<std::size_t> handed_on_input(OpKind k, std::size_t output) {
     default:
       return {};
   }
-}
-
-std::optional<std::string_view> change_op(std::string_view op) {
-  for (const auto& [write, computed] : kChanges)
-    if (write == op) return computed;
-  return {};
 }
 
 }  // namespace t2o::tf

@@ -58,8 +58,4 @@ inline bool draws_control_flow(OpKind k) { return k >= OpKind::switch_ && k <= O
 // The number of the input that the output is, or none; of a Merge it is not known before it runs.
 std::optional<std::size_t> handed_on_input(OpKind, std::size_t output);
 
-// What a write computes of the variable and its second input: "" when it is that input. None when the
-// variable's new value cannot be said in this way.
-std::optional<std::string_view> change_op(std::string_view op);
-
 }  // namespace t2o::tf

@@ -312,6 +312,21 @@ TEST(Import, AStateThatIsAnOutputOrItself) {
   EXPECT_EQ(itself.graph->outputs()[1]->producer()->input(0), itself.graph->inputs()[1]);
 }
 
+TEST(Import, AStateOfWhichAPartIsChanged) {
+  const std::string at = node("at", "Const", {}, attr("dtype", "type: DT_INT32") + attr("value", "tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1 }"));
+  const std::string part = node("part", "Placeholder", {}, attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { dim { size: 1 } }"));
+  const std::string z = node("z", "Neg", {"x", "^set"}, kT), index = attr("Tindices", "type: DT_INT32");
+  const auto ops_of = [&](const std::string& set) {
+    std::vector<State> states;
+    const auto [g, d] = import_with_state(kX + kV + at + part + set + z, "z", states);
+    return g && states.size() == 1 ? ops(*g) : d.empty() ? "no state" : to_string(d[0]);
+  };
+  EXPECT_EQ(ops_of(node("set", "ResourceScatterUpdate", {"v", "at", "part"}, kRead + index)), "ExpandDims TensorScatterUpdate Neg");
+  EXPECT_EQ(ops_of(node("set", "ResourceScatterNdAdd", {"v", "at", "part"}, kT + index)), "TensorScatterAdd Neg");
+  EXPECT_EQ(ops_of(node("set", "ResourceStridedSliceAssign", {"v", "at", "at", "at", "part"}, kT + attr("Index", "type: DT_INT32") + attr("end_mask", "i: 1"))),
+            "TensorStridedSliceUpdate Neg");
+}
+
 TEST(Import, ChangesThatAreNoStateAreRefused) {
   Interface interface;
   const auto error = [&](const std::string& text, const std::string& message) {

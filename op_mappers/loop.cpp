@@ -34,6 +34,8 @@ Values loop(Emitter& c, Value* count, const Values& initial, const Step& step, b
   const Values out = c.emit_n("Loop", in, {{"body", body}}, after.size());
   for (std::size_t i = 0; i < initial.size(); ++i)
     c.graph().set_type(out[i], initial[i]->dtype(), shape(initial[i]));
+  for (std::size_t i = initial.size(); i < out.size(); ++i)
+    c.graph().set_type(out[i], outputs[i + 1]->dtype(), out[i]->shape());
   return out;
 }
 

@@ -148,7 +148,8 @@ std::string with_origins(const std::string& input) {
       continue;
     if (l.find_first_not_of(' ') != percent || percent > equals) continue;
     const std::string name = l.substr(percent + 1, l.find_first_of(": ,", percent) - percent - 1);
-    l += " @\"" + name + "\" \"" + l.substr(equals + 3, paren - equals - 3) + "\"";
+    const std::string op = l.substr(equals + 3, paren - equals - 3);
+    l += " @\"" + name + "\" " + (op.starts_with('"') ? op : '"' + op + '"');
   }
   return joined(lines);
 }

@@ -5,12 +5,14 @@
 #include <limits>
 
 #include "engines/onnxruntime.h"
+#include "foreign_ops.h"
 #include "harness.h"
 #include "ir/text.h"
 #include "onnx/model_edit.h"
 #include "op_mappers/plain_type.h"
 #include "op_mappers/registry.h"
 #include "tests/support/coverage.h"
+#include "tf/text_proto.h"
 
 namespace t2o::numeric {
 namespace {
@@ -325,11 +327,11 @@ void Case::check(SourceLoc at) {
   Checker(*this, at).check_all();
 }
 
-void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds,
-                   const std::vector<int>& opsets, SourceLoc at) {
-  if (engines_missing()) return;
+namespace {
+
+void check_graph_def(const engines::TfGraph& truth, const std::string& graph_def, const engines::Feeds& feeds,
+                     const std::vector<int>& opsets, SourceLoc at) {
   const TensorPtr expected = engines::TfSession(truth, {.single_threaded = true}).run(feeds, {"y"})[0];
-  const std::string graph_def = graph.graph_def();  // constants stay in its bytes
   for (const int opset : opsets) {
     Options options;
     options.opset = opset;
@@ -350,6 +352,18 @@ void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph,
     if (!problem.empty()) ADD_FAILURE_AT(at.file, at.line) << "opset " << opset << ": " << problem;
     if (problem.empty()) test::record_coverage(*c.source_graph, opset);
   }
+}
+
+}  // namespace
+
+void check_against(const engines::TfGraph& truth, const engines::TfGraph& graph, const engines::Feeds& feeds,
+                   const std::vector<int>& opsets, SourceLoc at) {
+  if (!engines_missing()) check_graph_def(truth, graph.graph_def(), feeds, opsets, at);
+}
+
+void check_against(const engines::TfGraph& truth, const std::string& graph_text, const engines::Feeds& feeds,
+                   const std::vector<int>& opsets, SourceLoc at) {
+  if (!engines_missing()) check_graph_def(truth, tf::graph_def_from_text(graph_text, "test"), feeds, opsets, at);
 }
 
 }  // namespace t2o::numeric

@@ -61,6 +61,7 @@ const OpRegistry& tf_registry() {
     family("sample_box", op_mappers::register_sample_box);
     family("ctc", op_mappers::register_ctc);
     family("beam_search", op_mappers::register_beam_search);
+    family("addons", op_mappers::register_addons);
     family("recurrent", op_mappers::register_recurrent);
     family("recurrent_cells", op_mappers::register_recurrent_cells);
     family("cudnn_rnn", op_mappers::register_cudnn_rnn);

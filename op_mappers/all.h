@@ -59,6 +59,7 @@ void register_image(OpRegistry&);         // ImageProjectiveTransform*, ExtractG
 void register_sample_box(OpRegistry&);
 void register_ctc(OpRegistry&);
 void register_beam_search(OpRegistry&);
+void register_addons(OpRegistry&);  // custom operators
 void register_recurrent(OpRegistry&);        // layers that the rewriters found
 void register_recurrent_cells(OpRegistry&);  // LSTMBlockCell, GRUBlockCell, BlockLSTM
 void register_cudnn_rnn(OpRegistry&);        // CudnnRNN, CudnnRNNV2, CudnnRNNV3

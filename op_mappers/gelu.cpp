@@ -22,11 +22,20 @@ Value* by_tanh(MapperContext& c, Value* x) {
   return c.add(t, c.scalar_like(x, 1));
 }
 
-Values map_gelu_11(MapperContext& c) {
+Values gelu(MapperContext& c, bool approximate) {
   Value* x = c.in(0);
-  Value* doubled = c.attr<std::string>("approximate") == "tanh" ? by_tanh(c, x) : exact(c, x);
+  Value* doubled = approximate ? by_tanh(c, x) : exact(c, x);
   Value* half = c.mul(x, c.scalar_like(x, 0.5));
   return {c.mul(half, doubled)};
+}
+
+Values map_gelu_11(MapperContext& c) { return gelu(c, c.attr<std::string>("approximate") == "tanh"); }
+
+// TensorFlow Addons'
+bool is_approximate(MapperContext& c) { return c.attr_or<std::int64_t>("approximate", 1) != 0; }
+Values map_addons_11(MapperContext& c) { return gelu(c, is_approximate(c)); }
+Values map_addons_20(MapperContext& c) {
+  return {c.emit("Gelu", {c.in(0)}, {{"approximate", std::string(is_approximate(c) ? "tanh" : "none")}})};
 }
 
 }  // namespace
@@ -34,6 +43,8 @@ Values map_gelu_11(MapperContext& c) {
 void register_gelu(OpRegistry& r) {
   r.op("t2o.Gelu").by(map_gelu_11);
   r.op("t2o.Gelu").since(20).to("Gelu", {"approximate"});
+  r.op("Addons>Gelu").by(map_addons_11);
+  r.op("Addons>Gelu").since(20).by(map_addons_20);
 }
 
 }  // namespace t2o::op_mappers

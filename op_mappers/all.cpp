@@ -58,6 +58,7 @@ const OpRegistry& tf_registry() {
     family("nms", op_mappers::register_nms);
     family("color", op_mappers::register_color);
     family("image", op_mappers::register_image);
+    family("draw_boxes", op_mappers::register_draw_boxes);
     family("sample_box", op_mappers::register_sample_box);
     family("ctc", op_mappers::register_ctc);
     family("beam_search", op_mappers::register_beam_search);

@@ -1,64 +1,15 @@
 #include <limits>
-#include <numeric>
 
 #include "op_mappers/all.h"
+#include "op_mappers/linalg.h"
 #include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
 
 // Matrices are the last two axes. What an algorithm does for each row or column is a step of a Loop, so that
 // sizes need not be known; a step picks rows and columns by gathers that keep the axis, so that the rank need
 // not be known either.
 namespace t2o::op_mappers {
 namespace {
-
-constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
-
-Value* arange(Emitter& e, Value* n) {
-  Value* zero = e.constant<std::int64_t>(0);
-  return e.range(zero, n, e.constant<std::int64_t>(1));
-}
-Value* row_numbers(Emitter& e, Value* n) { return e.unsqueeze(arange(e, n), {1}); }  // [n, 1]
-
-Value* transposed(Emitter& e, Value* x) {
-  if (!x->shape().ranked()) return e.emit("Einsum", {x}, {{"equation", std::string("...ij->...ji")}});
-  Ints perm(static_cast<std::size_t>(x->shape().rank()));
-  std::iota(perm.begin(), perm.end(), 0);
-  if (perm.size() < 2) e.fail(Code::bad_model, "a matrix of fewer than two dimensions");
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return e.transpose(x, perm);
-}
-
-Value* eye_like(Emitter& e, Value* x, Value* n) {  // with the batch of x
-  Value* rows = row_numbers(e, n);
-  Value* eye = e.cast(e.equal(rows, arange(e, n)), x->dtype());
-  if (x->shape().ranked() && x->shape().rank() == 2) return eye;
-  Value* batch = e.dims(x, 0, -2);
-  return e.expand(eye, e.concat({batch, e.ints({1, 1})}, 0));
-}
-
-Value* columns_from(Emitter& e, Value* x, Value* first) {
-  Value* from = e.reshape(first, {1});
-  Value* to = e.ints({kToEnd});
-  return e.slice(x, from, to, e.ints({-1}));
-}
-Value* columns_before(Emitter& e, Value* x, Value* end) {
-  Value* from = e.ints({0});
-  Value* to = e.reshape(end, {1});
-  return e.slice(x, from, to, e.ints({-1}));
-}
-Value* rows_before(Emitter& e, Value* x, Value* end) {
-  Value* from = e.ints({0});
-  Value* to = e.reshape(end, {1});
-  return e.slice(x, from, to, e.ints({-2}));
-}
-
-DType work_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
-
-Value* matrix(MapperContext& c, std::size_t input) {
-  Value* x = c.in(input);
-  if (is_complex(x->dtype()))
-    c.fail(Code::unsupported_type, "linear algebra of complex numbers is not supported");
-  return c.cast(x, work_type(x->dtype()));
-}
 
 // Without a rank: [product of the batch, rows, columns], as ONNX Runtime finds no largest element of an empty
 // tensor along an axis counted from the back.
@@ -232,6 +183,29 @@ Values map_triangular_solve(MapperContext& c) {
   return {c.cast_like(substituted(c, a, b, lower != adjoint), c.in(1))};
 }
 
+// Column j of the bands has what row j of the matrix has: of a lower triangle from the main diagonal down, of an upper one
+// to the main diagonal.
+Values map_banded_triangular_solve(MapperContext& c) {
+  Value* bands = matrix(c, 0);
+  Value* b = matrix(c, 1);
+  const bool lower = c.attr_or<std::int64_t>("lower", 1) != 0, adjoint = c.flag("adjoint");
+  Value* n = c.dim(bands, -1);
+  Value* count = c.dim(bands, -2);
+  Value* last = c.sub(count, c.constant<std::int64_t>(1));
+  Value* rows = row_numbers(c, n);
+  Value* band = c.sub(rows, iota(c, n));
+  if (!lower) band = c.add(band, last);
+  Value* place = c.minimum(c.maximum(band, c.constant<std::int64_t>(0)), last);
+  Value* side = c.reshape(n, {1});
+  Value* square = c.concat({c.dims(bands, 0, -2), side, side}, 0);
+  Value* at = c.expand(place, square);
+  Value* entries = c.emit("GatherElements", {transposed(c, bands), at}, {{"axis", std::int64_t{-1}}});
+  Value* dense = c.where(c.equal(band, place), entries, c.scalar_like(bands, 0));
+  if (adjoint) dense = transposed(c, dense);
+  if (!have_same_batch(dense, b)) b = c.expand(b, c.concat({c.dims(dense, 0, -2), c.ints({1, 1})}, 0));
+  return {c.cast_like(substituted(c, dense, b, lower != adjoint), c.in(1))};
+}
+
 // Column k of L is that of A / sqrt(A[k, k]); L[:, k] L[:, k]^T is taken away from A. The upper triangle is
 // not read.
 Values map_cholesky(MapperContext& c) {
@@ -244,7 +218,7 @@ Values map_cholesky(MapperContext& c) {
     Value* above = e.less(row_numbers(e, n), k);
     Value* l = e.where(above, e.scalar_like(column, 0), scaled);
     Value* rest = e.sub(state[0], e.mul(l, transposed(e, l)));
-    Value* here = e.equal(arange(e, n), k);
+    Value* here = e.equal(iota(e, n), k);
     return {rest, e.where(here, l, state[1])};
   });
   return {c.cast_like(out[1], c.in(0))};
@@ -280,7 +254,7 @@ Values map_qr(MapperContext& c) {
   Value* x = counted_loop(c, least, {both}, [m](Emitter& e, Value* k, const Values& state) -> Values {
     return {reflected(e, state[0], k, m)};
   })[0];
-  Value* below = c.greater(row_numbers(c, m), arange(c, n));
+  Value* below = c.greater(row_numbers(c, m), iota(c, n));
   Value* r = c.where(below, c.scalar_like(x, 0), columns_before(c, x, n));
   Value* q = transposed(c, columns_from(c, x, n));
   if (!c.flag("full_matrices")) {
@@ -301,7 +275,7 @@ Values map_tridiagonal_solve(MapperContext& c) {
   Value* diagonals = matrix(c, 0);
   Value* n = c.dim(diagonals, -1);
   Value* rows = row_numbers(c, n);
-  Value* distance = c.sub(arange(c, n), rows);
+  Value* distance = c.sub(iota(c, n), rows);
   Value* dense = c.scalar_like(diagonals, 0);
   for (const std::int64_t i : {0, 1, 2}) {  // above, on and below the main diagonal
     Value* entries = diagonal_column(c, c.gather(diagonals, c.ints({i}), -2));
@@ -318,7 +292,7 @@ Values map_tridiagonal_mat_mul(MapperContext& c) {
   Value* one = c.constant<std::int64_t>(1);
   Value* zero = c.constant<std::int64_t>(0);
   Value* last = c.sub(n, one);
-  Value* places = arange(c, n);
+  Value* places = iota(c, n);
   Value* rows = row_numbers(c, n);
   Value* next = c.gather(x, c.minimum(c.add(places, one), last), -2);
   Value* previous = c.gather(x, c.maximum(c.sub(places, one), zero), -2);
@@ -345,6 +319,8 @@ void register_linalg(OpRegistry& r) {
   r.op("Qr").by(map_qr);
   r.op("TridiagonalSolve").note(singular + "; by a dense matrix").by(map_tridiagonal_solve);
   r.op("TridiagonalMatMul").by(map_tridiagonal_mat_mul);
+  r.op("BandedTriangularSolve").note(singular + "; by a dense matrix").by(map_banded_triangular_solve);
+  register_linalg_jacobi(r);
 }
 
 }  // namespace t2o::op_mappers

@@ -74,6 +74,41 @@ TEST(Linalg, ThreeDiagonals) {
   op_case("TridiagonalSolve").in(f32, {3, 4}).range(1, 2).in(f32, {4, 1}).attr("partial_pivoting", false).since(12).tol(1e-3, 1e-3).check();
 }
 
+TEST(Linalg, BandedTriangularSolve) {
+  for (const bool lower : {false, true})
+    for (const bool adjoint : {false, true})
+      op_case("BandedTriangularSolve").in(f64, {2, 3, 5}).range(0.5, 1).in(f64, {2, 5, 2}).attr("lower", lower).attr("adjoint", adjoint).since(12).tol(1e-6, 1e-6).check();
+  op_case("BandedTriangularSolve").in(f32, {1, 4}).range(0.5, 1).in(f32, {4, 2}).since(12).tol(1e-4, 1e-4).check();
+}
+
+const std::vector<int> kSome = {12, 18, 26};
+
+TEST(Linalg, Eigenvalues) {
+  for (const Ints& dims : {Ints{4, 4}, {5, 5}, {2, 3, 3}, {1, 1}, {2, 2}, {24, 24}})
+    op_case("SelfAdjointEigV2").in(any, dims).attr("compute_v", false).outputs(1).dtypes({f32, f64}).only_opsets(kSome).tol(1e-4, 1e-4).check();
+  op_case("SelfAdjointEigV2").in(f64, {6, 6}).outputs(1).only_opsets(kSome).tol(1e-9, 1e-9).note("the vectors are not read").check();
+  op_case("SelfAdjointEigV2").values<float>({3, 3}, {2, 9, 9, 0, 2, 9, 0, 0, -1}).attr("compute_v", false).outputs(1).only_opsets(kSome).note("the lower triangle is the matrix").check();
+  op_case("SelfAdjointEigV2").in(f32, {3, 3}).refuses(Code::unsupported_op, "determined up to their signs").check();
+}
+
+TEST(Linalg, SingularValues) {
+  for (const Ints& dims : {Ints{4, 4}, {3, 5}, {5, 3}, {2, 4, 3}, {1, 3}, {3, 1}, {20, 17}})
+    op_case("Svd").in(any, dims).attr("compute_uv", false).outputs(1).dtypes({f32, f64}).only_opsets(kSome).tol(1e-4, 1e-4).check();
+  op_case("Svd").values<float>({3, 3}, {1, 2, 3, 2, 4, 6, 1, 1, 1}).attr("compute_uv", false).outputs(1).only_opsets(kSome).tol(1e-4, 1e-4).note("of rank 2").check();
+  op_case("Svd").in(f32, {3, 4}).refuses(Code::unsupported_op, "determined up to their signs").check();
+}
+
+TEST(Linalg, LeastSquares) {
+  for (const bool fast : {false, true})
+    for (const Ints& dims : {Ints{5, 3}, {3, 5}, {2, 4, 4}}) {
+      Ints right = dims;
+      right.back() = 2;
+      op_case("MatrixSolveLs").in(f64, dims).in(f64, right).scalar(0.0).attr("fast", fast).only_opsets(kSome).tol(1e-6, 1e-6).check();
+      op_case("MatrixSolveLs").in(f64, dims).in(f64, right).scalar(0.5, fed).attr("fast", fast).only_opsets(kSome).tol(1e-6, 1e-6).check();
+    }
+  op_case("MatrixSolveLs").values<float>({3, 3}, {1, 2, 3, 2, 4, 6, 1, 1, 1}).in(f32, {3, 2}).scalar(0.0).attr("fast", false).only_opsets(kSome).tol(1e-3, 1e-4).note("of rank 2").check();
+}
+
 // By the names that these ops had once.
 TEST(Linalg, Batch) {
   constexpr char kLast = 12;  // the last version that had them

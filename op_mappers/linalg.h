@@ -1,0 +1,20 @@
+#pragma once
+#include "op_mappers/registry.h"
+
+// Matrices are the last two axes of a tensor.
+namespace t2o::op_mappers {
+
+Value* matrix(MapperContext&, std::size_t input);  // in f32 or f64
+
+Value* row_numbers(Emitter&, Value* n);  // [n, 1]
+Value* transposed(Emitter&, Value*);
+Value* eye_like(Emitter&, Value* x, Value* n);  // with the batch of x
+
+Value* columns_from(Emitter&, Value* x, Value* first);
+Value* columns_before(Emitter&, Value* x, Value* end);
+Value* rows_from(Emitter&, Value* x, Value* first);
+Value* rows_before(Emitter&, Value* x, Value* end);
+
+void register_linalg_jacobi(OpRegistry&);
+
+}  // namespace t2o::op_mappers

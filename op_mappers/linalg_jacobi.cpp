@@ -1,0 +1,199 @@
+#include <limits>
+
+#include "op_mappers/all.h"
+#include "op_mappers/linalg.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
+
+// Jacobi's rotations. In each round all columns are turned in pairs: the first of the left half with the first of the right
+// half, and so on. After 2 h - 1 rounds of h pairs, a sweep, each column has met each other one.
+namespace t2o::op_mappers {
+namespace {
+
+constexpr std::int64_t kSweeps32 = 10, kSweeps64 = 14;  // the error of a sweep is the square of that before
+
+Value* one(Emitter& e) { return e.constant<std::int64_t>(1); }
+
+struct Rounds {
+  Value *half, *count;
+  Value* order;  // which column comes to which place before the next round
+};
+
+// Those of a tournament: all places but the first take what is next to them, around both halves.
+Rounds rounds(MapperContext& c, Value* columns, DType type) {
+  Value* half = c.div(c.add(columns, one(c)), c.constant<std::int64_t>(2));
+  Value* both = c.add(half, half);
+  Value* last = c.sub(both, one(c));
+  Value* place = iota(c, both);
+  Value* before = c.sub(place, one(c));
+  Value* next = c.add(place, one(c));
+  Value* turn = c.sub(half, one(c));
+  Value* right = c.where(c.less(place, last), next, turn);
+  Value* order = c.where(c.less(place, half), before, right);
+  order = c.where(c.equal(place, one(c)), half, order);
+  order = c.where(c.less(place, one(c)), place, order);
+  Value* sweeps = c.constant(type == DType::f64 ? kSweeps64 : kSweeps32);
+  return {half, c.maximum(c.mul(sweeps, last), c.constant<std::int64_t>(0)), order};
+}
+
+struct Rotation {
+  Value *cosine, *sine;
+};
+
+// The one that makes [p, x; x, q] diagonal.
+Rotation rotation(Emitter& e, Value* p, Value* q, Value* x) {
+  Value* unit = e.scalar_like(x, 1);
+  Value* is_done = e.equal(x, e.scalar_like(x, 0));
+  Value* twice = e.where(is_done, unit, e.mul(x, e.scalar_like(x, 2)));
+  Value* zeta = e.div(e.sub(q, p), twice);
+  Value* sign = e.where(e.less(zeta, e.scalar_like(x, 0)), e.scalar_like(x, -1), unit);
+  Value* root = e.sqrt(e.add(e.mul(zeta, zeta), unit));
+  Value* tangent = e.div(sign, e.add(e.abs(zeta), root));
+  tangent = e.where(is_done, e.scalar_like(x, 0), tangent);
+  Value* cosine = e.div(unit, e.sqrt(e.add(e.mul(tangent, tangent), unit)));
+  return {cosine, e.mul(cosine, tangent)};
+}
+
+// The columns of both halves turned, and in the order of the next round.
+Value* turned(Emitter& e, Value* left, Value* right, const Rotation& r, Value* order) {
+  Value* first = e.mul(left, r.cosine);
+  first = e.sub(first, e.mul(right, r.sine));
+  Value* second = e.mul(left, r.sine);
+  second = e.add(second, e.mul(right, r.cosine));
+  return e.gather(e.concat({first, second}, -1), order, -1);
+}
+
+// As many columns more as make their number even.
+Value* evened(MapperContext& c, Value* x, Value* columns) {
+  if (const auto n = constant_ints(columns); n && n->front() % 2 == 0) return x;
+  Value* missing = c.reshape(c.emit("Mod", {columns, c.constant<std::int64_t>(2)}), {1});
+  Value* zeros = c.expand(c.scalar_like(x, 0), c.concat({c.dims(x, 0, -1), missing}, 0));
+  return c.concat({x, zeros}, -1);
+}
+
+// Turned until the columns, as far as their first `rows` go, are at right angles.
+Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* columns) {
+  const Rounds r = rounds(c, columns, x->dtype());
+  return counted_loop(c, r.count, {evened(c, x, columns)}, [&](Emitter& e, Value*, const Values& state) -> Values {
+    Value* left = columns_before(e, state[0], r.half);
+    Value* right = columns_from(e, state[0], r.half);
+    Value* upper_left = rows_before(e, left, rows);
+    Value* upper_right = rows_before(e, right, rows);
+    const auto product = [&](Value* a, Value* b) { return e.reduce("ReduceSum", e.mul(a, b), Ints{-2}, true); };
+    Value* p = product(upper_left, upper_left);
+    Value* q = product(upper_right, upper_right);
+    const Rotation rot = rotation(e, p, q, product(upper_left, upper_right));
+    return {turned(e, left, right, rot, r.order)};
+  })[0];
+}
+
+void want_values_alone(MapperContext& c, std::initializer_list<std::size_t> vectors, const std::string& remedy) {
+  for (const std::size_t i : vectors)
+    if (i < c.node().outputs().size() && (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output()))
+      c.fail(Code::unsupported_op,
+             "vectors of a decomposition are determined up to their signs, and TensorFlow's signs are those of its own steps", remedy);
+}
+
+Values map_singular_values(MapperContext& c) {
+  want_values_alone(c, {1, 2}, "ask for the singular values alone (compute_uv=False); tf.linalg.lstsq solves with fast=False");
+  Value* a = matrix(c, 0);
+  if (a->shape().ranked() && a->shape().rank() >= 2) {
+    const Shape& s = a->shape();
+    if (s[s.rank() - 2] >= 0 && s[s.rank() - 2] < s[s.rank() - 1]) a = transposed(c, a);  // fewer columns, the same values
+  }
+  Value* rows = c.dim(a, -2);
+  Value* columns = c.dim(a, -1);
+  Value* x = orthogonal_columns(c, a, rows, columns);
+  Value* sizes = c.sqrt(c.reduce("ReduceSum", c.mul(x, x), Ints{-2}, false));
+  Value* count = c.reshape(c.minimum(rows, columns), {1});
+  Value* s = c.topk(sizes, count, -1, true)[0];
+  return {c.cast_like(s, c.in(0)), nullptr, nullptr};
+}
+
+// ---- symmetric matrices
+
+// The lower triangle tells the whole matrix. Where there is one row too few, one more has the greatest number on the
+// diagonal: the last of the eigenvalues then.
+Value* symmetric(MapperContext& c, Value* a, Value* n) {
+  Value* rows = row_numbers(c, n);
+  Value* columns = iota(c, n);
+  Value* mirrored = transposed(c, a);
+  Value* whole = c.where(c.less(rows, columns), mirrored, a);
+  if (const auto known = constant_ints(n); known && known->front() % 2 == 0) return whole;
+  Value* wide = evened(c, whole, n);
+  Value* size = c.dims(wide, -1, std::numeric_limits<int>::max());
+  Value* missing = c.sub(size, c.reshape(n, {1}));
+  Value* greatest = c.scalar(a->dtype(), a->dtype() == DType::f64 ? std::numeric_limits<double>::max()
+                                                                   : static_cast<double>(std::numeric_limits<float>::max()));
+  Value* is_last = c.equal(iota(c, c.reshape(size, {})), n);
+  Value* row = c.where(is_last, greatest, c.scalar_like(a, 0));
+  Value* more = c.expand(row, c.concat({c.dims(wide, 0, -2), missing, size}, 0));
+  return c.concat({wide, more}, -2);
+}
+
+Value* diagonal(Emitter& e, Value* x, Value* n) {  // [.., 1, n]
+  Value* rows = row_numbers(e, n);
+  Value* is_on = e.equal(rows, iota(e, n));
+  return e.reduce("ReduceSum", e.where(is_on, x, e.scalar_like(x, 0)), Ints{-2}, true);
+}
+
+Values map_eigenvalues(MapperContext& c) {
+  want_values_alone(c, {1}, "ask for the eigenvalues alone (tf.linalg.eigvalsh)");
+  Value* a = matrix(c, 0);
+  Value* n = c.dim(a, -1);
+  const Rounds r = rounds(c, n, a->dtype());
+  const auto step = [&](Emitter& e, Value*, const Values& state) -> Values {
+    Value* left = columns_before(e, state[0], r.half);
+    Value* right = columns_from(e, state[0], r.half);
+    Value* p = diagonal(e, rows_before(e, left, r.half), r.half);
+    Value* q = diagonal(e, rows_from(e, right, r.half), r.half);
+    Value* x = diagonal(e, rows_before(e, right, r.half), r.half);
+    const Rotation rot = rotation(e, p, q, x);
+    Value* y = transposed(e, turned(e, left, right, rot, r.order));
+    Value* upper = columns_before(e, y, r.half);
+    return {turned(e, upper, columns_from(e, y, r.half), rot, r.order)};
+  };
+  Value* x = counted_loop(c, r.count, {symmetric(c, a, n)}, step)[0];
+  Value* values = c.squeeze(diagonal(c, x, c.add(r.half, r.half)), {-2});
+  Value* e = c.topk(values, c.reshape(n, {1}), -1, false)[0];
+  return {c.cast_like(e, c.in(0)), nullptr};
+}
+
+// ---- least squares
+
+// A V = W with columns at right angles: x = V (W^T W + l)^-1 W^T b. Columns of W that are as good as zero count for nothing,
+// so that x is the shortest of those that do.
+Values map_least_squares(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  Value* b = matrix(c, 1);
+  Value* rows = c.dim(a, -2);
+  Value* columns = c.dim(a, -1);
+  Value* both = c.concat({a, eye_like(c, a, columns)}, -2);
+  Value* turned = orthogonal_columns(c, both, rows, columns);
+  Value* w = rows_before(c, turned, rows);
+  Value* squares = c.reduce("ReduceSum", c.mul(w, w), Ints{-2}, true);
+  const double epsilon = c.in(0)->dtype() == DType::f64 ? std::numeric_limits<double>::epsilon()
+                                                          : static_cast<double>(std::numeric_limits<float>::epsilon());
+  Value* longest = c.cast_like(c.maximum(rows, columns), a);
+  Value* share = c.mul(longest, c.scalar_like(a, epsilon));
+  Value* greatest = c.reduce("ReduceMax", squares, Ints{-1}, true);
+  Value* least = c.mul(greatest, c.mul(share, share));
+  Value* counts = c.greater(squares, least);
+  Value* divisor = squares;
+  if (c.attr_or<std::int64_t>("fast", 1) != 0) divisor = c.add(squares, c.cast_like(c.reshape(c.in(2), {}), a));
+  divisor = c.where(counts, divisor, c.scalar_like(a, 1));
+  Value* kept = c.where(counts, w, c.scalar_like(a, 0));
+  Value* v = rows_from(c, turned, rows);
+  Value* weights = c.emit("MatMul", {transposed(c, c.div(kept, divisor)), b});
+  return {c.cast_like(c.emit("MatMul", {v, weights}), c.in(0))};
+}
+
+}  // namespace
+
+void register_linalg_jacobi(OpRegistry& r) {
+  r.op("SelfAdjointEigV2").note("eigenvalues; no vectors").ignores({"compute_v"}).by(map_eigenvalues);
+  r.op("Svd").note("singular values; no vectors").ignores({"compute_uv", "full_matrices"}).by(map_singular_values);
+  r.op("MatrixSolveLs").by(map_least_squares);
+}
+
+}  // namespace t2o::op_mappers

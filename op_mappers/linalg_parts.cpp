@@ -1,0 +1,62 @@
+#include <limits>
+#include <numeric>
+
+#include "op_mappers/linalg.h"
+#include "op_mappers/segments.h"
+
+namespace t2o::op_mappers {
+
+namespace {
+constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
+
+DType work_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
+}  // namespace
+
+Value* row_numbers(Emitter& e, Value* n) { return e.unsqueeze(iota(e, n), {1}); }  // [n, 1]
+
+Value* transposed(Emitter& e, Value* x) {
+  if (!x->shape().ranked()) return e.emit("Einsum", {x}, {{"equation", std::string("...ij->...ji")}});
+  Ints perm(static_cast<std::size_t>(x->shape().rank()));
+  std::iota(perm.begin(), perm.end(), 0);
+  if (perm.size() < 2) e.fail(Code::bad_model, "a matrix of fewer than two dimensions");
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return e.transpose(x, perm);
+}
+
+Value* eye_like(Emitter& e, Value* x, Value* n) {  // with the batch of x
+  Value* rows = row_numbers(e, n);
+  Value* eye = e.cast(e.equal(rows, iota(e, n)), x->dtype());
+  if (x->shape().ranked() && x->shape().rank() == 2) return eye;
+  Value* batch = e.dims(x, 0, -2);
+  return e.expand(eye, e.concat({batch, e.ints({1, 1})}, 0));
+}
+
+Value* columns_from(Emitter& e, Value* x, Value* first) {
+  Value* from = e.reshape(first, {1});
+  Value* to = e.ints({kToEnd});
+  return e.slice(x, from, to, e.ints({-1}));
+}
+Value* columns_before(Emitter& e, Value* x, Value* end) {
+  Value* from = e.ints({0});
+  Value* to = e.reshape(end, {1});
+  return e.slice(x, from, to, e.ints({-1}));
+}
+Value* rows_from(Emitter& e, Value* x, Value* first) {
+  Value* from = e.reshape(first, {1});
+  Value* to = e.ints({kToEnd});
+  return e.slice(x, from, to, e.ints({-2}));
+}
+Value* rows_before(Emitter& e, Value* x, Value* end) {
+  Value* from = e.ints({0});
+  Value* to = e.reshape(end, {1});
+  return e.slice(x, from, to, e.ints({-2}));
+}
+
+Value* matrix(MapperContext& c, std::size_t input) {
+  Value* x = c.in(input);
+  if (is_complex(x->dtype()))
+    c.fail(Code::unsupported_type, "linear algebra of complex numbers is not supported");
+  return c.cast(x, work_type(x->dtype()));
+}
+
+}  // namespace t2o::op_mappers

@@ -227,6 +227,7 @@ void register_quantized(OpRegistry& r) {
   r.op("Requantize").note(level).by(map_requantize);
   r.op("QuantizeDownAndShrinkRange").note(level).by(map_shrink);
   register_quantized_products(r);
+  register_quantized_images(r);
 }
 
 }  // namespace t2o::op_mappers

@@ -25,5 +25,6 @@ Value* quantized(Emitter&, Value* numbers, DType plain,
 QuantizedRange product_range(Emitter&, DType a, QuantizedRange, DType b, QuantizedRange);  // of a * b in i32
 
 void register_quantized_products(OpRegistry&);  // MatMul, Conv
+void register_quantized_images(OpRegistry&);    // normalizations, ResizeBilinear
 
 }  // namespace t2o::op_mappers

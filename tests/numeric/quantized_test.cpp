@@ -39,6 +39,13 @@ Case quantized(const std::string& op, const std::vector<Operand>& operands, Kind
   return c;
 }
 
+// Each tensor with its range behind it.
+Case quantized_in_order(const std::string& op, const std::vector<Operand>& operands) {
+  Case c = op_case(op);
+  for (const Operand& o : operands) levels(c, o.type, o.dims, o.kind).scalar(o.range.min, fed).scalar(o.range.max, fed);
+  return c;
+}
+
 TEST(Quantized, Elementwise) {
   for (const Ends& r : kRanges)
     for (const Kind kind : {fed, constant}) {
@@ -84,6 +91,42 @@ TEST(Quantized, Concat) {
           .scalar(r.max, kind)
           .as_list(2)
           .check();
+}
+
+TEST(Quantized, Normalizations) {
+  for (const bool scale : {false, true})
+    one_level(quantized_in_order("QuantizedBatchNormWithGlobalNormalization",
+                                 {{qu8, {2, 3, 4, 5}, {-2, 6}}, {qu8, {5}, {-1, 2}}, {qu8, {5}, {0.5F, 2}}, {qu8, {5}, {-1, 1}}, {qu8, {5}, {-3, 1}}}))
+        .attr("out_type", qi32)
+        .attr("variance_epsilon", 0.001F)
+        .attr("scale_after_normalization", scale)
+        .check();
+  one_level(quantized_in_order("QuantizedInstanceNorm", {{qu8, {2, 3, 4, 5}, {-2, 6}}})).check();
+  one_level(quantized_in_order("QuantizedInstanceNorm", {{qu8, {2, 3, 4, 5}, {-2, 6}}}))
+      .attr("output_range_given", true)
+      .attr("given_y_min", -1.0F)
+      .attr("given_y_max", 1.5F)
+      .attr("variance_epsilon", 0.1F)
+      .check();
+}
+
+TEST(Quantized, ResizeBilinear) {
+  struct Centers {
+    bool align, half;
+  };
+  for (const Centers& centers : std::vector<Centers>{{false, false}, {true, false}, {false, true}})
+    for (const std::vector<std::int32_t>& size : std::vector<std::vector<std::int32_t>>{{8, 3}, {3, 9}, {5, 4}})
+      for (const DType t : {qu8, qi32, f32})
+        op_case("QuantizedResizeBilinear")
+            .in(t, {2, 5, 4, 3})
+            .range(t == qi32 ? -100000 : 0, t == qi32 ? 100000 : 255)
+            .i32s(size)
+            .scalar(-1.0F, fed)
+            .scalar(2.0F, fed)
+            .attr("align_corners", centers.align)
+            .attr("half_pixel_centers", centers.half)
+            .check();
+  op_case("QuantizedResizeBilinear").in(qi32, {1, 5, 4, 1}).range(-100000, 100000).i32s({5, 4}, fed).scalar(-1.0F).scalar(2.0F).check();
 }
 
 TEST(Quantized, To8Bits) {

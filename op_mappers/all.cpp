@@ -54,6 +54,7 @@ const OpRegistry& tf_registry() {
     family("fake_quant", op_mappers::register_fake_quant);
     family("quantize", op_mappers::register_quantize);
     family("quantized", op_mappers::register_quantized);
+    family("uniform_quant", op_mappers::register_uniform_quant);
     family("strings", op_mappers::register_strings);
     family("nms", op_mappers::register_nms);
     family("color", op_mappers::register_color);

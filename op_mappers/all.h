@@ -52,6 +52,7 @@ void register_audio(OpRegistry&);        // AudioSpectrogram, Mfcc
 void register_fake_quant(OpRegistry&);    // FakeQuant*, QuantizeAndDequantize*
 void register_quantize(OpRegistry&);      // QuantizeV2, Dequantize
 void register_quantized(OpRegistry&);     // QuantizedConv2D, Requantize ...
+void register_uniform_quant(OpRegistry&);
 void register_strings(OpRegistry&);
 void register_nms(OpRegistry&);           // NonMaxSuppression*
 void register_color(OpRegistry&);         // RGBToHSV, Adjust*

@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace t2o::numeric {
+namespace {
+
+std::int64_t lowest(DType t) { return t == qi8 ? -128 : t == qu8 ? 0 : -2147483648LL; }
+std::int64_t highest(DType t) { return t == qi8 ? 127 : t == qu8 ? 255 : 2147483647LL; }
+
+Case& bounds(Case& c, const std::string& whose, DType t) {
+  return c.attr(whose + "quantization_min_val", lowest(t)).attr(whose + "quantization_max_val", highest(t));
+}
+
+// One scale and zero, or three along the last axis.
+Case& scales(Case& c, bool per_axis, float scale, Kind kind = constant) {
+  if (per_axis) return c.values<float>({3}, {scale, scale / 3, 2 * scale}, kind).values<std::int32_t>({3}, {0, -3, 5}, kind);
+  return c.scalar(scale, kind).scalar<std::int32_t>(2, kind);
+}
+
+// An axis of a tensor whose rank nobody knows has no place.
+Case with_axis(Case c, const std::string& whose, bool per_axis, std::int64_t axis = 1) {
+  c.attr(whose + "quantization_axis", per_axis ? axis : std::int64_t{-1});
+  if (per_axis) c.refuses(Code::not_constant, "", {Mode::rank});
+  return c;
+}
+
+TEST(UniformQuant, ThereAndBack) {
+  for (const bool per_axis : {false, true})
+    for (const Kind kind : {fed, constant}) {
+      for (const DType t : {qi8, qu8, qi32}) {
+        Case c = op_case("UniformQuantize");
+        c.in(f32, {5, 3}).range(-20, 20).attr("Tout", t);
+        bounds(scales(c, per_axis, 0.3F, kind), "", t);
+        with_axis(c, "", per_axis).check();
+      }
+      for (const DType t : {qi8, qi32}) {
+        Case c = op_case("UniformDequantize");
+        c.in(t, {5, 3}).range(-100, 100).attr("Tout", f32);
+        bounds(scales(c, per_axis, 0.3F, kind), "", t);
+        with_axis(c, "", per_axis).check();
+      }
+    }
+}
+
+TEST(UniformQuant, Requantize) {
+  for (const DType t : {qi8, qi32})
+    for (const bool from_axis : {false, true})
+      for (const bool to_axis : {false, true}) {
+        Case c = op_case("UniformRequantize");
+        c.in(t, {50, 3}).range(-100, 100).attr("Tout", qi8);
+        scales(c, from_axis, 0.1F);
+        scales(c, to_axis, 0.17F);
+        bounds(c, "input_", t);
+        bounds(c, "output_", qi8);
+        with_axis(with_axis(c, "input_", from_axis), "output_", to_axis).check();
+      }
+}
+
+TEST(UniformQuant, Add) {
+  for (const bool per_axis : {false, true})
+    for (const Ints& right : std::vector<Ints>{{20, 3}, {1, 3}}) {
+      Case c = op_case("UniformQuantizedAdd");
+      c.in(qi32, {20, 3}).range(-100000, 100000).in(qi32, right).range(-100000, 100000);
+      scales(c, per_axis, 0.1F);
+      scales(c, per_axis, 0.17F);
+      scales(c, per_axis, 0.2F);
+      for (const char* whose : {"lhs_", "rhs_", "output_"}) bounds(c, whose, qi32);
+      with_axis(with_axis(with_axis(c, "lhs_", per_axis), "rhs_", per_axis), "output_", per_axis).check();
+    }
+}
+
+TEST(UniformQuant, ClipByValue) {
+  for (const bool per_axis : {false, true}) {
+    Case c = op_case("UniformQuantizedClipByValue");
+    c.in(qi32, {20, 3}).range(-100, 100);
+    c.values_as(qi32, per_axis ? Ints{3} : Ints{}, per_axis ? std::vector<double>{-50, -10, 0} : std::vector<double>{-30});
+    c.values_as(qi32, per_axis ? Ints{3} : Ints{}, per_axis ? std::vector<double>{50, 20, 70} : std::vector<double>{40});
+    scales(c, per_axis, 0.1F);
+    bounds(c, "", qi32);
+    with_axis(c, "", per_axis).check();
+  }
+}
+
+TEST(UniformQuant, Dot) {
+  for (const bool per_axis : {false, true}) {
+    Case c = op_case("UniformQuantizedDot");
+    c.in(qi8, {6, 40}).range(-128, 127).in(qi8, {40, 3}).range(-128, 127).attr("Tout", qi32);
+    scales(c, false, 0.1F);
+    scales(c, per_axis, 0.02F);
+    scales(c, per_axis, 0.015F);
+    for (const char* whose : {"lhs_", "rhs_"}) bounds(c, whose, qi8);
+    bounds(c, "output_", qi32);
+    c.attr("rhs_quantization_axis", std::int64_t{per_axis ? 1 : -1}).attr("output_quantization_axis", std::int64_t{per_axis ? 1 : -1}).check();
+    Case hybrid = op_case("UniformQuantizedDotHybrid");
+    hybrid.in(f32, {6, 40}).in(qi8, {40, 3}).range(-128, 127).attr("Tout", f32);
+    scales(hybrid, per_axis, 0.02F);
+    bounds(hybrid, "rhs_", qi8).attr("rhs_quantization_axis", std::int64_t{per_axis ? 1 : -1}).check();
+  }
+}
+
+}  // namespace
+}  // namespace t2o::numeric

@@ -39,6 +39,7 @@ const OpRegistry& tf_registry() {
     family("select", op_mappers::register_select);
     family("generate", op_mappers::register_generate);
     family("random", op_mappers::register_random);
+    family("random_shapes", op_mappers::register_random_shapes);
     family("gelu", op_mappers::register_gelu);
     family("loss", op_mappers::register_loss);
     family("stateless_random", op_mappers::register_stateless_random);

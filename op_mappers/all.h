@@ -58,6 +58,7 @@ void register_nms(OpRegistry&);           // NonMaxSuppression*
 void register_color(OpRegistry&);         // RGBToHSV, Adjust*
 void register_image(OpRegistry&);         // ImageProjectiveTransform*, ExtractGlimpse, Dilation2D
 void register_draw_boxes(OpRegistry&);
+void register_random_shapes(OpRegistry&);  // RandomGamma, RandomPoisson ...
 void register_sample_box(OpRegistry&);
 void register_ctc(OpRegistry&);
 void register_beam_search(OpRegistry&);

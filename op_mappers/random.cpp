@@ -10,7 +10,13 @@ namespace {
 
 DType work_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
 
-Value* asked_dims(MapperContext& c) { return c.cast(c.in(0), DType::i64); }
+// The ops of tf.random.Generator have the generator's state first, and most of them an algorithm.
+std::size_t dims_at(MapperContext& c) {
+  const auto& op = c.node().op();
+  return !op.starts_with("Stateful") ? 0 : op == "StatefulStandardNormal" ? 1 : 2;
+}
+
+Value* asked_dims(MapperContext& c) { return c.cast(c.in(dims_at(c)), DType::i64); }
 
 Values map_uniform(MapperContext& c, const RandomSource& from) {
   Value* u = from.uniform(c, asked_dims(c), work_type(c.output_dtype()));
@@ -25,8 +31,9 @@ Values map_normal(MapperContext& c, const RandomSource& from) {
 // low + floor(u * (high - low)), u in [0, 1)
 Values map_uniform_int(MapperContext& c, const RandomSource& from) {
   Value* u = from.uniform(c, asked_dims(c), DType::f64);
-  Value* low = c.cast(c.in(1), DType::f64);
-  Value* span = c.sub(c.cast(c.in(2), DType::f64), low);
+  const std::size_t first = dims_at(c) + 1;
+  Value* low = c.cast(c.in(first), DType::f64);
+  Value* span = c.sub(c.cast(c.in(first + 1), DType::f64), low);
   Value* offset = c.emit("Floor", {c.mul(u, span)});
   return {c.cast(c.add(low, offset), c.output_dtype())};
 }
@@ -43,6 +50,12 @@ Values map_truncated_normal(MapperContext& c, const RandomSource& from) {
     result = c.where(c.less(c.abs(x), bound), x, result);
   }
   return {c.cast(result, c.output_dtype())};
+}
+
+// A generator's state: the counter in two numbers and the key, of 52 random bits each.
+Values map_state(MapperContext& c, const RandomSource& from) {
+  Value* u = from.uniform(c, c.ints({3}), DType::f64);
+  return {c.cast(c.mul(u, c.scalar(DType::f64, std::exp2(52))), DType::i64)};
 }
 
 // In the order of random numbers, one for each row.
@@ -87,6 +100,12 @@ void register_random(OpRegistry& r) {
                                  {"RandomStandardNormal", map_normal, map_normal},
                                  {"RandomUniformInt", map_uniform_int, map_uniform_int},
                                  {"TruncatedNormal", map_truncated_normal, map_truncated_normal},
+                                 {"StatefulUniform", map_uniform, map_uniform},
+                                 {"StatefulStandardNormal", map_normal, map_normal},
+                                 {"StatefulStandardNormalV2", map_normal, map_normal},
+                                 {"StatefulTruncatedNormal", map_truncated_normal, map_truncated_normal},
+                                 {"StatefulUniformInt", map_uniform_int, map_uniform_int},
+                                 {"RngReadAndSkip", map_state, map_state},
                                  {"RandomShuffle", map_shuffle, map_shuffle},
                                  {"Multinomial", map_multinomial_by_operator, map_multinomial}};
   for (const Row& row : rows) {

@@ -109,6 +109,8 @@ Value* erfinv(MapperContext& c, Value* x) {
   return c.mul(x, erfinv_ratio(c, w));
 }
 
+}  // namespace
+
 // sqrt(2) erfinv(2 p - 1), without a loss of digits near p = 0
 Value* ndtri(MapperContext& c, Value* p) {
   Value* one = number(c, 1);
@@ -116,6 +118,8 @@ Value* ndtri(MapperContext& c, Value* p) {
   Value* x = c.mul(c.sub(c.add(p, p), one), number(c, std::numbers::sqrt2));
   return c.mul(x, erfinv_ratio(c, c.neg(c.log(both))));
 }
+
+namespace {
 
 // Lanczos with g = 7: log(gamma(x)) for x >= 1/2
 Value* lgamma_of_positive(MapperContext& c, Value* x) {

@@ -9,7 +9,8 @@ namespace t2o::op_mappers {
 
 Value* log1p(MapperContext&, Value* x);  // keeps the digits of a small x
 Value* erf(MapperContext&, Value* x);
-Value* erfc(MapperContext&, Value* x);  // keeps the digits of a large x
+Value* erfc(MapperContext&, Value* x);   // keeps the digits of a large x
+Value* ndtri(MapperContext&, Value* p);  // f64
 
 // The Chebyshev series of a function on [low, high]; what it gives for an x outside is not to be used.
 Value* chebyshev(MapperContext&, Value* x, std::span<const double> coefficients, double low, double high);

@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include "op_mappers/all.h"
@@ -163,8 +164,8 @@ struct Grouping {
   std::int64_t results, tried = 1, skip = 1;
 };
 
-std::optional<std::int64_t> known_count(MapperContext& c) {
-  const auto dims = c.maybe_ints(0);
+std::optional<std::int64_t> known_count(MapperContext& c, const Value* shape) {
+  const auto dims = constant_ints(shape);
   if (!dims) return std::nullopt;
   std::int64_t n = 1;
   for (const std::int64_t d : *dims)
@@ -183,15 +184,15 @@ Value* known_words(MapperContext& c, const Numbers& start, std::int64_t groups, 
   return c.constant<U64>({groups * l.tried, 4}, words);
 }
 
-Value* runtime_words(MapperContext& c, Stream s, const Grouping& l) {
+Value* runtime_words(MapperContext& c, Stream s, Value* dims, const Grouping& l) {
   if (s.known) {
     s.key = u64s(c, s.known->key);
     s.counter = u64s(c, s.known->counter);
   }
   Value* zero = c.constant<std::int64_t>(0);
   Value* one = c.constant<std::int64_t>(1);
-  Value* count = c.emit("ReduceProd", {c.cast(c.in(0), DType::i64)}, {{"keepdims", std::int64_t{0}}});
-  if (const auto n = known_count(c)) count = c.constant(*n);
+  Value* count = c.emit("ReduceProd", {c.cast(dims, DType::i64)}, {{"keepdims", std::int64_t{0}}});
+  if (const auto n = known_count(c, dims)) count = c.constant(*n);
   Value* rounded = c.add(count, c.constant(l.results - 1));
   Value* group = c.range(zero, c.div(rounded, c.constant(l.results)), one);
   if (l.tried > 1) {
@@ -208,14 +209,15 @@ constexpr std::int64_t kFewWords = 1 << 16, kManyWords = 1 << 24;  // made at co
 struct Wanted {
   Stream stream;
   bool is_cheap;
+  Value* dims;  // of the result, 1-D
 };
 
 Value* words(MapperContext& c, const Wanted& w, const Grouping& l) {
-  const auto n = known_count(c);
+  const auto n = known_count(c, w.dims);
   const std::int64_t limit = w.is_cheap ? kFewWords : kManyWords;
   if (w.stream.known && n && *n <= limit / l.tried)
     return known_words(c, *w.stream.known, (*n + l.results - 1) / l.results, l);
-  return runtime_words(c, w.stream, l);
+  return runtime_words(c, w.stream, w.dims, l);
 }
 
 Value* column(MapperContext& c, Value* x, std::int64_t i) { return c.gather(x, c.constant(i), -1); }
@@ -260,10 +262,10 @@ Value* normals(MapperContext& c, Value* words, DType type) {
 }
 
 // The first so many of the flat results, in the shape that is asked for.
-Value* shaped(MapperContext& c, Value* results, std::int64_t in_group) {
+Value* shaped(MapperContext& c, const Wanted& w, Value* results, std::int64_t in_group) {
   Value* flat = c.reshape(results, {-1});
-  const auto n = known_count(c);
-  Value* dims = c.cast(c.in(0), DType::i64);
+  const auto n = known_count(c, w.dims);
+  Value* dims = c.cast(w.dims, DType::i64);
   if (!n || *n % in_group != 0) {
     Value* count = n ? c.ints({*n}) : c.emit("ReduceProd", {dims}, {{"keepdims", std::int64_t{1}}});
     if (!n) count = c.reshape(count, {1});
@@ -277,15 +279,15 @@ Value* uniform(MapperContext& c, const Wanted& w) {
   const DType type = c.output_dtype();
   const std::int64_t in_group = type == DType::f64 ? 2 : 4;
   Value* x = words(c, w, {in_group});
-  if (type == DType::f64) return shaped(c, unit_double(c, pairs(c, x)), in_group);
+  if (type == DType::f64) return shaped(c, w, unit_double(c, pairs(c, x)), in_group);
   const int bits = type == DType::f16 ? 10 : type == DType::bf16 ? 7 : 23;
-  return c.cast(shaped(c, unit_float(c, x, bits), in_group), type);
+  return c.cast(shaped(c, w, unit_float(c, x, bits), in_group), type);
 }
 
 Value* normal(MapperContext& c, const Wanted& w) {
   const DType type = c.output_dtype();
   const std::int64_t in_group = type == DType::f64 ? 2 : 4;
-  return c.cast(shaped(c, normals(c, words(c, w, {in_group}), type), in_group), type);
+  return c.cast(shaped(c, w, normals(c, words(c, w, {in_group}), type), in_group), type);
 }
 
 // TensorFlow draws for each group of results until so many normals lie within 2. Of the 24 (f64: 16) that are
@@ -304,7 +306,7 @@ Value* truncated_normal(MapperContext& c, const Wanted& w) {
   Value* chosen = c.topk(rank, c.constant(in_group), -1, false)[0];
   Value* at = c.emit("Mod", {chosen, c.constant(drawn)});
   Value* kept = c.emit("GatherElements", {tries, at}, {{"axis", std::int64_t{1}}});
-  return c.cast(shaped(c, kept, in_group), type);
+  return c.cast(shaped(c, w, kept, in_group), type);
 }
 
 // Words as unsigned integers of the width of `type`, still in u64.
@@ -322,7 +324,7 @@ Integers integers(MapperContext& c, const Wanted& w, DType type) {
 Value* full_int(MapperContext& c, const Wanted& w) {
   const DType type = c.output_dtype();
   const auto [x, in_group] = integers(c, w, type);
-  Value* y = shaped(c, x, in_group);
+  Value* y = shaped(c, w, x, in_group);
   return type == DType::i32 ? c.cast(c.cast(y, DType::u32), type) : c.cast(y, type);
 }
 
@@ -334,17 +336,41 @@ Value* uniform_int(MapperContext& c, const Wanted& w) {
   Value* high = as_u64(c, c.in(first + 1));
   const auto [x, in_group] = integers(c, w, type);
   Value* offset = c.emit("Mod", {x, c.sub(high, low)});
-  Value* y = shaped(c, c.add(offset, low), in_group);
+  Value* y = shaped(c, w, c.add(offset, low), in_group);
   return type == DType::i32 ? c.cast(c.cast(y, DType::i64), type) : c.cast(y, type);
 }
 
 using Distribution = Value* (*)(MapperContext&, const Wanted&);
 
 Mapper seeded(Distribution d, bool is_cheap) {
-  return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_seed(c, c.in(1)), is_cheap})}; };
+  return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_seed(c, c.in(1)), is_cheap, c.in(0)})}; };
 }
 Mapper keyed(Distribution d, bool is_cheap) {
-  return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_key(c), is_cheap})}; };
+  return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_key(c), is_cheap, c.in(0)})}; };
+}
+
+// The first class up to which the probabilities, not yet divided by their sum, are more than a part of that.
+Value* multinomial(MapperContext& c, const Wanted& w) {
+  Value* logits = c.cast(c.in(0), DType::f64);
+  Value* is_finite = c.less(c.abs(logits), c.scalar(DType::f64, std::numeric_limits<double>::infinity()));
+  Value* lowest = c.scalar(DType::f64, std::numeric_limits<double>::lowest());
+  Value* greatest = c.reduce("ReduceMax", c.where(is_finite, logits, lowest), Ints{1}, true);
+  Value* weight = c.exp(c.sub(c.where(is_finite, logits, lowest), greatest));
+  Value* counted = c.where(is_finite, weight, c.scalar(DType::f64, 0));
+  Value* sums = c.cumsum(counted, c.constant<std::int64_t>(1), false, false);
+  Value* all = c.slice(sums, {-1}, {std::numeric_limits<std::int64_t>::max()}, {1});
+  Value* u = shaped(c, w, unit_double(c, pairs(c, words(c, w, {2}))), 2);
+  Value* wanted = c.unsqueeze(c.mul(u, all), {2});
+  Value* is_passed = c.less_equal(c.unsqueeze(sums, {1}), wanted);
+  return c.cast(c.reduce("ReduceSum", c.cast(is_passed, DType::i64), Ints{2}, false), c.output_dtype());
+}
+
+Mapper seeded_multinomial(bool is_cheap) {
+  return [is_cheap](MapperContext& c) -> Values {
+    Value* samples = c.reshape(c.cast(c.in(1), DType::i64), {1});
+    Value* dims = c.concat({c.dims(c.in(0), 0, 1), samples}, 0);
+    return {multinomial(c, {stream_of_seed(c, c.in(2)), is_cheap, dims})};
+  };
 }
 
 Value* philox_number(MapperContext& c) { return c.constant<std::int32_t>(1); }
@@ -385,6 +411,9 @@ void register_stateless_random(OpRegistry& r) {
     r.op(row.op + "V2").note(note).by(keyed(row.d, false));
     r.op(row.op + "V2").since(18).note(note).by(keyed(row.d, true));
   }
+  const std::string rows_note = "; of several rows as with one thread";
+  r.op("StatelessMultinomial").note(note + rows_note).by(seeded_multinomial(false));
+  r.op("StatelessMultinomial").since(18).note(note + rows_note).by(seeded_multinomial(true));
   r.op("StatelessRandomGetAlg").by(map_algorithm);
   r.op("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg")
       .note("slow below opset 18 unless the seed is constant")

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -77,6 +79,14 @@ TEST(StatelessRandom, KeyOfSeed) {
       b.output(b.op("StatelessRandomUniformV2", {shape, key, key + ":1", alg}));
     }).only_opsets({18, 26}).check();
   }
+}
+
+TEST(StatelessRandom, Multinomial) {
+  for (const Kind kind : {constant, fed})
+    for (const DType index : {i32, i64})
+      op_case("StatelessMultinomial").in(any, {1, 20}).scalar<std::int32_t>(13, kind).ints({-3, 7'000'000'000}, kind).attr("output_dtype", index).dtypes({f32, f64, f16}).only_opsets({18, 26}).check();
+  op_case("StatelessMultinomial").in(f32, {3, 5}).scalar<std::int32_t>(4).ints({1, 2}).only_opsets({11, 18}).check();
+  op_case("StatelessMultinomial").values<float>({1, 4}, {0, -INFINITY, 1, -INFINITY}).scalar<std::int32_t>(9).ints({5, 6}).only_opsets({11, 18}).check();
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 
 #include "op_mappers/all.h"
@@ -107,11 +108,42 @@ Values map_to_bool(MapperContext& c) {
   return {c.where(c.equal(c.rank_of(x), zero), is_set, has_elements)};
 }
 
+// ---- about variables and devices, known at conversion time
+
+Values map_true(MapperContext& c) { return {c.constant(Tensor::of<bool>({}, {true}))}; }
+
+Values map_variable_shape(MapperContext& c) { return {apply_one(c, "Shape", {c.in(0)})}; }
+
+// The place of "CPU" in the list, or its length.
+Values map_device_index(MapperContext& c) {
+  const auto names = c.attr<Strings>("device_names");
+  return {c.constant(static_cast<std::int32_t>(std::find(names.begin(), names.end(), "CPU") - names.begin()))};
+}
+
+// ---- the nearest of some points: |p|^2 - 2 p c + |c|^2
+
+Values map_nearest_neighbors(MapperContext& c) {
+  Value* points = c.in(0);
+  Value* centers = c.in(1);
+  Value* of_points = c.reduce("ReduceSumSquare", points, Ints{1}, true);
+  Value* of_centers = c.reduce("ReduceSumSquare", centers, Ints{1}, false);
+  Value* products = c.emit("MatMul", {points, c.transpose(centers, {1, 0})});
+  Value* distances = c.add(c.sub(of_centers, c.mul(products, c.scalar(DType::f32, 2))), of_points);
+  Value* wanted = c.reshape(c.in(2), {1});
+  Value* count = c.minimum(wanted, c.dims(centers, 0, 1));
+  const Values nearest = c.topk(c.emit("Relu", {distances}), count, 1, false);
+  return {nearest[1], nearest[0]};
+}
+
 }  // namespace
 
 void register_misc(OpRegistry& r) {
   r.op("_UnaryOpsComposition").by(map_composition);
   r.op("ToBool").by(map_to_bool);
+  r.op("VarIsInitializedOp", "IsVariableInitialized").by(map_true);
+  r.op("VariableShape").by(map_variable_shape);
+  r.op("DeviceIndex").by(map_device_index);
+  r.op("NearestNeighbors").by(map_nearest_neighbors);
   r.op("PopulationCount").by(map_population_count);
   r.op("TensorStridedSliceUpdate").note("strides known at conversion time").by(map_slice_update);
   r.op("StridedSliceGrad").note("strides known at conversion time").by(map_slice_grad);

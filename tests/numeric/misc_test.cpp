@@ -67,6 +67,15 @@ TEST(Misc, UnaryOpsComposition) {
   op_case("_UnaryOpsComposition").in(any, {2, 3}).attr("op_names", Strings{"Abs", "Sqrt", "Tanh"}).dtypes({f32, f64}).check();
 }
 
+TEST(Misc, DeviceIndex) {
+  for (const Strings& names : std::vector<Strings>{{"CPU", "GPU"}, {"GPU", "CPU"}, {"TPU"}}) op_case("DeviceIndex").attr("device_names", names).check();
+}
+
+TEST(Misc, NearestNeighbors) {
+  for (const Kind kind : {fed, constant}) op_case("NearestNeighbors").in(f32, {7, 3}).in(f32, {5, 3}, kind).scalar<std::int64_t>(2, kind).tol(1e-4, 1e-4).check();
+  op_case("NearestNeighbors").in(f32, {2, 3}).in(f32, {3, 3}).scalar<std::int64_t>(9).tol(1e-4, 1e-4).note("more than there are").check();
+}
+
 TEST(Misc, ToBool) {
   for (const float x : {0.0F, -0.5F}) op_case("ToBool").scalar(x, fed).check();
   for (const Ints& dims : {Ints{1}, Ints{2, 0}, Ints{2, 3}}) op_case("ToBool").in(any, dims).dtypes({f32, i32, i64}).check();

@@ -175,8 +175,8 @@ class Mapping : public SubgraphMapper {
       c.fail(Code::opset_too_low, "needs opset " + lowest + ", the target is " + std::to_string(target_.opset), "--opset " + lowest + " or above");
     }
     if (registry_.knows(n.op())) c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported", "cut the graph before it with --outputs, or after it with --inputs");
-    if (const Refusal* known = refusal(n.op())) c.fail(Code::unsupported_op, known->why, known->remedy);
-    c.fail(Code::unsupported_op, "this operation is not supported", "cut the graph before it with --outputs or after it with --inputs, or keep it for a runtime that has it with --custom-ops " + n.op());
+    const Refusal refusal = refusal_of(n.op());
+    c.fail(Code::unsupported_op, refusal.why, refusal.remedy);
   }
 
   // What TensorFlow says of an output is as true as what ONNX inferred of it.

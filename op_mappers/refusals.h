@@ -1,13 +1,13 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 namespace t2o {
 
+// Why an op without a row has none, and what can be done about it.
 struct Refusal {
   std::string why, remedy;
 };
-
-// Of an op that has no row and never will: the reason. Null where nothing particular is to be said.
-const Refusal* refusal(const std::string& op);
+Refusal refusal_of(std::string_view op);
 
 }  // namespace t2o

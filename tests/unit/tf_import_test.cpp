@@ -317,9 +317,9 @@ TEST(Import, AStateOfWhichAPartIsChanged) {
   const std::string part = node("part", "Placeholder", {}, attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { dim { size: 1 } }"));
   const std::string z = node("z", "Neg", {"x", "^set"}, kT), index = attr("Tindices", "type: DT_INT32");
   const auto ops_of = [&](const std::string& set) {
-    std::vector<State> states;
-    const auto [g, d] = import_with_state(kX + kV + at + part + set + z, "z", states);
-    return g && states.size() == 1 ? ops(*g) : d.empty() ? "no state" : to_string(d[0]);
+    Interface interface;
+    const auto [g, d] = import_with_state(kX + kV + at + part + set + z, "z", interface);
+    return g && interface.states.size() == 1 ? ops(*g) : d.empty() ? "no state" : to_string(d[0]);
   };
   EXPECT_EQ(ops_of(node("set", "ResourceScatterUpdate", {"v", "at", "part"}, kRead + index)), "ExpandDims TensorScatterUpdate Neg");
   EXPECT_EQ(ops_of(node("set", "ResourceScatterNdAdd", {"v", "at", "part"}, kT + index)), "TensorScatterAdd Neg");

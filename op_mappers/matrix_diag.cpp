@@ -27,10 +27,20 @@ Value* on_diagonal(MapperContext& c, const Grid& g, std::int64_t k) {  // column
   return c.equal(k == 0 ? g.row : c.add(g.row, c.constant(k)), g.column);
 }
 
+// One element more, where there may be none to read.
+Value* never_empty(MapperContext& c, Value* diagonal) {
+  const Shape& s = diagonal->shape();
+  if (s.ranked() && s.rank() > 0 && s[-1] > 0) return diagonal;
+  Value* before = c.slice(c.shape_of(diagonal), {0}, {-1}, {0});
+  Value* one = c.expand(c.scalar_like(diagonal, 0), c.concat({before, c.ints({1})}, 0));
+  return c.concat({diagonal, one}, -1);
+}
+
 // The element of a diagonal that lies at (row, column): its min(row, column)th.
 Value* spread(MapperContext& c, Value* diagonal, const Grid& g) {
   Value* length = c.dim(diagonal, -1);
   Value* last = c.sub(length, c.constant<std::int64_t>(1));
+  diagonal = never_empty(c, diagonal);
   Value* at = c.minimum(c.minimum(g.row, g.column), last);
   return c.gather(diagonal, at, -1);
 }

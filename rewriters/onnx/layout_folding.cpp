@@ -211,14 +211,15 @@ class LayoutFolding {
     return other;
   }
 
-  // Where only dims of 1 move, a Reshape does it.
+  // Where only dims of 1 move, a Reshape does it, for which a size of 0 would be that of v's there.
   static Value* transpose_or_reshape(Emitter& e, Value* v, const Ints& perm) {
     const Form to(perm);
     Ints dims = to.shape(v->shape()).dims();
     int unknown = 0;
     for (std::int64_t& d : dims)
       if (!is_known(d)) d = -1, ++unknown;
-    if (v->constant() || unknown > 1 || !to.moves_only_ones(v->shape())) return e.transpose(v, perm);
+    const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+    if (v->constant() || is_empty || unknown > 1 || !to.moves_only_ones(v->shape())) return e.transpose(v, perm);
     return e.reshape(v, std::move(dims));
   }
 

@@ -11,11 +11,8 @@
 namespace t2o {
 namespace {
 
-// The value as a tensor when inference knows every element of it.
-TensorPtr as_tensor(const onnx::Inferred& r) {
-  if (!r.elements || !std::all_of(r.elements->begin(), r.elements->end(), is_known)) return nullptr;
-  if (r.dtype != DType::i64 && r.dtype != DType::i32) return nullptr;
-  return onnx::converted(Tensor::of<std::int64_t>(r.shape.dims(), *r.elements), r.dtype);
+bool has_subgraph(const Attrs& attrs) {
+  return std::any_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return std::holds_alternative<GraphPtr>(a.value); });
 }
 
 std::string spell(const DTypes& ts) {
@@ -124,7 +121,9 @@ Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::siz
     fail(e.diagnostic().code, e.diagnostic().message, e.diagnostic().remedy);
   }
   if (outputs == 1)
-    if (TensorPtr t = as_tensor(types[0])) return {constant(std::move(t), op)};
+    if (TensorPtr t = onnx::as_tensor(types[0])) return {constant(std::move(t), op)};
+  if (outputs == 1 && !has_subgraph(attrs))
+    if (TensorPtr t = onnx::as_nothing(types[0])) return {constant(std::move(t), op)};
   ir::NodeSpec spec{op, std::move(in), std::move(attrs), {}, origin_, {}, true};
   for (onnx::Inferred& t : types) spec.outputs.push_back({"", t.dtype, std::move(t.shape)});
   const Values out = g_->add(std::move(spec), before_).outputs();

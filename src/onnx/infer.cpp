@@ -6,6 +6,7 @@
 
 #include "onnx/elem_type.h"
 #include "onnx/elements.h"
+#include "onnx/fold.h"
 // onnx's own
 #include <onnx/defs/schema.h>
 #include <onnx/defs/shape_inference.h>
@@ -229,6 +230,20 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
         if (inputs[k] && info.param_of_input(k) == p) result[i].dtype = inputs[k]->dtype();
     }
   return result;
+}
+
+TensorPtr as_tensor(const Inferred& r) {
+  if (!r.elements || !std::all_of(r.elements->begin(), r.elements->end(), is_known)) return nullptr;
+  if (r.dtype != DType::i64 && r.dtype != DType::i32) return nullptr;
+  return converted(Tensor::of<std::int64_t>(r.shape.dims(), *r.elements), r.dtype);
+}
+
+TensorPtr as_nothing(const Inferred& r) {
+  if (r.dtype == DType::undefined || is_complex(r.dtype) || !r.shape.ranked()) return nullptr;
+  const Ints& dims = r.shape.dims();
+  if (!std::all_of(dims.begin(), dims.end(), is_known) || std::find(dims.begin(), dims.end(), 0) == dims.end()) return nullptr;
+  if (r.dtype == DType::string) return std::make_shared<Tensor>(dims, Strings{});
+  return std::make_shared<Tensor>(r.dtype, dims, heap_storage({}));
 }
 
 }  // namespace t2o::onnx

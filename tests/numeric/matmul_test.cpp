@@ -48,6 +48,11 @@ TEST(BatchMatMul, AdjointsAndBroadcasting) {
   op_case("BatchMatMulV2").in(any, {2, 3, 4}).in(any, {4, 5}).dtypes({f64, f16, i32, i64, i16}).check();
 }
 
+// Which ONNX Runtime does not broadcast: known, it is nothing to compute.
+TEST(BatchMatMul, ABatchOfNothingBesideOne) {
+  op_case("BatchMatMulV2").in(f32, {0, 0, 4, 5, 1}).in(f32, {0, 1, 4, 1, 1}, constant).without({Mode::batch, Mode::dims, Mode::rank}).check();
+}
+
 TEST(BatchMatMul, AnEmptyBatchBesideAMatrix) {
   for (const bool adj : {false, true})
     op_case("BatchMatMulV2").in(f32, {0, 3, 2}).in(f32, adj ? Ints{4, 3} : Ints{3, 4}).attr("adj_x", true).attr("adj_y", adj).check();

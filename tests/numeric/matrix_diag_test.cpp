@@ -8,6 +8,13 @@ namespace {
 
 const DTypes kSome = {f32, f64, f16, i32, i64, u8, boolean};
 
+// The matrix has a row although the diagonal has no element.
+TEST(MatrixDiag, ADiagonalOfNothing) {
+  for (const std::int32_t k : {1, -1})
+    op_case("MatrixDiagV3").in(any, {2, 0}).scalar<std::int32_t>(k).scalar<std::int32_t>(-1).scalar<std::int32_t>(-1).values_as(any, {}, {1}, constant)
+        .dtypes({f32, i32}).check();
+}
+
 TEST(MatrixDiag, Make) {
   op_case("MatrixDiag").in(any, {2, 3}).dtypes(kSome).check();
   op_case("MatrixDiag").in(f32, {4}).nan_inf().check();

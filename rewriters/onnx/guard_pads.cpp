@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string_view>
 
 #include "rewriters/all.h"
 #include "rewriters/onnx/zero_pad.h"
@@ -13,10 +15,19 @@ bool is_pool(const ir::Node& n) { return n.op().ends_with("MaxPool") || n.op().e
 
 // A pool reads it, maybe behind what a runtime moves out of the way.
 bool reaches_pool(const Value* v, int depth = 4) {
+  static constexpr std::string_view between[] = {"Transpose", "Identity", "Reshape", "Unsqueeze", "Squeeze", "Cast"};
   return std::any_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
-    const bool moves = u.node->op() == "Transpose" || u.node->op() == "Identity" || u.node->op() == "Reshape" || u.node->op() == "Unsqueeze" || u.node->op() == "Squeeze";
+    const bool moves = std::find(std::begin(between), std::end(between), u.node->op()) != std::end(between);
     return is_pool(*u.node) || (moves && depth != 0 && reaches_pool(u.node->output(), depth - 1));
   });
+}
+
+// The negative number next to 0.
+TensorPtr below_zero(DType type) {
+  if (type == DType::f64) return Tensor::scalar(-std::numeric_limits<double>::denorm_min());
+  if (type == DType::f32) return Tensor::scalar(-std::numeric_limits<float>::denorm_min());
+  const std::array<std::byte, 2> half = {std::byte{0x01}, std::byte{0x80}};
+  return std::make_shared<Tensor>(type, Ints{}, heap_storage({half.begin(), half.end()}));
 }
 
 // From opset 18 on with all axes spelled out, below with a number for 0 that is next to it: both are not what is looked for.
@@ -24,9 +35,8 @@ bool keep_away(ir::Graph& g, ir::Node& pad, int opset) {
   const DType type = pad.input(0)->dtype();
   const auto rank = static_cast<std::int64_t>(pad.input(1)->constant()->elements() / 2);
   if (opset < 18) {
-    if (type != DType::f32 && type != DType::f64) return false;
-    const TensorPtr near = type == DType::f32 ? Tensor::scalar(-std::numeric_limits<float>::denorm_min()) : Tensor::scalar(-std::numeric_limits<double>::denorm_min());
-    Value* fill = g.add_constant(pad.output()->name() + "/zero", near);
+    if (!is_float(type) || bit_width(type) < 16) return false;
+    Value* fill = g.add_constant(pad.output()->name() + "/zero", below_zero(type));
     if (pad.input_count() < 3) g.add_node_input(pad, fill);
     else g.set_input(pad, 2, fill);
     return true;
@@ -45,7 +55,7 @@ Rewriter guard_pads(const onnx::Target& target) {
     int changes = 0;
     if (!target.for_ort()) return 0;
     for (ir::Node* n = g.first(); n; n = n->next())
-      if (is_zero_pad(*n) && reaches_pool(n->output()) && keep_away(g, *n, target.opset)) ++changes;
+      if ((is_zero_pad(*n) || is_zero_pad(*n, false)) && reaches_pool(n->output()) && keep_away(g, *n, target.opset)) ++changes;
     return changes;
   };
   return {"guard_pads", run, {"Pad"}};

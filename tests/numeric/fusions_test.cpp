@@ -214,6 +214,18 @@ TEST(Fusions, BatchNormalizationOfRows) {
   }).check();
 }
 
+// ONNX Runtime takes the Relu into the Clip, but not of doubles.
+TEST(Fusions, ClipOfRelu) {
+  for (const DType type : {f32, f64, f16})
+    for (const double low : {-1.0, 0.0, 1.0})
+      graph_case("Clip of Relu of " + std::string(t2o::name(type)), [=](Builder& b) {
+        const auto number = [&](double v) { return b.op("Cast", {scalar(b, v)}, {{"DstT", type}}); };
+        const std::string relu = b.op("Relu", {b.input(type, {3, 4}, verify::Range{-8, 8})});
+        const std::string bounded = b.op("Maximum", {relu, number(low)});
+        b.output(b.op("Minimum", {bounded, number(6)}));
+      }).check();
+}
+
 TEST(Fusions, DenseLayersByEinsum) {
   const auto einsum = [](const char* equation, Ints x, Ints w) {
     graph_case(equation, [=](Builder& b) {

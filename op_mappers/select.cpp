@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -28,9 +29,15 @@ Values map_select(MapperContext& c) {
   return {c.where(condition, c.in(1), c.in(2))};
 }
 
+// Less half of their range, 64-bit numbers without a sign are those with one, in the same order.
 Values top_k(MapperContext& c, Value* k) {
-  const Values top = c.topk(c.in(0), k, -1, true);
-  return {top[0], c.cast(top[1], c.output_dtype(1))};
+  Value* x = c.in(0);
+  const DType type = x->dtype();
+  Value* half = type == DType::u64 ? c.constant(std::numeric_limits<std::int64_t>::min()) : nullptr;
+  if (half) x = c.add(c.cast(x, DType::i64), half);
+  const Values top = c.topk(x, k, -1, true);
+  Value* best = half ? c.cast(c.add(top[0], half), type) : top[0];
+  return {best, c.cast(top[1], c.output_dtype(1))};
 }
 Values map_top_k(MapperContext& c) { return top_k(c, c.constant(c.attr<std::int64_t>("k"))); }
 Values map_top_k_v2(MapperContext& c) { return top_k(c, c.cast(c.in(1), DType::i64)); }

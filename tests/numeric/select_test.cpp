@@ -24,6 +24,8 @@ TEST(Select, SelectV2) {
 
 TEST(Select, TopK) {
   op_case("TopKV2").in(any, {3, 6}).scalar<std::int32_t>(2).dtypes({f32, f64, f16, i8, u8, i16, i32, i64}).check();
+  op_case("TopKV2").in(any, {3, 6}).scalar<std::int32_t>(2).dtypes({bf16, u16, u32, u64}).since(13).check();
+  op_case("TopKV2").values<std::uint64_t>({4}, {1, 1ULL << 63, ~0ULL, 7}).scalar<std::int32_t>(4).check();
   op_case("TopKV2").values<float>({6}, {1, 3, 3, 2, 3, 0}).scalar<std::int32_t>(4).check();
   op_case("TopKV2").in(f32, {2, 6}).scalar<std::int32_t>(3, fed).attr("sorted", true).check();
   op_case("TopKV2").in(f32, {2, 6}).scalar<std::int32_t>(0).check();

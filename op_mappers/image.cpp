@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -188,7 +189,10 @@ Values map_dilation(MapperContext& c) {
     x = c.gather(x, window_places(c, c.dim(x, axis), w.kernel[a], w.strides[a], w.dilations[a]), axis);
   }
   Value* filter = c.unsqueeze(c.cast(c.in(1), work), {1});
-  Value* y = c.reduce("ReduceMax", c.add(x, filter), Ints{2, 4}, false);
+  Value* sums = c.add(x, filter);
+  Value* low = lowest(c, work);  // where TensorFlow begins; it passes over NaN
+  Value* finite = c.where(c.greater(sums, low), sums, low);
+  Value* y = c.reduce("ReduceMax", finite, Ints{2, 4}, false);
   return {c.cast(y, type)};
 }
 

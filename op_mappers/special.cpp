@@ -73,7 +73,9 @@ Value* erf(MapperContext& c, Value* x) {
   Value* near = c.mul(x, chebyshev(c, c.mul(x, x), kErf, 0, 1));
   Value* far = c.mul(c.emit("Sign", {x}), c.sub(one, erfc_of_positive(c, a)));
   Value* y = c.where(c.less(a, one), near, far);
-  return c.where(c.emit("IsNaN", {x}), x, y);  // the Sign of NaN is 1 or -1
+  // the Sign of NaN is 1 or -1; of infinities TensorFlow's is NaN too, in f64 alone
+  Value* nan = c.sub(x, x);
+  return c.where(c.emit("IsNaN", {nan}), nan, y);
 }
 
 namespace {

@@ -72,6 +72,7 @@ TEST(Dilation2D, Windows) {
             .attr("rates", rates)
             .attr("padding", padding)
             .dtypes({f32, f64, f16})
+            .nan_inf()
             .check();
   op_case("Dilation2D")
       .in(i32, {1, 4, 4, 1})

@@ -28,14 +28,57 @@ Window pool_window(MapperContext& c, Layout layout, const Ints& ksize, const Int
   return w;
 }
 
-// TensorFlow passes over NaN; ONNX Runtime's kernels for f16 and f64 do not, nor one for windows of one
-// element.
-Value* without_nan(MapperContext& c, Value* x, const Ints& ksize) {
+// At least as large as this, as far as paddings tell: an image has one pixel.
+std::int64_t least_size(const Value* v, int axis) {
+  const std::int64_t known = v->shape()[axis];
+  if (is_known(known)) return known;
+  const ir::Node* pad = v->producer();
+  if (!pad || pad->op() != "Pad" || !pad->input(1)->constant()) return 1;
+  const Ints pads = pad->input(1)->constant()->to_ints();
+  const auto at = static_cast<std::size_t>(axis), rank = static_cast<std::size_t>(v->shape().rank());
+  if (pads.size() != 2 * rank) return 1;
+  return pads[at] + 1 + pads[at + rank];
+}
+
+// floor((in - extent) / stride) + 1 windows: none in an image that is smaller, where ONNX Runtime's division
+// toward zero finds one. y[: in - extent + 1] is all of y, or nothing.
+Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Window& w) {
+  const int spatial = static_cast<int>(w.spatial()), first = w.layout == Layout::channels_last ? 1 : 2;
+  const bool has_pads = w.padding == "EXPLICIT";
+  bool partial = false;
+  Ints axes, beyond;
+  for (int i = 0; i < spatial; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t pads = has_pads ? w.pad_begin[at] + w.pad_end[at] : 0;
+    const std::int64_t least = c.in(0)->shape().ranked() ? least_size(c.in(0), first + i) : 1;
+    partial = partial || (w.strides[at] > 1 && least + pads < w.extent(at));
+    axes.push_back(i + 2);
+    beyond.push_back(w.extent(at) - pads - 1);
+  }
+  if (w.padding == "SAME" || !partial) return y;
+  Value* ends = c.sub(c.dims(x, 2, 2 + spatial), c.ints(beyond));
+  return c.slice(y, c.ints(Ints(w.spatial(), 0)), ends, c.ints(axes));
+}
+
+// Numbers as they were fed, moved at most.
+bool is_fed(const Value* v) {
+  for (const ir::Node* n = v->producer(); n; n = v->producer()) {
+    const std::string_view op = n->op();
+    const bool moves = op == "Transpose" || op == "Pad" || op == "Reshape" || op == "Slice" || op == "Concat" || op == "Gather";
+    if (!moves && op != "Cast") return false;
+    v = n->input(0);
+  }
+  return !v->constant();
+}
+
+// TensorFlow's maximum of a window starts at the lowest finite number and passes over NaN. ONNX Runtime's kernels
+// do neither, and a guard costs as much as a small pool: where f32 is computed in the model it goes without.
+Value* finite_maxima(MapperContext& c, Value* x, const Ints& ksize) {
   const DType type = x->dtype();
   const bool single = std::count(ksize.begin(), ksize.end(), 1) == static_cast<std::ptrdiff_t>(ksize.size());
-  if (type != DType::f16 && type != DType::f64 && !(single && type == DType::f32)) return x;
-  Value* is_nan = c.emit("IsNaN", {x});
-  return c.where(is_nan, lowest(c, x->dtype()), x);
+  if (!is_float(type) || (type != DType::f16 && type != DType::f64 && !single && !is_fed(x))) return x;
+  Value* low = lowest(c, type);
+  return c.where(c.greater(x, low), x, low);
 }
 
 // No other type holds all 64-bit integers. The highest of a window is that of its columns' highest.
@@ -60,9 +103,10 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
   }
   const Window w = pool_window(c, layout, ksize, strides);
   if (c.in(0)->dtype() == DType::i64) return max_of_wide_integers(c, w);
-  Value* x = to_channels_first(c, without_nan(c, c.in(0), ksize), layout, spatial);
+  Value* x = to_channels_first(c, finite_maxima(c, c.in(0), ksize), layout, spatial);
   auto [padded, attrs, _] = apply_window(c, x, w, kLowest);
-  return from_channels_first(c, c.emit("MaxPool", {padded}, attrs), layout, spatial);
+  Value* y = without_partial_windows(c, c.emit("MaxPool", {padded}, attrs), x, w);
+  return from_channels_first(c, y, layout, spatial);
 }
 
 Values map_max_pool(MapperContext& c) {
@@ -91,6 +135,7 @@ Values average_pool(MapperContext& c, std::size_t spatial) {
   const Windowed windowed = apply_window(c, x, w, 0);
   Value* y = c.emit("AveragePool", {windowed.x}, windowed.attrs);
   if (windowed.padded) y = c.div(y, coverage(c, x, w, windowed.attrs));
+  y = without_partial_windows(c, y, x, w);
   return {from_channels_first(c, y, layout, spatial)};
 }
 Values map_avg_pool(MapperContext& c) { return average_pool(c, 2); }
@@ -115,7 +160,8 @@ Values map_max_pool_with_argmax(MapperContext& c) {
   const Window w = pool_window(c, Layout::channels_last, ksize, strides);
   Value* x = to_channels_first(c, c.in(0), Layout::channels_last, 2);
   const Windowed windowed = apply_window(c, x, w, kLowest);
-  const Values pooled = c.emit_n("MaxPool", {windowed.x}, windowed.attrs, 2);
+  Values pooled = c.emit_n("MaxPool", {windowed.x}, windowed.attrs, 2);
+  for (Value*& y : pooled) y = without_partial_windows(c, y, x, w);
   Value* position = image_position(c, pooled[1], x, w, windowed);
   Value* channels = c.dim(x, 1);
   Value* channel = c.range(c.scalar(DType::i64, 0), channels, c.scalar(DType::i64, 1));
@@ -134,14 +180,13 @@ Values map_max_pool_with_argmax(MapperContext& c) {
 }  // namespace
 
 void register_pool(OpRegistry& r) {
-  const std::string nan = "a NaN in f32 may win where TensorFlow passes over it";
-  const std::string small = "an image of unknown size has to have room for the window";
+  const std::string nan = "a NaN computed in the model may win, in f32, where TensorFlow passes over it";
   r.op("MaxPool").note("also over the channels; " + nan).by(map_max_pool);
   r.op("MaxPoolV2").note("ksize and strides constant; " + nan).by(map_max_pool_v2);
-  r.op("MaxPool3D").note(nan).by(map_max_pool_3d);
-  r.op("MaxPoolWithArgmax").note(nan).by(map_max_pool_with_argmax);
-  r.op("AvgPool").note(small).by(map_avg_pool);
-  r.op("AvgPool3D").note(small).by(map_avg_pool_3d);
+  r.op("MaxPool3D").note("beside a NaN another number may win than in TensorFlow").by(map_max_pool_3d);
+  r.op("MaxPoolWithArgmax").note("a NaN may win where TensorFlow passes over it").by(map_max_pool_with_argmax);
+  r.op("AvgPool").by(map_avg_pool);
+  r.op("AvgPool3D").by(map_avg_pool_3d);
 }
 
 }  // namespace t2o::op_mappers

@@ -1,5 +1,6 @@
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
@@ -34,8 +35,7 @@ Value* moved(MapperContext& c, Value* x, int axis, std::int64_t by, bool reverse
 
 // An inclusive scan in log2(n) steps: after the step of width w each element combines the 2w elements up to
 // it.
-Value* scan_of_known_size(MapperContext& c, Value* unit, const Combine& combine) {
-  Value* x = c.in(0);
+Value* scan_of_known_size(MapperContext& c, Value* x, Value* unit, const Combine& combine) {
   const int rank = c.rank(0);
   std::int64_t axis = c.const_int(1);
   if (axis < 0) axis += rank;
@@ -65,10 +65,10 @@ Value* moved_at_run_time(Emitter& e, Value* x, Value* by, bool reverse, Value* u
 }
 
 // The same steps in a Loop.
-Value* scan_of_any_size(MapperContext& c, Value* unit, const Combine& combine) {
+Value* scan_of_any_size(MapperContext& c, Value* x, Value* unit, const Combine& combine) {
   const bool reverse = c.flag("reverse"), exclusive = c.flag("exclusive");
-  const DType type = c.in(0)->dtype(), work = is_half(type) ? DType::f32 : type;
-  Value* x = c.cast(c.in(0), work);
+  const DType type = x->dtype(), work = is_half(type) ? DType::f32 : type;
+  x = c.cast(x, work);
   unit = c.cast(unit, work);
   Ints powers;
   for (int k = 0; k < 62; ++k) powers.push_back(std::int64_t{1} << k);
@@ -84,18 +84,19 @@ Value* scan_of_any_size(MapperContext& c, Value* unit, const Combine& combine) {
   return c.cast(c.reshape_to(y, c.shape_of(x)), type);
 }
 
-Value* scan(MapperContext& c, Value* unit, const Combine& combine) {
+Value* scan(MapperContext& c, Value* x, Value* unit, const Combine& combine) {
   const auto axis = c.maybe_ints(1);
-  const Shape& s = c.in(0)->shape();
+  const Shape& s = x->shape();
   const auto is_axis = [&](std::int64_t a) { return s.ranked() && a >= -s.rank() && a < s.rank(); };
   const bool known =
       axis && axis->size() == 1 && is_axis(axis->front()) && is_known(s[static_cast<int>(axis->front())]);
-  return known || (axis && s.ranked() && !is_axis(axis->front())) ? scan_of_known_size(c, unit, combine)
-                                                                  : scan_of_any_size(c, unit, combine);
+  return known || (axis && s.ranked() && !is_axis(axis->front())) ? scan_of_known_size(c, x, unit, combine)
+                                                                  : scan_of_any_size(c, x, unit, combine);
 }
 
 Values map_cumprod_by_steps(MapperContext& c) {
-  return {scan(c, c.scalar_like(c.in(0), 1), [](Emitter& m, Value* a, Value* b) { return m.mul(a, b); })};
+  Value* x = c.in(0);
+  return {scan(c, x, c.scalar_like(x, 1), [](Emitter& m, Value* a, Value* b) { return m.mul(a, b); })};
 }
 
 // log(exp(a) + exp(b)) = max(a, b) + log(1 + exp(-|a - b|)); both -inf: -inf
@@ -108,9 +109,18 @@ Value* log_add_exp(Emitter& c, Value* a, Value* b) {
   return c.add(most, c.where(equal, two, rest));
 }
 
+// For TensorFlow, a NaN is as much as all before it: it doubles the sum. With n the number of NaN so far, as a running sum,
+// y = log(sum of exp(x - n log 2)) + n log 2, over the x that are none.
 Values map_cumulative_logsumexp(MapperContext& c) {
-  Value* nothing = c.cast(c.constant(-std::numeric_limits<float>::infinity()), c.in(0)->dtype());
-  return {scan(c, nothing, log_add_exp)};
+  Value* x = c.in(0);
+  const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");
+  Value* nothing = c.cast(c.constant(-std::numeric_limits<float>::infinity()), x->dtype());
+  Value* is_nan = c.emit("IsNaN", {x});
+  Value* twos = c.where(is_nan, c.scalar_like(x, std::numbers::ln2), c.scalar_like(x, 0));
+  Value* doubled = c.cumsum(twos, c.in(1), false, reverse);
+  Value* rest = c.sub(c.where(is_nan, nothing, x), doubled);
+  Value* y = scan(c, rest, nothing, log_add_exp);
+  return {c.add(y, exclusive ? c.cumsum(twos, c.in(1), true, reverse) : doubled)};
 }
 
 }  // namespace
@@ -119,9 +129,7 @@ void register_scan(OpRegistry& r) {
   r.op("Cumsum").by(map_cumsum);
   r.op("Cumprod").by(map_cumprod_by_steps);
   r.op("Cumprod").since(26).by(map_cumprod);
-  r.op("CumulativeLogsumexp")
-      .note("NaN stays NaN, of which TensorFlow drops some")
-      .by(map_cumulative_logsumexp);
+  r.op("CumulativeLogsumexp").by(map_cumulative_logsumexp);
 }
 
 }  // namespace t2o::op_mappers

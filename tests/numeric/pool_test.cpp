@@ -54,13 +54,39 @@ TEST(MaxPool, PassesOverNan) {
       .attr("padding", "SAME")
       .dtypes({f32, f64, f16})
       .check();
-  op_case("MaxPool")
-      .values_as(any, {1, 1, 6, 1}, {0, NAN, 2, 3, NAN, NAN})
-      .attr("ksize", Ints{1, 1, 2, 1})
-      .attr("strides", Ints{1, 1, 1, 1})
-      .attr("padding", "VALID")
-      .dtypes({f16, f64})
-      .check();
+  for (const char* padding : {"SAME", "VALID"})
+    for (const std::int64_t kernel : {2, 3})
+      for (const std::int64_t stride : {1, 2})
+        op_case("MaxPool")
+            .values_as(any, {1, 1, 8, 1}, {0, NAN, 2, 3, NAN, NAN, -INFINITY, -INFINITY})
+            .attr("ksize", Ints{1, 1, kernel, 1})
+            .attr("strides", Ints{1, 1, stride, 1})
+            .attr("padding", padding)
+            .dtypes({f32, f64, f16})
+            .check();
+  op_case("MaxPool").in(bf16, {1, 5, 5, 2}).attr("ksize", Ints{1, 2, 2, 1}).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "VALID").since(13)
+      .nan_inf().check();
+}
+
+// TensorFlow refuses such an image where it knows its size.
+TEST(Pool, AnImageALittleSmallerThanTheWindow) {
+  for (const char* op : {"MaxPool", "AvgPool", "MaxPoolWithArgmax"})
+    for (const std::int64_t stride : {2, 3})
+      op_case(op)
+          .in(f32, {1, 2, 6, 3})
+          .attr("ksize", Ints{1, 3, 2, 1})
+          .attr("strides", Ints{1, stride, stride, 1})
+          .attr("padding", "VALID")
+          .without({Mode::fixed, Mode::batch})
+          .check();
+  for (const char* op : {"MaxPool3D", "AvgPool3D"})
+    op_case(op)
+        .in(f32, {1, 3, 5, 4, 2})
+        .attr("ksize", Ints{1, 2, 2, 5, 1})
+        .attr("strides", Ints{1, 2, 1, 2, 1})
+        .attr("padding", "VALID")
+        .without({Mode::fixed, Mode::batch})
+        .check();
 }
 
 TEST(AvgPool, Dtypes) {
@@ -167,6 +193,21 @@ TEST(Pool, BehindAPadOfZeros) {
             const std::string padded = b.op("Pad", {x, b.constant_of<std::int32_t>({4, 2}, {0, 0, width, 1, 1, width, 0, 0})});
             b.output(b.op(op, {padded}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", padding}}));
           }).check();
+  for (const DType type : {f64, f16})  // of which the pool is computed in f32
+    graph_case("AvgPool of " + std::string(t2o::name(type)) + " behind a Pad wider than the window", [=](Builder& b) {
+      const std::string x = b.input(type, {2, 8, 3, 2});
+      const std::string padded = b.op("Pad", {x, b.constant_of<std::int32_t>({4, 2}, {0, 0, 1, 0, 2, 1, 0, 0})});
+      b.output(b.op("AvgPool", {padded}, {{"ksize", Ints{1, 4, 1, 1}}, {"strides", Ints{1, 3, 3, 1}}, {"padding", "VALID"}}));
+    }).check();
+}
+
+// Of no images there is nothing to move; not by a Reshape in which 0 says another size.
+TEST(Pool, ASliceOfNothing) {
+  graph_case("MaxPool, Slice of no channels", [=](Builder& b) {
+    const std::string x = b.input(f32, {2, 8, 8, 2});
+    const std::string y = b.op("MaxPool", {x}, {{"ksize", Ints{1, 1, 3, 1}}, {"strides", Ints{1, 1, 3, 1}}, {"padding", "SAME"}});
+    b.output(b.op("Slice", {y, b.constant_of<std::int32_t>({4}, {0, 6, 2, 1}), b.constant_of<std::int32_t>({4}, {-1, 1, 1, 0})}));
+  }).check();
 }
 
 }  // namespace

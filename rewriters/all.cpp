@@ -26,6 +26,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_einsum(target),
       rewriters::fuse_rotary(target),
       rewriters::fuse_repeat(target),  // what else is repeated
+      rewriters::share_dims(target),  // a mask asks the scores for their shape, and so reads them
       rewriters::fuse_attention(target),
       rewriters::einsum_product(target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
       rewriters::fuse_instance_norm(target),

@@ -1,5 +1,4 @@
 #include "op_mappers/all.h"
-#include "op_mappers/xla_rows.h"
 
 namespace t2o {
 

@@ -68,5 +68,11 @@ void register_recurrent_cells(OpRegistry&);  // LSTMBlockCell, GRUBlockCell, Blo
 void register_cudnn_rnn(OpRegistry&);        // CudnnRNN, CudnnRNNV2, CudnnRNNV3
 void register_control_flow(OpRegistry&);  // If, While, Case
 void register_tensor_lists(OpRegistry&);
+void register_xla_dot(OpRegistry&);          // XlaDot, XlaConv
+void register_xla_gather(OpRegistry&);       // XlaGather, XlaDynamicSlice ...
+void register_xla_scatter(OpRegistry&);
+void register_xla_reduce(OpRegistry&);       // XlaReduce, XlaReduceWindow ...
+void register_xla_sort(OpRegistry&);
+void register_xla_misc(OpRegistry&);         // XlaPad, XlaSharding ...
 
 }  // namespace t2o::op_mappers

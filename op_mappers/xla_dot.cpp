@@ -2,9 +2,9 @@
 #include <limits>
 #include <numeric>
 
+#include "op_mappers/all.h"
 #include "op_mappers/einsum.h"
 #include "op_mappers/xla.h"
-#include "op_mappers/xla_rows.h"
 
 // XlaDot and XlaConv: products whose axes stand in any order, as the dimension numbers say.
 namespace t2o::op_mappers {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "op_mappers/all.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/xla_index.h"
-#include "op_mappers/xla_rows.h"
 
 // XlaGather, and slices at places that are known when the model runs. An index beyond the tensor is brought to its edge.
 namespace t2o::op_mappers {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "op_mappers/all.h"
 #include "op_mappers/generate.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/xla.h"
-#include "op_mappers/xla_rows.h"
 
 // What else TensorFlow has of XLA's operators.
 namespace t2o::op_mappers {

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/window_gather.h"
 #include "op_mappers/xla.h"
-#include "op_mappers/xla_rows.h"
 
 // XlaReduce and XlaReduceWindow: a computation of two elements, over axes or over windows, from an initial value on.
 namespace t2o::op_mappers {
@@ -199,6 +199,25 @@ Value* pooled(MapperContext& c, Value* x, const Windows& w, const Ints& axes, Co
   return how == Combiner::min ? c.neg(y) : y;
 }
 
+// What changes nothing: XLA passes over what is padded, and adds the initial value once.
+Value* neutral(MapperContext& c, Combiner how, DType type) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  switch (how) {
+    case Combiner::max:
+      return is_float(type) ? c.scalar(type, -inf) : lowest(c, type);
+    case Combiner::min:
+      return is_float(type) ? c.scalar(type, inf) : highest(c, type);
+    case Combiner::mul:
+      return c.scalar(type, 1);
+    case Combiner::logical_and:
+      return c.constant(true);
+    case Combiner::logical_or:
+      return c.constant(false);
+    default:
+      return c.scalar(type, 0);
+  }
+}
+
 Value* padded(MapperContext& c, Value* x, const Windows& w, Value* init) { return c.pad(x, c.ints(joined(w.begin, w.end)), init); }
 
 constexpr std::int64_t kMostSideBySide = 1 << 16;
@@ -221,7 +240,8 @@ Values map_reduce_window(MapperContext& c) {
   const Combiner how = reducer(c, "computation");
   Windows w = read_windows(c);
   Value *x = c.in(0), *init = c.in(1);
-  for (std::size_t i = 0; i < w.rank(); ++i) x = spread_apart(c, x, w.rank(), static_cast<int>(i), w.base[i] - 1, init);
+  Value* nothing = is_neutral(init, how) ? init : neutral(c, how, x->dtype());
+  for (std::size_t i = 0; i < w.rank(); ++i) x = spread_apart(c, x, w.rank(), static_cast<int>(i), w.base[i] - 1, nothing);
   const Ints axes = moving_axes(w);
   if (is_neutral(init, how)) {
     if (axes.empty()) return {x};
@@ -229,7 +249,7 @@ Values map_reduce_window(MapperContext& c) {
     if (running) return {running};
     if (is_pooling(x, w, axes, how)) return {pooled(c, x, w, axes, how)};
   }
-  return {with_init(c, how, gathered(c, padded(c, x, w, init), w, axes, how), init)};
+  return {with_init(c, how, gathered(c, padded(c, x, w, nothing), w, axes, how), init)};
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "op_mappers/all.h"
 #include "op_mappers/generate.h"
 #include "op_mappers/scatter.h"
 #include "op_mappers/xla_index.h"
-#include "op_mappers/xla_rows.h"
 
 // XlaScatter. An update that does not lie inside the operand as a whole is left out.
 namespace t2o::op_mappers {

@@ -2,9 +2,9 @@
 #include <limits>
 #include <numeric>
 
+#include "op_mappers/all.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/xla.h"
-#include "op_mappers/xla_rows.h"
 
 // Sorts of XLA: TopK of the whole axis, which keeps the order of equal elements.
 namespace t2o::op_mappers {

@@ -110,18 +110,8 @@ TEST(XlaMisc, CompiledCalls) {
 
 const std::string kT = " attr { key: 'T' value { type: DT_FLOAT } } }";
 
+// TensorFlow does not run XlaIf any more.
 TEST(XlaMisc, ControlFlow) {
-  const auto function = [](const std::string& name, const std::string& op) {
-    return "function { signature { name: '" + name + "' input_arg { name: 'a0' type: DT_FLOAT } output_arg { name: 'r' type: DT_FLOAT } } node_def { name: 'z' op: '" + op + "' input: 'a0' input: 'a0'" + kT +
-           " ret { key: 'r' value: 'z:z:0' } }";
-  };
-  for (const bool truth : {true, false})
-    graph_case("XlaIf", [=](Builder& b) {
-      const std::string p = b.input(Tensor::scalar<bool>(truth)), x = b.input(f32, {2, 3});
-      const std::string types = " attr { key: 'Tcond' value { type: DT_BOOL } } attr { key: 'Tin' value { list { type: DT_FLOAT } } } attr { key: 'Tout' value { list { type: DT_FLOAT } } }";
-      compiled(b, {p, x}, {"op: 'XlaIf' attr { key: 'then_branch' value { func { name: 'twice' } } } attr { key: 'else_branch' value { func { name: 'square' } } }" + types, {"op:output:0"},
-                           function("twice", "AddV2") + " " + function("square", "Mul")});
-    }).check();
   graph_case("XlaWhile", [](Builder& b) {
     const std::string x = b.input(f32, {2, 3}, verify::Range{1, 2}), i = b.input(Tensor::scalar<float>(0));
     const std::string text =

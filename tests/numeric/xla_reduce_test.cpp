@@ -110,7 +110,8 @@ TEST(XlaReduceWindow, Running) {
 }
 
 TEST(XlaReduceWindow, AnyWindows) {
-  windows("AddV2", {6, 5, 4}, 3, {2, 2, 3}, {2, 1, 1}, {0, 1, 1, 0, 0, 0}).dtypes({f32, i32}).note("padded with what is added").check();
+  windows("AddV2", {6, 5, 4}, 3, {2, 2, 3}, {2, 1, 1}, {0, 1, 1, 0, 0, 0}).dtypes({f32, i32}).note("padded, from another value on").check();
+  windows("Maximum", {6, 5}, 1, {2, 2}, {1, 1}, {1, 0, 0, 1}).check();
   windows("AddV2", {6, 5}, 0, {3, 1}, {1, 1}, {2, 1, 0, 0}, {2, 1}, {2, 1}).note("stretched").check();
   windows("Maximum", {2, 6, 5, 3}, -2147483648.0, {1, 2, 2, 1}, {1, 2, 2, 1}, {0, 0, 0, 0, 0, 1, 0, 0}).dtypes({i32}).check();
   windows("Maximum", {6, 5}, 0, {1, 1}, {1, 1}, {0, 0, 0, 0}).note("no windows").check();

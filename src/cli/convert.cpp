@@ -141,7 +141,8 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   a.options.verbosity = a.common.quiet ? -1 : a.common.debug ? 2 : a.common.verbose;
   for (const std::string& hint : a.hints) console.hint(hint);
   if (a.output.empty() && command.count("--output") > 0) fail(Code::bad_option, "--output is empty", "give it the name of a file");
-  if (a.output.empty()) a.output = default_output(a.options.model);
+  const bool is_named = !a.output.empty();
+  if (!is_named) a.output = default_output(a.options.model);
   if (is_part_of(a.options.model, a.output)) fail(Code::bad_option, "'" + a.output + "' is part of the model itself, which would be lost", "give --output another name");
   if (a.verify) verify::check_possible(a.options);
   // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
@@ -150,6 +151,7 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   Json json = as_json(a, outcome);
   int code = exit_code(outcome.diagnostics);
   if (outcome.ok()) {
+    if (!is_named) console.hint("no --output was given: '" + a.output + "' was written");
     summarize(a, console, outcome);
     if (a.report) tell_report(outcome.conversion, json);
     if (a.verify) {

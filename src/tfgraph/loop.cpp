@@ -25,7 +25,7 @@ Loop::Loop(const ir::Node& n, const ir::Graph& body, const ir::Graph& cond) : no
 }
 
 std::optional<Loop> Loop::view(const ir::Node& n) {
-  if (n.op() != "While" && n.op() != "StatelessWhile") return {};
+  if (n.op() != "While" && n.op() != "StatelessWhile" && n.op() != "XlaWhile") return {};
   const auto *body = n.attr_if<GraphPtr>("body"), *cond = n.attr_if<GraphPtr>("cond");
   if (!body || !cond) return {};
   const std::size_t count = n.input_count();

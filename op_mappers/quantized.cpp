@@ -37,6 +37,14 @@ QuantizedScale scale_of(Emitter& e, DType plain, QuantizedRange r) {
   return {step, e.sub(wide(e, lowest_level(plain)), rounded_away(e, e.div(min, step)))};
 }
 
+QuantizedScale scale_of_reading(Emitter& e, DType plain, QuantizedRange r) {
+  Value* step = scale_of(e, plain, r).step;
+  Value* low = e.div(r.min, e.cast(step, DType::f32));
+  Value* size = e.emit("Floor", {e.add(e.abs(low), e.scalar(DType::f32, static_cast<double>(std::nextafter(0.5f, 0.0f))))});
+  Value* places = e.mul(size, e.emit("Sign", {low}));
+  return {step, e.sub(wide(e, lowest_level(plain)), e.cast(places, DType::f64))};
+}
+
 QuantizedRange range_at(MapperContext& c, std::size_t input) {
   const auto scalar = [&](Value* v) { return v->shape().is_scalar() ? v : c.reshape(v, {}); };
   Value* min = scalar(c.in(input));
@@ -115,8 +123,8 @@ Values map_reshape(MapperContext& c) {
 // The numbers of both, in a range that has room for sums.
 Values map_bias_add(MapperContext& c) {
   const QuantizedRange r = range_at(c, 2), b = range_at(c, 4);
-  Value* x = dequantized(c, c.in(0), scale_of(c, c.in(0)->dtype(), r));
-  Value* bias = dequantized(c, c.in(1), scale_of(c, c.in(1)->dtype(), b));
+  Value* x = dequantized(c, c.in(0), scale_of_reading(c, c.in(0)->dtype(), r));
+  Value* bias = dequantized(c, c.in(1), scale_of_reading(c, c.in(1)->dtype(), b));
   Value* largest = c.maximum(c.abs(r.min), c.abs(r.max));
   Value* largest_bias = c.maximum(c.abs(b.min), c.abs(b.max));
   Value* size = c.mul(c.maximum(largest, largest_bias), c.scalar(DType::f32, 1 << 17));

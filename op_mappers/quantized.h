@@ -17,6 +17,9 @@ double lowest_level(DType plain);
 double highest_level(DType plain);
 
 QuantizedScale scale_of(Emitter&, DType plain, QuantizedRange);
+// The same as TensorFlow's reading finds it, whose level of zero comes of single precision: in a range as from -1 to 1 it lies
+// between two levels.
+QuantizedScale scale_of_reading(Emitter&, DType plain, QuantizedRange);
 QuantizedRange range_at(MapperContext&, std::size_t input);  // of the inputs i and i + 1, as scalars
 
 Value* dequantized(Emitter&, Value* levels, QuantizedScale);  // f32

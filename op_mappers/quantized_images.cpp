@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/plain_type.h"
@@ -11,18 +9,8 @@ namespace {
 
 // ---- normalizations
 
-// The level of zero as TensorFlow's reading finds it, in single precision; ranges as from -1 to 1 lie between two levels.
-QuantizedScale input_scale(MapperContext& c, std::size_t tensor) {
-  const DType type = c.in(tensor)->dtype();
-  const QuantizedRange r = range_at(c, tensor + 1);
-  Value* step = scale_of(c, type, r).step;
-  Value* low = c.div(r.min, c.cast(step, DType::f32));
-  Value* size = c.emit("Floor", {c.add(c.abs(low), c.scalar(DType::f32, static_cast<double>(std::nextafter(0.5f, 0.0f))))});
-  Value* places = c.mul(size, c.emit("Sign", {low}));
-  return {step, c.sub(c.scalar(DType::f64, lowest_level(type)), c.cast(places, DType::f64))};
-}
 Value* numbers(MapperContext& c, std::size_t tensor) {  // of the inputs i, i + 1 and i + 2
-  return dequantized(c, c.in(tensor), input_scale(c, tensor));
+  return dequantized(c, c.in(tensor), scale_of_reading(c, c.in(tensor)->dtype(), range_at(c, tensor + 1)));
 }
 
 // x * s + o with s = gamma / sqrt(variance + epsilon), o = beta - mean * s, all in 2048ths as 32-bit integers.

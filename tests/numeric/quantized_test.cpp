@@ -57,6 +57,9 @@ TEST(Quantized, Elementwise) {
       one_level(quantized("QuantizedBiasAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3, 1}}}, kind))
           .attr("out_type", qi32)
           .check();
+      one_level(quantized("QuantizedBiasAdd", {{qu8, {3, 5}, {-1, 1}}, {qu8, {5}, {-1, 1}}}, kind))  // 0 lies between two levels
+          .attr("out_type", qi32)
+          .check();
     }
 }
 

@@ -6,7 +6,7 @@
 namespace t2o {
 namespace {
 
-const std::string kCut = "cut the graph before it with --outputs or after it with --inputs";
+constexpr std::string_view kCut = "cut the graph before it with --outputs or after it with --inputs";
 
 constexpr std::string_view kOr = "or ";  // cut the graph
 
@@ -15,51 +15,55 @@ struct Kind {
   std::string_view why, remedy;
 };
 
-const Kind kKinds[] = {
-    {{"PyFunc", "PyFuncStateless", "EagerPyFunc"},
-     "it is a Python function, which is not in the model",
-     "write it with TensorFlow's own operations before the export, or "},
-    {{"ImmutableConst"},
-     "its value is in a file that the graph was made to be mapped with",
-     "use the graph from before convert_graphdef_memmapped_format, with constants"},
-    {{"CTCBeamSearchDecoder"},
-     "a beam search keeps prefixes that part and meet again, for which ONNX has no operator",
-     "decode greedily (tf.nn.ctc_greedy_decoder), or behind the model: cut the graph before it with --outputs"},
-    {{"GenerateBoundingBoxProposals"},
-     "TensorFlow itself computes it on GPUs alone",
-     "put it together from NonMaxSuppression and TopK, or "},
-    {{"MatrixLogarithm", "MatrixSquareRoot", "Eig", "SelfAdjointEig", "BatchSelfAdjointEig"},
-     "it needs decompositions of a matrix that end when its numbers say so, for which ONNX has no operator",
-     "compute it before the export if its input is constant, or "},
-    {{"StatelessRandomGammaV2", "StatelessRandomGammaV3", "StatelessRandomPoisson", "StatelessRandomBinomial",
-      "StatelessParameterizedTruncatedNormal", "StatelessSampleDistortedBoundingBox"},
-     "how many random numbers it draws depends on those drawn, so that the promised ones cannot be told",
-     "draw them outside of the model: cut the graph after it with --inputs"},
-    {{"ReadFile", "WriteFile", "MatchingFiles", "*Reader", "*ReaderV2", "ReaderRead*", "RecordInput"},
-     "it reads or writes files",
-     "hand on their contents as an input: cut the graph after it with --inputs"},
-    {{"*Dataset", "*DatasetV2", "*DatasetV3", "*DatasetV4", "Iterator*", "OneShotIterator", "MakeIterator", "AnonymousIterator*",
-      "MultiDeviceIterator*", "*Queue", "*QueueV2", "Queue*", "Barrier*", "Stage", "*Unstage", "Unstage*"},
-     "it belongs to an input pipeline, which is no part of a model",
-     "cut the graph after it with --inputs"},
-    {{"XlaSelfAdjointEig", "XlaSvd"}, "this decomposition has no ONNX form", kOr},
-    {{"XlaSelectAndScatter"}, "this operation, the gradient of a pooling, has no ONNX form", "export the model for inference, or "},
-    {{"XlaRngBitGenerator"}, "the random numbers of XLA's generator have no ONNX form", "give the random numbers as an input, with --inputs"},
-    {{"XlaCustomCall*"}, "it calls a function that XLA has at run time, which no model holds", kOr},
-    {{"XlaRecv", "XlaRecvFromHost", "XlaHostCompute"}, "it talks to the host while the model runs, which ONNX cannot express", kOr},
-    {{"XlaAllReduce", "XlaReduceScatter"}, "it talks to other devices, which ONNX cannot express", "export the model for one device"},
-    {{"XlaCallModule"},
-     "it holds a program in StableHLO instead of TensorFlow's operators",
-     "export it with jax2tf.convert(..., native_serialization=False), which jax before 0.7 has"},
-    {{"Send", "Recv", "_Send", "_Recv", "_HostSend", "_HostRecv", "Collective*", "Nccl*", "RemoteCall", "TPU*", "Infeed*", "Outfeed*",
-      "CrossReplicaSum", "AllToAll", "ConfigureDistributedTPU", "ShutdownDistributedTPU"},
-     "it talks to other devices",
-     "export the model for one device"},
-    {{"*Grad", "*GradV2", "*GradV3", "*GradGrad", "*BackpropFilter", "*BackpropFilterV2", "Apply*", "SparseApply*", "ResourceApply*",
-      "ResourceSparseApply*", "*CandidateSampler", "Sdca*", "*Accumulator*"},
-     "it belongs to training",
-     "export the model for inference, or "},
-};
+// Made when something is refused, not at the start of each run.
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> table = {
+      {{"PyFunc", "PyFuncStateless", "EagerPyFunc"},
+       "it is a Python function, which is not in the model",
+       "write it with TensorFlow's own operations before the export, or "},
+      {{"ImmutableConst"},
+       "its value is in a file that the graph was made to be mapped with",
+       "use the graph from before convert_graphdef_memmapped_format, with constants"},
+      {{"CTCBeamSearchDecoder"},
+       "a beam search keeps prefixes that part and meet again, for which ONNX has no operator",
+       "decode greedily (tf.nn.ctc_greedy_decoder), or behind the model: cut the graph before it with --outputs"},
+      {{"GenerateBoundingBoxProposals"},
+       "TensorFlow itself computes it on GPUs alone",
+       "put it together from NonMaxSuppression and TopK, or "},
+      {{"MatrixLogarithm", "MatrixSquareRoot", "Eig", "SelfAdjointEig", "BatchSelfAdjointEig"},
+       "it needs decompositions of a matrix that end when its numbers say so, for which ONNX has no operator",
+       "compute it before the export if its input is constant, or "},
+      {{"StatelessRandomGammaV2", "StatelessRandomGammaV3", "StatelessRandomPoisson", "StatelessRandomBinomial",
+        "StatelessParameterizedTruncatedNormal", "StatelessSampleDistortedBoundingBox"},
+       "how many random numbers it draws depends on those drawn, so that the promised ones cannot be told",
+       "draw them outside of the model: cut the graph after it with --inputs"},
+      {{"ReadFile", "WriteFile", "MatchingFiles", "*Reader", "*ReaderV2", "ReaderRead*", "RecordInput"},
+       "it reads or writes files",
+       "hand on their contents as an input: cut the graph after it with --inputs"},
+      {{"*Dataset", "*DatasetV2", "*DatasetV3", "*DatasetV4", "Iterator*", "OneShotIterator", "MakeIterator", "AnonymousIterator*",
+        "MultiDeviceIterator*", "*Queue", "*QueueV2", "Queue*", "Barrier*", "Stage", "*Unstage", "Unstage*"},
+       "it belongs to an input pipeline, which is no part of a model",
+       "cut the graph after it with --inputs"},
+      {{"XlaSelfAdjointEig", "XlaSvd"}, "this decomposition has no ONNX form", kOr},
+      {{"XlaSelectAndScatter"}, "this operation, the gradient of a pooling, has no ONNX form", "export the model for inference, or "},
+      {{"XlaRngBitGenerator"}, "the random numbers of XLA's generator have no ONNX form", "give the random numbers as an input, with --inputs"},
+      {{"XlaCustomCall*"}, "it calls a function that XLA has at run time, which no model holds", kOr},
+      {{"XlaRecv", "XlaRecvFromHost", "XlaHostCompute"}, "it talks to the host while the model runs, which ONNX cannot express", kOr},
+      {{"XlaAllReduce", "XlaReduceScatter"}, "it talks to other devices, which ONNX cannot express", "export the model for one device"},
+      {{"XlaCallModule"},
+       "it holds a program in StableHLO instead of TensorFlow's operators",
+       "export it with jax2tf.convert(..., native_serialization=False), which jax before 0.7 has"},
+      {{"Send", "Recv", "_Send", "_Recv", "_HostSend", "_HostRecv", "Collective*", "Nccl*", "RemoteCall", "TPU*", "Infeed*", "Outfeed*",
+        "CrossReplicaSum", "AllToAll", "ConfigureDistributedTPU", "ShutdownDistributedTPU"},
+       "it talks to other devices",
+       "export the model for one device"},
+      {{"*Grad", "*GradV2", "*GradV3", "*GradGrad", "*BackpropFilter", "*BackpropFilterV2", "Apply*", "SparseApply*", "ResourceApply*",
+        "ResourceSparseApply*", "*CandidateSampler", "Sdca*", "*Accumulator*"},
+       "it belongs to training",
+       "export the model for inference, or "},
+  };
+  return table;
+}
 
 bool fits(std::string_view op, std::string_view pattern) {
   if (pattern.ends_with('*') && pattern.starts_with('*')) return op.find(pattern.substr(1, pattern.size() - 2)) != std::string_view::npos;
@@ -72,12 +76,12 @@ bool fits(std::string_view op, std::string_view pattern) {
 
 Refusal refusal_of(std::string_view op) {
   const std::string custom = ", or keep it for a runtime that has it with --custom-ops " + std::string(op);
-  for (const Kind& k : kKinds) {
+  for (const Kind& k : kinds()) {
     if (std::none_of(k.ops.begin(), k.ops.end(), [&](std::string_view p) { return fits(op, p); })) continue;
-    if (k.remedy == kOr) return {std::string(k.why), kCut};
-    return {std::string(k.why), std::string(k.remedy) + (k.remedy.ends_with(kOr) ? kCut : "")};
+    if (k.remedy == kOr) return {std::string(k.why), std::string(kCut)};
+    return {std::string(k.why), std::string(k.remedy) + std::string(k.remedy.ends_with(kOr) ? kCut : "")};
   }
-  return {"this operation is not supported", kCut + custom};
+  return {"this operation is not supported", std::string(kCut) + custom};
 }
 
 }  // namespace t2o

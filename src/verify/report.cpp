@@ -121,7 +121,7 @@ Json json_of(const Divergence& d) {
 std::string to_text(const VerifyReport& r) {
   std::string text = "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version +
                      ", rtol " + number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) +
-                     "\n";
+                     (r.tolerance.by_scale ? " (of an output's largest number where that is below 1)\n" : "\n");
   for (const ComparedSample& s : r.samples) text += sample_text(s);
   if (r.divergence) text += divergence_text(*r.divergence);
   if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";
@@ -134,6 +134,7 @@ Json to_json(const VerifyReport& r) {
             {"onnxruntime", r.onnxruntime_version},
             {"rtol", r.tolerance.relative},
             {"atol", r.tolerance.absolute},
+            {"atol_by_scale", r.tolerance.by_scale},
             {"samples", Json::array()}};
   for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
   if (r.divergence) j["bisect"] = json_of(*r.divergence);

@@ -6,8 +6,8 @@
 #include "interface.h"
 #include "ir/text.h"
 #include "model_info.h"
-#include "onnx/checker.h"
 #include "onnx/writer.h"
+#include "onnx/checker.h"
 #include "op_mappers/map_ops.h"
 #include "plan.h"
 #include "rewriters/all.h"
@@ -110,9 +110,12 @@ GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
   return graph;
 }
 
-Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path) {
+Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path, onnx::Written* written) {
   Diagnostics diagnostics;
-  guarded(diagnostics, [&] { onnx::write_file(*c.graph, model_info(c, o), path, o.external_data); });
+  guarded(diagnostics, [&] {
+    const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data);
+    if (written) *written = sizes;
+  });
   return diagnostics;
 }
 

@@ -7,6 +7,10 @@
 #include "onnx/opset_table.h"
 #include "tf2onnx/options.h"
 
+namespace t2o::onnx {
+struct Written;
+}
+
 namespace t2o {
 
 using Options = tf2onnx::Options;
@@ -31,7 +35,7 @@ Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory
 GraphPtr read_source(const Options&, Diagnostics&);
 
 // Writes the file (atomically; with its .data file when asked or needed) or the bytes. Never throws.
-Diagnostics write_model(const Conversion&, const Options&, const std::string& path);
+Diagnostics write_model(const Conversion&, const Options&, const std::string& path, onnx::Written* = nullptr);
 Diagnostics write_model(const Conversion&, const Options&, std::string& bytes);
 
 }  // namespace t2o

@@ -67,6 +67,10 @@ std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) 
     std::replace(word.begin(),
                  word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_', '-');
   }
+  if (!words.empty() && access(words.front().c_str(), F_OK) != 0) {  // as many programs have it
+    if (words.front() == "version") words = {"--version"};
+    if (words.front() == "help") std::rotate(words.begin(), words.begin() + 1, words.end()), words.back() = "--help";
+  }
   const std::vector<std::string> own = {"-h", "--help", "--version"};
   if (words.empty() || std::find(own.begin(), own.end(), words.front()) != own.end()) return words;
   if (!find_command(root, words.front())) words.insert(words.begin(), "convert");

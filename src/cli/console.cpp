@@ -54,17 +54,18 @@ std::size_t terminal_width() {
   return std::min<std::size_t>(size.ws_col, 120);
 }
 
-Console::Console(const Common& common)
-    : quiet_(common.quiet),
+Console::Console(const Common& common, int results)
+    : results_(results == STDOUT_FILENO ? std::cout : std::cerr),
+      quiet_(common.quiet),
       verbose_(common.verbose > 0 || common.debug),
       debug_(common.debug),
       json_(common.json),
-      color_out_(wants_color(common.color, STDOUT_FILENO)),
+      color_out_(wants_color(common.color, results)),
       color_err_(wants_color(common.color, STDERR_FILENO)),
       progress_(!common.quiet && isatty(STDERR_FILENO) != 0) {}
 
 void Console::say(const std::string& line) const {
-  if (!quiet_ && !json_) std::cout << line << std::endl;
+  if (!quiet_ && !json_) results_ << line << std::endl;
 }
 
 void Console::hint(const std::string& text) const {

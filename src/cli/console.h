@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <iosfwd>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -16,9 +17,9 @@ enum class Style : std::uint8_t { error, warning, note, good, strong };
 // Everything for people: results to stdout, diagnostics to stderr, colours on a terminal only.
 class Console {
  public:
-  explicit Console(const Common& common);
+  explicit Console(const Common& common, int results = 1);  // 2: standard output is taken
 
-  void say(const std::string& line) const;  // stdout; not when quiet or JSON is asked for
+  void say(const std::string& line) const;  // not when quiet or JSON is asked for
   // stderr: errors, warnings, and notes when verbose; after errors their count and what it means.
   void report(const Diagnostics&, std::string_view consequence = "nothing was written") const;
   void hint(const std::string& text) const;               // stderr; as say()
@@ -28,6 +29,7 @@ class Console {
   bool shows_progress() const { return progress_; }
 
  private:
+  std::ostream& results_;
   bool quiet_, verbose_, debug_, json_, color_out_, color_err_, progress_;
 };
 

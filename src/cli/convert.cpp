@@ -1,5 +1,7 @@
 #include "cli/convert.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -9,6 +11,7 @@
 #include "cli/json.h"
 #include "cli/report_text.h"
 #include "exit_code.h"
+#include "onnx/writer.h"
 #include "pipeline.h"
 
 namespace t2o::cli {
@@ -25,7 +28,7 @@ constexpr const char* kExamples =
 struct Outcome {
   Diagnostics diagnostics;
   Conversion conversion;
-  std::uint64_t model_bytes = 0, data_bytes = 0;
+  onnx::Written written;
   double seconds = 0;
   bool ok() const { return !has_errors(diagnostics); }
 };
@@ -54,15 +57,6 @@ bool is_part_of(const std::string& model, const std::string& file) {
   return is_checkpoint && path.parent_path() == folder.parent_path() && name.starts_with(folder.stem().string());
 }
 
-std::uint64_t size_of(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) ? fs::file_size(path, ignored) : 0;
-}
-
-bool points_to_data(const ConvertArguments& a, const Outcome& outcome) {
-  return a.options.external_data == tf2onnx::ExternalData::always || outcome.model_bytes < outcome.data_bytes;
-}
-
 Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
   const Stopwatch time;
   Outcome outcome;
@@ -71,12 +65,8 @@ Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
   outcome.diagnostics = outcome.conversion.diagnostics;
   if (outcome.ok() && outcome.conversion.ok()) {
     progress.now("writing " + a.output);
-    const Diagnostics written = write_model(outcome.conversion, a.options, a.output);
-    outcome.diagnostics.insert(outcome.diagnostics.end(), written.begin(), written.end());
-    outcome.model_bytes = size_of(a.output);
-    if (a.options.external_data != tf2onnx::ExternalData::never)
-      outcome.data_bytes = size_of(a.output + ".data");
-    if (!points_to_data(a, outcome)) outcome.data_bytes = 0;
+    const Diagnostics trouble = write_model(outcome.conversion, a.options, a.output, &outcome.written);
+    outcome.diagnostics.insert(outcome.diagnostics.end(), trouble.begin(), trouble.end());
   }
   outcome.seconds = time.seconds();
   return outcome;
@@ -90,8 +80,8 @@ void summarize(const ConvertArguments& a, const Console& console, const Outcome&
   }
   std::string line = console.paint(Style::good, a.output) + ": " + counted(c.graph->node_count(), "node") +
                      ", opset " + std::to_string(c.target.opset) + ", " +
-                     human_size(outcome.model_bytes + outcome.data_bytes);
-  if (outcome.data_bytes != 0) line += " with " + a.output + ".data";
+                     human_size(outcome.written.model_bytes + outcome.written.data_bytes);
+  if (outcome.written.data_bytes != 0) line += " with " + a.output + ".data";
   console.say(line + ", " + human_time(outcome.seconds));
 }
 
@@ -100,8 +90,8 @@ Json as_json(const ConvertArguments& a, const Outcome& outcome) {
   if (outcome.ok()) {
     const Conversion& c = outcome.conversion;
     json["output"] = a.output;
-    json["bytes"] = outcome.model_bytes;
-    if (outcome.data_bytes != 0) json["data_bytes"] = outcome.data_bytes;
+    json["bytes"] = outcome.written.model_bytes;
+    if (outcome.written.data_bytes != 0) json["data_bytes"] = outcome.written.data_bytes;
     json["nodes"] = c.graph->node_count();
     json["opset"] = c.target.opset;
     json["ir_version"] = c.target.ir_version;
@@ -127,8 +117,19 @@ void refuse_verification_options(const CLI::App& command) {
       fail(Code::bad_option, o->get_name() + " is for the verification, which is not asked for", "add --verify");
 }
 
+constexpr std::string_view kStandardOutput = "-";
+
+// The model is the only thing that goes there.
+void check_standard_output(const ConvertArguments& a) {
+  const auto refuse = [](const std::string& why) { fail(Code::bad_option, "-o - writes the model to standard output, " + why, "give --output the name of a file"); };
+  if (a.common.json) refuse("which --json needs");
+  if (a.verify) refuse("where --verify cannot read it");
+  if (isatty(STDOUT_FILENO) != 0) refuse("which is a terminal");
+}
+
 int run_convert(const CLI::App& command, ConvertArguments& a) {
-  const Console console(a.common);
+  const bool to_stdout = a.output == kStandardOutput;
+  const Console console(a.common, to_stdout ? STDERR_FILENO : STDOUT_FILENO);
   if (!a.refused.empty()) {
     console.report(a.refused);
     if (console.json())
@@ -141,6 +142,7 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   a.options.verbosity = a.common.quiet ? -1 : a.common.debug ? 2 : a.common.verbose;
   for (const std::string& hint : a.hints) console.hint(hint);
   if (a.output.empty() && command.count("--output") > 0) fail(Code::bad_option, "--output is empty", "give it the name of a file");
+  if (to_stdout) check_standard_output(a);
   const bool is_named = !a.output.empty();
   if (!is_named) a.output = default_output(a.options.model);
   if (is_part_of(a.options.model, a.output)) fail(Code::bad_option, "'" + a.output + "' is part of the model itself, which would be lost", "give --output another name");
@@ -178,7 +180,7 @@ void add_convert(CLI::App& root, Session& session) {
   add_conversion_options(*command, a->options);
   command
       ->add_option("-o,--output", a->output,
-                   "The file to write; else MODEL's name with .onnx, in this directory.")
+                   "The file to write; else MODEL's name with .onnx, in this directory. '-' is standard output.")
       ->type_name("FILE")
       ->group("Output");
   command

@@ -9,7 +9,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -41,6 +43,12 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
+// Without links; the path itself where that can't be told.
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> found(realpath(path.c_str(), nullptr), std::free);
+  return found ? found.get() : path;
+}
+
 const char* remedy_for(int error) {
   switch (error) {
     case ENOSPC:
@@ -69,7 +77,12 @@ void remove_unfinished() noexcept {
     if (const char* name = slot.exchange(nullptr)) unlink(name);
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+  if (path_ == "-") {
+    fd_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (fd_ < 0) fail_errno("cannot open");
+    return;
+  }
   struct stat st = {};
   const bool exists = stat(path_.c_str(), &st) == 0;
   if (path_.empty() || path_.back() == '/' || (exists && S_ISDIR(st.st_mode))) {
@@ -80,7 +93,9 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) fail_errno("cannot open");
   } else {
+    if (exists) target_ = real_path(path_);
     open_temporary();
+    if (exists) fchmod(fd_, st.st_mode & 07777);  // as far as its owner may: a file of one's own
   }
   buffer_.reserve(kBuffer);
 }
@@ -94,7 +109,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::open_temporary() {
   static std::atomic<unsigned> count = 0;
-  const std::string stem = directory_of(path_) + ".tf2onnx-" + std::to_string(getpid()) + "-";
+  const std::string stem = directory_of(target_) + ".tf2onnx-" + std::to_string(getpid()) + "-";
   for (int attempt = 0; attempt < 1000; ++attempt) {
     const std::string name = stem + std::to_string(count++) + ".tmp";
     fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -155,7 +170,7 @@ void AtomicFile::commit() {
   flush({});
   if (close(std::exchange(fd_, -1)) != 0) fail_errno("cannot write");
   if (!is_regular()) return;
-  if (rename(temporary_.data(), path_.c_str()) != 0) fail_errno("cannot rename a temporary file to");
+  if (rename(temporary_.data(), target_.c_str()) != 0) fail_errno("cannot rename a temporary file to");
   if (unregister_temporary()) temporary_.clear();
 }
 

@@ -8,7 +8,8 @@
 namespace t2o {
 
 // A file that is there as a whole or not at all: written under another name in the same directory, renamed by commit(),
-// removed by the destructor. A path that is no regular file (/dev/null, a pipe) is written directly.
+// removed by the destructor. A file that was there keeps its permissions, a symbolic link stays one to the new file. A path
+// that is no regular file (/dev/null, a pipe) is written directly, and so is "-", standard output.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);  // this and all below throw ConversionError (Code::output)
@@ -29,7 +30,8 @@ class AtomicFile {
   bool unregister_temporary();
   [[noreturn]] void fail_errno(const char* what) const;
 
-  std::string path_;
+  std::string path_;    // as it was given
+  std::string target_;  // what is replaced: path_, or where its link points
   std::vector<char> temporary_;  // its name with the final 0; a signal handler may still read it
   std::vector<std::byte> buffer_;
   std::uint64_t size_ = 0;

@@ -138,6 +138,10 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
                     std::string(name(feed.dtype)));
   if (feed.dtype != DType::undefined) type.dtype = feed.dtype;
   if (feed.shape_given) {
+    // rank 0: an old file's word for not known
+    if (feed.shape.ranked() && type.shape.ranked() && type.shape.rank() > 0 && feed.shape.rank() != type.shape.rank())
+      return complain("the input '" + feed.tensor + "' has rank " + std::to_string(type.shape.rank()) +
+                      ", the shape that is given for it has rank " + std::to_string(feed.shape.rank()));
     trust_shapes_ = trust_shapes_ && feed.shape == type.shape;
     type.shape = feed.shape;
   }

@@ -57,6 +57,29 @@ TEST_F(Usage, HelpTeaches) {
   }
 }
 
+TEST_F(Usage, ShapeOfAnotherRank) {
+  refused(kUsage, {"MODEL", "--inputs", "x:0[1,2,3,4,5]", "--outputs", "y", "-o", "out.onnx"}, {"the input 'x:0' has rank", "rank 5"});
+}
+
+TEST_F(Usage, WordsForHelpAndVersion) {
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  EXPECT_EQ(run({"help", "verify"}).out, run({"verify", "--help"}).out);
+  EXPECT_EQ(run({"version"}).out, run({"--version"}).out);
+}
+
+TEST_F(Usage, ToStandardOutput) {
+  const std::string file = converted({"MODEL", "-o", "OUT"});
+  EXPECT_TRUE(converted({"MODEL", "-o", "OUT"}) == file);
+  const Finished f = run({model_, "-o", "-"});
+  EXPECT_EQ(f.exit_code, 0) << f.err;
+  EXPECT_TRUE(f.out == file);
+  EXPECT_TRUE(has(f.err, "opset")) << f.err;
+  const std::string redirected = (dir_ / "redirected.onnx").string();
+  EXPECT_EQ(run({model_, "-o", "-"}, {.stdout_path = redirected}).exit_code, 0);
+  EXPECT_TRUE(content(redirected) == file);
+  for (const char* option : {"--json", "--verify"}) EXPECT_EQ(run({model_, "-o", "-", option}).exit_code, kUsage) << option;
+}
+
 TEST_F(Usage, Version) {
   const Finished f = run({"--version"});
   EXPECT_EQ(f.exit_code, 0);

@@ -380,5 +380,19 @@ TEST(AtomicFile, ObeysTheUmask) {
   EXPECT_EQ(static_cast<unsigned>(fs::status(dir / "f").permissions()), 0640U);
 }
 
+TEST(AtomicFile, KeepsLinksAndPermissions) {
+  const Directory dir;
+  fs::create_directory(dir / "inner");
+  std::ofstream(dir / "inner/f") << "old";
+  fs::permissions(dir / "inner/f", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("inner/f", dir / "link");
+  AtomicFile f(dir / "link");
+  f.write(std::as_bytes(std::span("new", 3)));
+  f.commit();
+  EXPECT_TRUE(fs::is_symlink(dir / "link"));
+  EXPECT_EQ(content(dir / "inner/f"), "new");
+  EXPECT_EQ(static_cast<unsigned>(fs::status(dir / "inner/f").permissions()), 0600U);
+}
+
 }  // namespace
 }  // namespace t2o::onnx

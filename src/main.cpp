@@ -10,7 +10,6 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_TOP_PAD, 4 << 20);
-  mallopt(M_MXFAST, 0);     // lists that grow would gather the small pieces again each time: 3 % of the time of 200,000 nodes
   mallopt(M_ARENA_MAX, 1);  // the threads are few and short
   const int code = t2o::cli::run(argc, argv);
   std::fflush(nullptr);

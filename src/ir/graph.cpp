@@ -4,24 +4,27 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "support/hash_set.h"
+
 namespace t2o::ir {
 
-// Names of values and of nodes are two spaces, as in ONNX; each is shared by a graph and its subgraphs.
+// Names of values and of nodes are two spaces, as in ONNX; each is shared by a graph and its subgraphs. A name counts as taken
+// when another of the same hash is: no two names that are in use have one, and the values keep the text.
 struct Graph::Names {
   class Space {
    public:
     std::string claim(std::string_view wanted) {
       std::string n(wanted);
-      if (taken_.insert(n).second) return n;
+      if (take(n)) return n;
       for (int& i = next_[n];;) {
         std::string candidate = n + "_" + std::to_string(++i);
-        if (taken_.insert(candidate).second) return candidate;
+        if (take(candidate)) return candidate;
       }
     }
-    void drop(const std::string& n) { taken_.erase(n); }
+    void drop(std::string_view n) { taken_.erase(hash_of(n)); }
     void make_room(std::size_t n) { taken_.reserve(n); }
     void reserve(const std::string& n) {
-      if (taken_.insert(n).second) reserved_.insert(n);
+      if (take(n)) reserved_.insert(n);
     }
     std::string claim_reserved(std::string_view wanted) {
       if (std::string n(wanted); reserved_.erase(n)) return n;
@@ -29,8 +32,11 @@ struct Graph::Names {
     }
 
    private:
+    static std::size_t hash_of(std::string_view n) { return std::hash<std::string_view>()(n); }
+    bool take(std::string_view n) { return taken_.insert(hash_of(n)); }
+
     std::unordered_set<std::string> reserved_;
-    std::unordered_set<std::string> taken_;
+    HashSet taken_;
     std::unordered_map<std::string, int> next_;
   };
   Space values, nodes;

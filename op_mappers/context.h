@@ -18,7 +18,10 @@ class MapperContext : public Emitter {
 
   const ir::Node& node() const { return *source_; }
   std::size_t input_count() const { return in_.size(); }
-  Value* in(std::size_t i) const { return in_.at(i); }             // the mapped value: has dtype, shape and maybe constant()
+  Value* in(std::size_t i) const {                                 // the mapped value: has dtype, shape and maybe constant()
+    if (i >= in_.size()) fail(Code::bad_model, "the node has " + std::to_string(in_.size()) + " inputs, and is asked for number " + std::to_string(i));
+    return in_[i];
+  }
   const Values& inputs() const { return in_; }
   // As TensorFlow says, may be undefined. Of complex numbers that of the parts, and the shape without the axis of the parts.
   DType output_dtype(std::size_t i = 0) const { return part_type(source_->output(i)->dtype()); }

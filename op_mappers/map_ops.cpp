@@ -160,6 +160,8 @@ class Mapping : public SubgraphMapper {
     } catch (const ConversionError& e) {
       diagnostics_.push_back(e.diagnostic());
       if (diagnostics_.back().origin.op.empty()) diagnostics_.back().origin = n.origin();
+    } catch (const std::length_error& e) {  // of a tensor that nobody can make
+      diagnostics_.push_back({Severity::error, Code::bad_model, e.what(), "", n.origin(), SourceLoc::here()});
     } catch (const std::bad_alloc&) {
       throw;  // no other node will have more
     } catch (const std::exception& e) {

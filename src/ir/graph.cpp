@@ -52,21 +52,30 @@ const Attr* Node::attr(std::string_view name) const {
 
 Graph::Graph() : names_(std::make_shared<Names>()), symbols_(std::make_shared<Symbols>()) {}
 
-// Nesting may be deep: a graph inside goes when it holds none itself.
+// A subgraph that goes alone, as that of a node that could not be made, is read by nobody's values any more. Nesting may be
+// deep: a graph inside goes when it holds none itself.
 Graph::~Graph() {
+  if (parent_) {
+    set_outputs({});
+    for (Node& n : nodes()) release_edges(n);
+  }
   std::vector<GraphPtr> inner;
+  const auto take_one = [&](GraphPtr& g) {
+    if (g) g->parent_ = nullptr;  // which goes too
+    inner.push_back(std::move(g));
+  };
   const auto take = [&](Graph& g) {
     for (Node& n : g.nodes_)
       for (NamedAttr& a : n.attrs_) {
-        if (auto* one = std::get_if<GraphPtr>(&a.value)) inner.push_back(std::move(*one));
-        if (auto* many = std::get_if<Graphs>(&a.value)) std::move(many->begin(), many->end(), std::back_inserter(inner));
+        if (auto* one = std::get_if<GraphPtr>(&a.value)) take_one(*one);
+        if (auto* many = std::get_if<Graphs>(&a.value)) std::for_each(many->begin(), many->end(), take_one);
       }
   };
   take(*this);
   while (!inner.empty()) {
     const GraphPtr g = std::move(inner.back());
     inner.pop_back();
-    if (g.use_count() == 1) take(*g);
+    if (g && g.use_count() == 1) take(*g);
   }
 }
 

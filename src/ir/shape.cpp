@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "diagnostics.h"
+
 namespace t2o {
 
 Dim Symbols::intern(std::string_view name) {
@@ -108,7 +110,11 @@ Dim smaller_dim(Dim a, Dim b, const Symbols& symbols) {
 }
 
 Dim Shape::operator[](int axis) const {
-  return (*dims_)[static_cast<std::size_t>(axis < 0 ? axis + rank() : axis)];
+  const std::size_t size = dims_ ? dims_->size() : 0;
+  const std::size_t at = axis < 0 ? static_cast<std::size_t>(axis) + size : static_cast<std::size_t>(axis);
+  if (at >= size)
+    fail(Code::bad_model, "a tensor of " + (dims_ ? "rank " + std::to_string(size) : "unknown rank") + " has no axis " + std::to_string(axis));
+  return (*dims_)[at];
 }
 
 bool Shape::is_static() const { return dims_ && std::all_of(dims_->begin(), dims_->end(), is_known); }

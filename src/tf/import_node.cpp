@@ -155,6 +155,17 @@ std::vector<Item> Importer::import_node(Frame& f, std::uint32_t n, const std::ve
   return add_node(f, n, decode_attrs(f, n), inputs);
 }
 
+// As many as the operator has, of the types that it and its attributes say.
+void Importer::check_inputs(const DTypes& types, const std::vector<Item>& inputs) {
+  if (types.size() != inputs.size())
+    fail(Code::bad_model, "there are " + std::to_string(inputs.size()) + " inputs instead of " + std::to_string(types.size()));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Value* v = inputs[i].variable < 0 ? inputs[i].value : nullptr;  // a variable's value is its handle's type
+    if (!v || v->dtype() == DType::undefined || types[i] == DType::undefined || v->dtype() == types[i]) continue;
+    fail(Code::bad_model, "input " + std::to_string(i) + " ('" + v->name() + "') is of type " + std::string(name(v->dtype())) + " instead of " + std::string(name(types[i])));
+  }
+}
+
 std::vector<Item> Importer::add_node(Frame& f, std::uint32_t n, Attrs attrs,
                                      const std::vector<Item>& inputs) {
   const NodeDef& def = f.body->node(n);
@@ -163,9 +174,7 @@ std::vector<Item> Importer::add_node(Frame& f, std::uint32_t n, Attrs attrs,
     for (ir::NamedAttr& a : attrs)
       if (auto* frame = std::get_if<std::string>(&a.value); frame && a.name == "frame_name")
         *frame = f.prefix + *frame;
-  if (op && tensor_types(op->inputs, attrs).size() != inputs.size())
-    fail(Code::bad_model, std::string(def.op) + " has " + std::to_string(inputs.size()) +
-                              " inputs instead of " + std::to_string(tensor_types(op->inputs, attrs).size()));
+  if (op) check_inputs(tensor_types(op->inputs, attrs), inputs);
   const DTypes types = op ? tensor_types(op->outputs, attrs) : DTypes(std::max(1U, f.body->outputs_seen[n]));
   Shapes shapes = output_shapes(f, n, attrs, types.size());
   std::erase_if(attrs, [](const ir::NamedAttr& a) { return is_dropped(a.name); });

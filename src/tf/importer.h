@@ -129,6 +129,7 @@ class Importer {
   std::vector<Item> import_placeholder(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   std::vector<Item> import_variable(Frame&, std::uint32_t node);
   std::vector<Item> import_node(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
+  static void check_inputs(const DTypes& types, const std::vector<Item>& inputs);
   std::vector<Item> add_node(Frame&, std::uint32_t node, Attrs, const std::vector<Item>& inputs);
   Attrs decode_attrs(const Frame&, std::uint32_t node) const;
   Shapes output_shapes(const Frame&, std::uint32_t node, const Attrs&, std::size_t count) const;

@@ -129,6 +129,20 @@ TEST(Graph, ErasingANodeReleasesWhatItsSubgraphsRead) {
   expect_sound(*g);
 }
 
+TEST(Graph, ASubgraphThatIsDroppedReadsNothingAnyMore) {
+  Graph g;
+  Value* x = g.add_input("x", DType::f32, {});
+  {
+    const GraphPtr sub = g.make_subgraph();
+    const GraphPtr inner = sub->make_subgraph();
+    inner->set_outputs({inner->add({.op = "Relu", .inputs = {x}, .outputs = {{}}}).output()});
+    Node& n = sub->add({.op = "If", .inputs = {x}, .attrs = {{"then_branch", inner}}, .outputs = {{}}});
+    sub->set_outputs({n.output(), x});
+    EXPECT_EQ(x->uses().size(), 2U);
+  }
+  EXPECT_FALSE(x->is_used());
+}
+
 TEST(Graph, Attributes) {
   const GraphPtr g = diamond();
   Node& n = *node(*g, "a");

@@ -4,6 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -40,6 +41,27 @@ GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t param
   return plan;
 }
 
+// Where ranks or the axis are known at run time only: number i of leapt place l of batch b is row (b L + l) N + i
+// of params.
+Value* gather_of_any_rank(MapperContext& c, Value* axis, std::int64_t batch) {
+  Value* params = c.in(0);
+  Value* indices = as_i64(c, c.in(1));
+  Value *first = c.ints({0}), *end = c.ints({std::numeric_limits<std::int64_t>::max()});
+  const Sides s = sides(c, params, counted_from_front(c, axis, params));
+  Value* batches = batch < 0 ? counted_from_front(c, c.ints({batch}), indices) : c.ints({batch});
+  Value* own = c.slice(c.shape_of(indices), batches, end, first);
+  Value* outer = product(c, c.slice(s.before, first, batches, first));
+  Value* leapt = product(c, c.slice(s.before, batches, end, first));
+  Value* lines = c.mul(outer, leapt);
+  Value* one = c.ints({1});
+  Value* numbers = c.range(c.scalar(DType::i64, 0), c.squeeze(lines, {0}), c.scalar(DType::i64, 1));
+  Value* offsets = c.reshape_to(c.mul(numbers, s.size), c.concat({outer, leapt, one}, 0));
+  Value* chosen = c.reshape_to(indices, c.concat({outer, one, product(c, own)}, 0));
+  Value* rows = c.reshape_to(params, c.concat({c.mul(lines, s.size), product(c, s.after)}, 0));
+  Value* y = c.gather(rows, c.add(offsets, chosen), 0);
+  return c.reshape_to(y, c.concat({s.before, own, s.after}, 0));
+}
+
 using BatchGather = Value* (*)(MapperContext& c, Value* params, Value* indices, std::int64_t batch);
 
 Value* by_gather_nd(MapperContext& c, Value* params, Value* indices, std::int64_t batch) {
@@ -61,6 +83,9 @@ Value* by_offsets(MapperContext& c, Value* params, Value* indices, std::int64_t 
 }
 
 Value* batch_gather(MapperContext& c, std::int64_t axis, std::int64_t batch, BatchGather gather) {
+  const bool ranked = c.has_rank(0) && c.has_rank(1);
+  if (!ranked && (gather == by_offsets || axis != batch || batch < 0))
+    return gather_of_any_rank(c, c.ints({axis}), batch);
   if (batch < 0) batch += c.rank(1);
   if (axis < 0) axis += c.rank(0);
   if (batch < 0 || axis < batch) c.fail(Code::bad_model, "batch_dims is beyond the axis or the indices");
@@ -71,17 +96,17 @@ Value* batch_gather(MapperContext& c, std::int64_t axis, std::int64_t batch, Bat
   return plain ? y : c.transpose(y, plan.after);
 }
 
-struct GatherWhere {
-  std::int64_t axis, batch;
-};
-GatherWhere gather_where(MapperContext& c) {
-  const auto batch = c.attr_or<std::int64_t>("batch_dims", 0);
-  if (c.node().op() == "GatherV2") return {c.const_int(2), batch};
-  return {batch, batch};  // Gather, ResourceGather
+std::optional<std::int64_t> gather_axis(MapperContext& c, std::int64_t batch) {
+  if (c.node().op() != "GatherV2") return batch;  // Gather, ResourceGather
+  const auto axis = c.maybe_ints(2);
+  return axis && axis->size() == 1 ? std::optional(axis->front()) : std::nullopt;
 }
 
 Values map_gather(MapperContext& c, BatchGather gather) {
-  const auto [axis, batch] = gather_where(c);
+  const auto batch = c.attr_or<std::int64_t>("batch_dims", 0);
+  const auto known = gather_axis(c, batch);
+  if (!known) return {gather_of_any_rank(c, c.in(2), batch)};
+  const std::int64_t axis = *known;
   return {batch == 0 ? c.gather(c.in(0), c.in(1), axis) : batch_gather(c, axis, batch, gather)};
 }
 Values map_gather_11(MapperContext& c) { return map_gather(c, by_offsets); }
@@ -136,8 +161,8 @@ Values map_where(MapperContext& c) {  // the coordinates of what is true, one ro
 void register_gather(OpRegistry& r) {
   r.op("Gather", "ResourceGather").ignores({"validate_indices"}).by(map_gather_11);
   r.op("Gather", "ResourceGather").since(12).ignores({"validate_indices"}).by(map_gather_12);
-  r.op("GatherV2").note("constant axis").by(map_gather_11);
-  r.op("GatherV2").since(12).note("constant axis").by(map_gather_12);
+  r.op("GatherV2").by(map_gather_11);
+  r.op("GatherV2").since(12).by(map_gather_12);
   r.op("GatherNd", "ResourceGatherNd").by(map_gather_nd);
   r.op("OneHot").by(map_one_hot);
   r.op("Where").by(map_where);

@@ -1,5 +1,8 @@
 #include "op_mappers/all.h"
+#include "op_mappers/loop.h"
 #include "op_mappers/mirror.h"
+#include "op_mappers/segments.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -19,18 +22,36 @@ Value* mirrored_index(Emitter& e, Value* begin, Value* end, Value* n) {
   return e.minimum(low, e.sub(last, low));
 }
 
-int axes_of(MapperContext& c, Value* x, Value* paddings) {
+std::optional<int> axes_of(Value* x, Value* paddings) {
   if (x->shape().ranked()) return x->shape().rank();
   if (paddings->shape().ranked() && paddings->shape().rank() == 2 && is_known(paddings->shape()[0]))
     return static_cast<int>(paddings->shape()[0]);
-  c.fail(Code::not_constant, "the rank of the input is not known", "give the input a static rank");
+  return std::nullopt;
+}
+
+// Without a rank: one axis after the other, each as the middle one of three.
+Value* symmetric_of_any_rank(MapperContext& c, Value* whole, Value* flat) {
+  Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
+  Value* y = counted_loop_of_any_size(c, c.rank_of(x), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+    const auto bound = [&](std::int64_t which) {
+      Value* at = e.add(e.add(k, k), e.constant(which));
+      return e.squeeze(e.gather(flat, at, 0), {0});
+    };
+    const Sides s = sides(e, state[0], k);
+    Value* begin = bound(0);
+    Value* end = bound(1);
+    Value* index = mirrored_index(e, begin, end, e.squeeze(s.size, {0}));
+    return {from_three(e, e.gather(as_three(e, state[0], s), index, 1), s)};
+  })[0];
+  return c.cast_like(y, whole);
 }
 
 Value* symmetric(MapperContext& c, Value* x, Value* paddings) {
-  const int rank = axes_of(c, x, paddings);
+  const auto rank = axes_of(x, paddings);
   const auto known = constant_ints(paddings);
   Value* flat = c.reshape(c.cast(paddings, DType::i64), {-1});
-  for (int axis = 0; axis < rank; ++axis) {
+  if (!rank) return symmetric_of_any_rank(c, x, flat);
+  for (int axis = 0; axis < *rank; ++axis) {
     const auto i = static_cast<std::size_t>(2 * axis);
     if (known && i + 1 < known->size() && (*known)[i] == 0 && (*known)[i + 1] == 0) continue;
     Value* begin = c.gather(flat, c.scalar(DType::i64, 2 * axis), 0);
@@ -71,7 +92,7 @@ Value* mirror_pad(MapperContext& c, Value* x, Value* paddings, const std::string
 void register_pad(OpRegistry& r) {
   r.op("Pad").by(map_pad);
   r.op("PadV2").by(map_pad_v2);
-  r.op("MirrorPad").note("SYMMETRIC: rank known").by(map_mirror_pad);
+  r.op("MirrorPad").by(map_mirror_pad);
 }
 
 }  // namespace t2o::op_mappers

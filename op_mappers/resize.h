@@ -20,6 +20,9 @@ struct AxisSizes {
 };
 AxisSizes axis_sizes(Emitter&, Value* nhwc, Value* size, int axis);  // axis: 0 height, 1 width
 
+// [out] of i64: the source of each pixel that is not interpolated
+Value* nearest_index(Emitter&, const AxisSizes&, Sampling);
+
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling);  // the source of each pixel
 Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coordinates,
                   const std::string& rounding);

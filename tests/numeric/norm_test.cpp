@@ -75,6 +75,21 @@ TEST(LRN, RadiusAndParameters) {
         .attr("beta", 0.75f)
         .check();
   op_case("LRN").in(any, {2, 3, 4, 7}).dtypes({f32, f16}).check();
+  for (const auto& [alpha, beta] : std::vector<std::pair<float, float>>{{0.0F, 0.5F}, {-0.1F, 0.5F}, {0.3F, 0.0F}, {0.3F, -0.5F}})
+    for (const DType t : {f32, f16})
+      op_case("LRN").in(t, {2, 3, 4, 7}).attr("depth_radius", std::int64_t{2}).attr("bias", 3.0F).attr("alpha", alpha).attr("beta", beta).check();
+}
+
+TEST(FusedBatchNorm, Gradients) {
+  const verify::Range positive{0.5, 2};
+  for (const bool training : {false, true})
+    for (const DType t : {f32, f16})
+      for (const char* op : {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
+        if (t == f16 && op == std::string("FusedBatchNormGrad")) continue;
+        Case c = op_case(op).in(t, {2, 4, 5, 3}).in(t, {2, 4, 5, 3}).in(f32, {3}).in(f32, {3}).in(f32, {3}).range(positive.low, positive.high);
+        if (op == std::string("FusedBatchNormGradV3")) c.in(f32, {3});
+        c.attr("epsilon", 0.01F).attr("is_training", training).outputs(3).check();
+      }
 }
 
 TEST(GlobalBatchNorm, ScaledOrNot) {

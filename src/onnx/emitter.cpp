@@ -50,6 +50,12 @@ int lowest_later_opset(const std::string& op, const Values& in, const Target& t)
   e.fail(Code::unsupported_type, why, t.for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
 }
 
+bool casts(DType from, DType to, int opset, const Target& t) {
+  if (to == DType::undefined || is_complex(to) || is_complex(from)) return false;
+  const onnx::OpInfo* info = onnx::op_info("Cast", opset, t.ml_opset, t.for_ort());
+  return info->params[0].standard.has(from) && info->params[1].standard.has(to) && info->params[0].kernels.has(from) && info->params[1].kernels.has(to);
+}
+
 }  // namespace
 
 void Emitter::fail(Code code, std::string why, std::string remedy, SourceLoc at) const {
@@ -158,10 +164,12 @@ Value* Emitter::scalar_like(const Value* like, double v) { return scalar(like->d
 
 Value* Emitter::cast(Value* x, DType t) {
   if (x->dtype() == t) return x;
-  const bool ok = t != DType::undefined && !is_complex(t) && !is_complex(x->dtype());
-  const onnx::OpInfo* info = onnx::op_info("Cast", target_->opset, target_->ml_opset, target_->for_ort());
-  if (!ok || !info->params[0].standard.has(x->dtype()) || !info->params[1].standard.has(t) || !info->params[0].kernels.has(x->dtype()) || !info->params[1].kernels.has(t))
-    fail(Code::unsupported_type, "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset));
+  if (!casts(x->dtype(), t, target_->opset, *target_)) {
+    const std::string why = "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset);
+    for (int later = target_->opset + 1; later <= onnx::kHighestOpset; ++later)
+      if (casts(x->dtype(), t, later, *target_)) fail(Code::opset_too_low, why, "--opset " + std::to_string(later) + " or above");
+    fail(Code::unsupported_type, why);
+  }
   return emit_raw("Cast", {x}, {{"to", t}}, 1)[0];
 }
 

@@ -83,7 +83,7 @@ TEST(Conv2D, Dtypes) {
       .in(bf16, {3, 3, 2, 4}, constant)
       .attr("strides", Ints{1, 1, 1, 1})
       .attr("padding", "SAME")
-      .refuses_below(13, Code::unsupported_type, "bf16")
+      .refuses_below(13, Code::opset_too_low, "bf16")
       .check();
   conv2d({1, 6, 6, 2}, {3, 3, 2, 4}, 2, "SAME").empty().nan_inf().check();
 }

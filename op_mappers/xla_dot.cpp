@@ -75,7 +75,7 @@ Values map_dot(MapperContext& c) {
 
 struct Conv {
   Ints strides, begin, end, stretch, dilations;  // of each spatial axis; stretch: of the input
-  std::int64_t group = 1;
+  std::int64_t group = 1, batch_groups = 1;
   Ints input, kernel, output;  // where N C spatial, O I spatial, N C spatial are
   std::size_t spatial() const { return strides.size(); }
   Ints axes() const {  // of the channels-first tensors
@@ -107,8 +107,8 @@ Conv read_conv(MapperContext& c) {
   v.input = placed(c, m, 7, 8, 11, n);
   v.kernel = placed(c, m, 4, 3, 6, n);
   v.output = placed(c, m, 9, 10, 12, n);
-  if (c.attr_or<std::int64_t>("batch_group_count", 1) != 1)
-    c.fail(Code::unsupported_attr, "batch_group_count other than 1, which gradients of convolutions have", "export the model for inference");
+  v.batch_groups = c.attr_or<std::int64_t>("batch_group_count", 1);
+  if (v.batch_groups < 1 || (v.batch_groups > 1 && v.group != 1)) c.fail(Code::bad_model, "batch_group_count beside feature_group_count");
   return v;
 }
 
@@ -206,12 +206,28 @@ void check_channels(MapperContext& c, const Conv& v, const Value* x, const Value
     c.fail(Code::bad_model, "its channels, its kernel and feature_group_count do not fit");
 }
 
+// Each group of the batch has filters of its own: as groups of channels, [N, C, ...] -> [N / groups, groups * C, ...].
+Value* batch_in_channels(MapperContext& c, Value* x, const Conv& v) {
+  Value* rest = c.dims(x, 1, static_cast<int>(v.spatial()) + 2);
+  Value* batch = c.div(c.dims(x, 0, 1), c.ints({v.batch_groups}));
+  Value* apart = c.reshape_to(x, c.concat({c.ints({v.batch_groups}), batch, rest}, 0));
+  Ints perm{1, 0, 2};
+  for (std::size_t i = 0; i < v.spatial(); ++i) perm.push_back(static_cast<std::int64_t>(i) + 3);
+  Value* channels = c.mul(c.dims(x, 1, 2), c.ints({v.batch_groups}));
+  Value* spatial = c.dims(x, 2, static_cast<int>(v.spatial()) + 2);
+  return c.reshape_to(c.transpose(apart, perm), c.concat({batch, channels, spatial}, 0));
+}
+
 Values map_conv(MapperContext& c) {
-  const Conv v = read_conv(c);
+  Conv v = read_conv(c);
   const DType work = work_type(c);
   if (!is_float(work)) c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
   Value* x = c.transpose(c.cast(c.in(0), work), v.input);
   Value* kernel = c.transpose(c.cast(c.in(1), work), v.kernel);
+  if (v.batch_groups > 1) {
+    x = batch_in_channels(c, x, v);
+    v.group = v.batch_groups;
+  }
   check_channels(c, v, x, kernel);
   Ints back(v.output.size());
   for (std::size_t i = 0; i < back.size(); ++i) back[static_cast<std::size_t>(v.output[i])] = static_cast<std::int64_t>(i);
@@ -226,7 +242,7 @@ void register_xla_dot(OpRegistry& r) {
   r.op("XlaDot", "XlaDotV2").since(12).ignores({"precision_config"}).note(note).by(map_dot<DotForm::einsum>);
   r.op("XlaConv", "XlaConvV2")
       .ignores({"precision_config"})
-      .note("of floats, one to three spatial axes; the window known; batch_group_count 1")
+      .note("of floats, one to three spatial axes; the window known")
       .by(map_conv);
 }
 

@@ -4,6 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/einsum.h"
+#include "op_mappers/window_gather.h"
 #include "op_mappers/xla.h"
 
 // XlaDot and XlaConv: products whose axes stand in any order, as the dimension numbers say.
@@ -172,10 +173,22 @@ bool is_all(const Ints& v, std::int64_t x) {
   return std::all_of(v.begin(), v.end(), [x](std::int64_t e) { return e == x; });
 }
 
+Value* convolved_integers(MapperContext& c, Value* x, Value* kernel, const Conv& v) {
+  Window w;
+  w.strides = v.strides;
+  w.dilations = v.dilations;
+  for (int i = 0; i < static_cast<int>(v.spatial()); ++i) w.kernel.push_back(kernel->shape().ranked() ? kernel->shape()[i + 2] : kUnknownDim);
+  if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
+    c.fail(Code::not_constant, "the size of a kernel of integers is not known", "give it a static shape");
+  const Ints none{0, 0};
+  Value* padded = c.pad(x, c.ints(joined(joined(none, v.begin), joined(none, v.end))), c.scalar_like(x, 0));
+  return integer_convolution(c, padded, kernel, w, v.group);
+}
+
 // x: [N, C, spatial], kernel: [O, C / group, spatial]
 Value* convolved(MapperContext& c, Value* x, Value* kernel, Conv v) {
   const bool stretched = !is_all(v.stretch, 1);
-  const auto t = stretched ? as_transposed(v, kernel) : std::nullopt;
+  const auto t = stretched && is_float(x->dtype()) ? as_transposed(v, kernel) : std::nullopt;
   for (std::size_t i = 0; i < v.spatial() && stretched && !t; ++i) {
     Value* zero = c.scalar_like(x, 0);
     x = spread_apart(c, x, v.spatial() + 2, static_cast<int>(i) + 2, v.stretch[i] - 1, zero);
@@ -194,6 +207,7 @@ Value* convolved(MapperContext& c, Value* x, Value* kernel, Conv v) {
     return c.emit("ConvTranspose", {x, turned}, attrs);
   }
   x = cropped(c, x, v);
+  if (is_int(x->dtype())) return convolved_integers(c, x, kernel, v);
   if (!is_all(v.begin, 0) || !is_all(v.end, 0)) attrs.push_back({"pads", joined(v.begin, v.end)});
   return c.emit("Conv", {x, kernel}, attrs);
 }
@@ -221,7 +235,7 @@ Value* batch_in_channels(MapperContext& c, Value* x, const Conv& v) {
 Values map_conv(MapperContext& c) {
   Conv v = read_conv(c);
   const DType work = work_type(c);
-  if (!is_float(work)) c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
+  if (!is_float(work) && !is_int(work)) c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
   Value* x = c.transpose(c.cast(c.in(0), work), v.input);
   Value* kernel = c.transpose(c.cast(c.in(1), work), v.kernel);
   if (v.batch_groups > 1) {
@@ -242,7 +256,7 @@ void register_xla_dot(OpRegistry& r) {
   r.op("XlaDot", "XlaDotV2").since(12).ignores({"precision_config"}).note(note).by(map_dot<DotForm::einsum>);
   r.op("XlaConv", "XlaConvV2")
       .ignores({"precision_config"})
-      .note("of floats, one to three spatial axes; the window known")
+      .note("one to three spatial axes; the window known")
       .by(map_conv);
 }
 

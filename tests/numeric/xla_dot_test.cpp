@@ -89,5 +89,16 @@ TEST(XlaConv, GroupsOfTheBatch) {
   grouped({6, 1, 8, 7}, {2, 1, 3, 2}).check();
 }
 
+TEST(XlaConv, Integers) {
+  const auto of = [](Ints strides, Ints pads, Ints stretch, std::int64_t groups) {
+    return op_case("XlaConv").in(any, {2, 4, 8, 7}).in(any, {6, 4 / groups, 3, 2}, constant).ints(strides).values<std::int64_t>({2, 2}, pads, constant).ints(stretch)
+        .ints({1, 2}).scalar<std::int64_t>(groups)
+        .attr("dimension_numbers", message({{7, {0}}, {8, {1}}, {11, {2, 3}}, {3, {1}}, {4, {0}}, {6, {2, 3}}, {9, {0}}, {10, {1}}, {12, {2, 3}}})).attr("precision_config", "")
+        .dtypes({i32, i64});
+  };
+  of({1, 2}, {1, 1, 0, 2}, {1, 1}, 1).check();
+  of({1, 1}, {1, -1, 0, 0}, {2, 1}, 2).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

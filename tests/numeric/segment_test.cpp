@@ -30,8 +30,10 @@ TEST(Segment, Unsorted) {
     }
   for (const char* op : kUnsortedSums) op_case(op).in(f32, {9, 2}).i32s({0, 1, 2, 2, 3, 3, 4, -1, 5}, fed).scalar<std::int32_t>(7).nan_inf().check();
   op_case("UnsortedSegmentSum").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).since(16).check();
-  op_case("UnsortedSegmentMax").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3)
-      .refuses_below(18, Code::unsupported_type, "ReduceMax").check();
+  op_case("UnsortedSegmentSum").values<std::uint64_t>({3}, {1, 7, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
+  op_case("UnsortedSegmentMax").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
+  op_case("UnsortedSegmentMin").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
+  op_case("SegmentMax").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 2, 2}, fed).check();
   op_case("UnsortedSegmentMax").values<float>({3}, {-INFINITY, 1, INFINITY}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
 }
 

@@ -134,5 +134,20 @@ TEST(FusedBatchNormEx, AddedAndActivated) {
       }
 }
 
+TEST(LRN, Gradient) {
+  for (const std::int64_t radius : {0, 2, 5})
+    op_case("LRNGrad").in(any, {2, 3, 4, 7}).in(any, {2, 3, 4, 7}).in(any, {2, 3, 4, 7}).attr("depth_radius", radius).attr("bias", 2.0F).attr("alpha", 0.3F)
+        .attr("beta", 0.75F).dtypes({f32}).check();
+  op_case("LRNGrad").in(f16, {2, 3, 4, 7}).in(f16, {2, 3, 4, 7}).in(f16, {2, 3, 4, 7}).attr("bias", 2.0F).tol(2e-2, 2e-2).check();
+}
+
+TEST(FusedBatchNorm, ReservesNothingForItsGradient) {
+  graph_case("FusedBatchNormV3 and its gradient", [](Builder& b) {
+    const std::string x = b.input(f32, {2, 4, 5, 3}), g = b.input(f32, {2, 4, 5, 3}), v = b.input(f32, {3}, verify::Range{0.5, 2});
+    const std::string y = b.op("FusedBatchNormV3", {x, v, v, v, v});
+    b.output(b.op("FusedBatchNormGradV3", {g, x, v, y + ":3", y + ":4", y + ":5"}));
+  }).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -38,6 +38,28 @@ Value* to_maxima(MapperContext& c, By by, Value* x, Value* gradient, const Windo
   return c.slice(y, begin, c.add(begin, c.dims(x, 2, 2 + n)), c.ints(spatial_axes(w)));
 }
 
+// What each window's highest element has in `values`.
+Value* at_maxima(MapperContext& c, Value* x, Value* values, const Window& w) {
+  const Windowed windowed = apply_window(c, x, w, kLowest);
+  Value* places = c.emit_n("MaxPool", {windowed.x}, windowed.attrs, 2)[1];
+  Value* source = windowed.padded ? apply_window(c, values, w, 0).x : values;
+  return c.gather(c.reshape(source, {-1}), places, 0);
+}
+
+Value* max_pool_grad_grad(MapperContext& c, const Ints& ksize, const Ints& strides) {
+  if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
+    c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
+  const Layout layout = c.layout();
+  const Window w = window_of(c, layout, ksize, strides);
+  Value* x = to_channels_first(c, c.in(0), layout, w.spatial());
+  Value* values = to_channels_first(c, c.in(2), layout, w.spatial());
+  return from_channels_first(c, at_maxima(c, x, values, w), layout, w.spatial());
+}
+Values map_max_pool_grad_grad(MapperContext& c) {
+  return {max_pool_grad_grad(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"))};
+}
+Values map_max_pool_grad_grad_v2(MapperContext& c) { return {max_pool_grad_grad(c, c.const_ints(3), c.const_ints(4))}; }
+
 Value* max_pool_grad(MapperContext& c, By by, const Ints& ksize, const Ints& strides) {
   if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
     c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
@@ -58,15 +80,20 @@ Values map_max_pool_grad_v2(MapperContext& c) {
 }
 
 // The places are those of MaxPoolWithArgmax: in one image, or in all of them.
+Value* places_in_all(MapperContext& c) {
+  Value* places = c.cast(c.in(2), DType::i64);
+  if (c.flag("include_batch_in_index")) return places;
+  Value* image = product(c, c.dims(c.in(0), 1, 4));
+  Value* batch = iota(c, c.dim(c.in(0), 0));
+  return c.add(places, c.reshape(c.mul(batch, image), {-1, 1, 1, 1}));
+}
+Values map_max_pool_grad_grad_with_argmax(MapperContext& c) {
+  return {c.gather(c.reshape(c.in(1), {-1}), places_in_all(c), 0)};
+}
 template <By by>
 Values map_max_pool_grad_with_argmax(MapperContext& c) {
   Value* dims = c.shape_of(c.in(0));
-  Value* places = c.cast(c.in(2), DType::i64);
-  if (!c.flag("include_batch_in_index")) {
-    Value* image = product(c, c.dims(c.in(0), 1, 4));
-    Value* batch = iota(c, c.dim(c.in(0), 0));
-    places = c.add(places, c.reshape(c.mul(batch, image), {-1, 1, 1, 1}));
-  }
+  Value* places = places_in_all(c);
   Value* rows = c.reshape(c.in(1), {-1});
   Value* flat = segment_sum(c, by, rows, c.reshape(places, {-1}), product(c, dims));
   return {c.reshape_to(flat, dims)};
@@ -136,6 +163,9 @@ void register_pool_gradients(OpRegistry& r) {
   rows({"MaxPoolGradV2"}, map_max_pool_grad_v2<By::compare>, map_max_pool_grad_v2<By::scatter>);
   rows({"MaxPoolGradWithArgmax"}, map_max_pool_grad_with_argmax<By::compare>, map_max_pool_grad_with_argmax<By::scatter>,
        {"ksize", "strides", "padding", "Targmax"});
+  r.op("MaxPoolGradGrad", "MaxPool3DGradGrad").by(map_max_pool_grad_grad);
+  r.op("MaxPoolGradGradV2").by(map_max_pool_grad_grad_v2);
+  r.op("MaxPoolGradGradWithArgmax").ignores({"ksize", "strides", "padding", "Targmax"}).by(map_max_pool_grad_grad_with_argmax);
   r.op("AvgPoolGrad").by(map_avg_pool_grad);
   r.op("AvgPool3DGrad").by(map_avg_pool_grad);
 }

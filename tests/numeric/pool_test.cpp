@@ -256,5 +256,24 @@ TEST(PoolGradient, OfMeans) {
         .attr("strides", Ints{1, 2, padding[0] == 'S' ? 3 : 2, 2, 1}).attr("padding", padding).check();
 }
 
+TEST(PoolGradient, OfGradients) {
+  for (const char* padding : {"SAME", "VALID"})
+    for (const char* op : {"MaxPoolGradGrad", "MaxPoolGradGradV2"})
+      graph_case(op, [=](Builder& b) {
+        const bool same = padding[0] == 'S', first = std::string(op) == "MaxPoolGradGrad";
+        const Ints ksize{1, 2, 2, 1}, strides = same ? Ints{1, 3, 3, 1} : Ints{1, 2, 2, 1};
+        const std::vector<TfAttr> attrs = {{"ksize", ksize}, {"strides", strides}, {"padding", padding}};
+        const std::string x = b.input(f32, {2, 7, 8, 3}), g = b.input(f32, {2, 7, 8, 3}), y = b.op("MaxPool", {x}, attrs);
+        if (first) return b.output(b.op(op, {x, y, g}, attrs));
+        const auto list = [&](const Ints& v) { return b.constant_of<std::int32_t>({4}, {v.begin(), v.end()}); };
+        b.output(b.op(op, {x, y, g, list(ksize), list(strides)}, {{"padding", padding}}));
+      }).check();
+  graph_case("MaxPool3DGradGrad", [](Builder& b) {
+    const std::vector<TfAttr> attrs = {{"ksize", Ints{1, 2, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 2, 1}}, {"padding", "VALID"}};
+    const std::string x = b.input(f32, {2, 6, 5, 4, 2}), g = b.input(f32, {2, 6, 5, 4, 2});
+    b.output(b.op("MaxPool3DGradGrad", {x, b.op("MaxPool3D", {x}, attrs), g}, attrs));
+  }).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -87,5 +87,15 @@ TEST(Segment, Counted) {
       }
 }
 
+TEST(Segment, SparseGradients) {
+  for (const std::string op : {"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"}) {
+    const auto of = [&](const std::string& name) {
+      return op_case(name).in(any, {4, 2}).i32s({3, 0, 3, 4, 4}, fed).i32s({0, 0, 1, 1, 3}, fed).scalar<std::int32_t>(6, fed).dtypes({f32, f64, f16});
+    };
+    of(op).check();
+    of(op + "V2").check();
+  }
+}
+
 }  // namespace
 }  // namespace t2o::numeric

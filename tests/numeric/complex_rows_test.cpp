@@ -207,5 +207,9 @@ TEST(ComplexRows, SpaceAndBatch) {
     }
 }
 
+TEST(ComplexRows, MirrorPadGrad) {
+  op_case("MirrorPadGrad").in(any, {6, 5}).values<std::int32_t>({2, 2}, {1, 2, 0, 2}, constant).attr("mode", "REFLECT").dtypes(complexes).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -146,23 +146,22 @@ Value* linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
 }
 
 using Weights = Value* (*)(Emitter&, const AxisSizes&, Sampling);
-Value* resize_gradient(MapperContext& c, Value* height, Value* width, Weights weights) {
+Value* gradient_to(MapperContext& c, Value* height, Value* width, Weights weights) {
   const Sampling sampling = read_sampling(c);
   Value* g = c.cast(c.in(0), DType::f32);
   Value* rows = weights(c, {height, c.dim(g, 1)}, sampling);
   Value* columns = weights(c, {width, c.dim(g, 2)}, sampling);
-  Value* y = spatial_products(c, to_channels_first(c, g, Layout::channels_last, 2), {rows, columns});
-  return c.cast(from_channels_first(c, y, Layout::channels_last, 2), c.output_dtype());
+  return c.cast(resize_gradient(c, g, rows, columns), c.output_dtype());
 }
 
 Values map_bilinear_grad(MapperContext& c) {
   Value* height = c.dim(c.in(1), 1);
-  return {resize_gradient(c, height, c.dim(c.in(1), 2), linear_weights)};
+  return {gradient_to(c, height, c.dim(c.in(1), 2), linear_weights)};
 }
 Values map_nearest_grad(MapperContext& c) {
   Value* size = c.cast(c.in(1), DType::i64);
   Value* height = c.gather(size, c.constant<std::int64_t>(0), 0);
-  return {resize_gradient(c, height, c.gather(size, c.constant<std::int64_t>(1), 0), nearest_weights)};
+  return {gradient_to(c, height, c.gather(size, c.constant<std::int64_t>(1), 0), nearest_weights)};
 }
 
 }  // namespace
@@ -203,6 +202,17 @@ Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
     index = e.add(index, e.cast(up, DType::f32));
   }
   return e.minimum(e.cast(index, DType::i64), e.sub(axis.in, e.scalar(DType::i64, 1)));
+}
+
+Value* tap_matrix(Emitter& e, Value* index, Value* weight, Value* in) {
+  Value* pixel = e.range(e.scalar(DType::i64, 0), in, e.scalar(DType::i64, 1));
+  Value* here = e.cast(e.equal(e.unsqueeze(index, {2}), pixel), DType::f32);
+  return e.reduce("ReduceSum", e.mul(here, e.unsqueeze(weight, {2})), Ints{1}, false);
+}
+
+Value* resize_gradient(Emitter& e, Value* gradient, Value* rows, Value* columns) {
+  Value* first = to_channels_first(e, gradient, Layout::channels_last, 2);
+  return from_channels_first(e, spatial_products(e, first, {rows, columns}), Layout::channels_last, 2);
 }
 
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling sampling) {

@@ -212,11 +212,31 @@ Values map_scatter_into(MapperContext& c) {
 
 // ---- writing
 
+bool was_written(const Value* list) {
+  for (list = tfgraph::through_identities(list); list->producer(); list = tfgraph::through_identities(list->producer()->input(0))) {
+    const std::string_view op = list->producer()->op();
+    if (op == "TensorListSetItem" || op == "TensorListPushBack" || op == "TensorListFromTensor") return true;
+    if (op != "TensorListResize" && op != "TensorListPopBack") return false;
+  }
+  return false;
+}
+
+// A size of 1 stands for one that is not known where nothing was written; else it is one.
+void check_sizes(MapperContext& c, const Value* list, const Value* item) {
+  if (!was_written(c.node().input(0))) return;
+  for (int i = 0; i < item->shape().rank(); ++i) {
+    const Dim own = list->shape()[i + 1], other = item->shape()[i];
+    if (is_known(own) && is_known(other) && own != other)
+      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes", "give all elements one shape, with zeros behind the shorter ones");
+  }
+}
+
 Value* ready_for(MapperContext& c, Value* item) {
   Value* list = c.in(0);
   if (is_fresh(list)) list = with_rank(c, list, ranked(c, item));
   if (ranked(c, item).rank() + 1 != list->shape().rank())
     c.fail(Code::unsupported_op, "the elements of this TensorList have different ranks", "");
+  check_sizes(c, list, item);
   return list;
 }
 

@@ -50,12 +50,6 @@ int lowest_later_opset(const std::string& op, const Values& in, const Target& t)
   e.fail(Code::unsupported_type, why, t.for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
 }
 
-bool casts(DType from, DType to, int opset, const Target& t) {
-  if (to == DType::undefined || is_complex(to) || is_complex(from)) return false;
-  const onnx::OpInfo* info = onnx::op_info("Cast", opset, t.ml_opset, t.for_ort());
-  return info->params[0].standard.has(from) && info->params[1].standard.has(to) && info->params[0].kernels.has(from) && info->params[1].kernels.has(to);
-}
-
 }  // namespace
 
 void Emitter::fail(Code code, std::string why, std::string remedy, SourceLoc at) const {
@@ -164,12 +158,10 @@ Value* Emitter::scalar_like(const Value* like, double v) { return scalar(like->d
 
 Value* Emitter::cast(Value* x, DType t) {
   if (x->dtype() == t) return x;
-  if (!casts(x->dtype(), t, target_->opset, *target_)) {
-    const std::string why = "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset);
-    for (int later = target_->opset + 1; later <= onnx::kHighestOpset; ++later)
-      if (casts(x->dtype(), t, later, *target_)) fail(Code::opset_too_low, why, "--opset " + std::to_string(later) + " or above");
-    fail(Code::unsupported_type, why);
-  }
+  if (const int opset = onnx::opset_that_casts(*target_, x->dtype(), t); opset != target_->opset)
+    fail(opset == 0 ? Code::unsupported_type : Code::opset_too_low,
+         "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset),
+         opset == 0 ? "" : "--opset " + std::to_string(opset) + " or above");
   return emit_raw("Cast", {x}, {{"to", t}}, 1)[0];
 }
 

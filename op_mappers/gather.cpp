@@ -4,6 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
+#include "op_mappers/generate.h"
 #include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
@@ -112,10 +113,28 @@ Values map_gather(MapperContext& c, BatchGather gather) {
 Values map_gather_11(MapperContext& c) { return map_gather(c, by_offsets); }
 Values map_gather_12(MapperContext& c) { return map_gather(c, by_gather_nd); }
 
+// Zeros where an index is beyond the tensor.
+Value* gather_good(MapperContext& c, Value* params, Value* indices) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* depth = c.dims(indices, -1, std::numeric_limits<int>::max());
+  Value* first = c.ints({0});
+  Value* sizes = c.slice(c.shape_of(params), first, depth, first);
+  Value* not_below = c.greater_equal(indices, zero);
+  Value* within = c.cast(c.logical_and(not_below, c.less(indices, sizes)), DType::i32);
+  Value* rows = c.reduce("ReduceProd", c.dims(indices, 0, -1), Ints{0}, true);
+  Value* table = c.reshape_to(within, c.concat({rows, depth}, 0));
+  Value* good = c.cast(c.reduce("ReduceMin", table, Ints{1}, true), DType::boolean);
+  Value* safe = c.where(c.cast(within, DType::boolean), indices, zero);
+  Value* y = c.emit("GatherND", {params, safe});
+  Value* end = c.ints({std::numeric_limits<std::int64_t>::max()});
+  Value* tail = product(c, c.slice(c.shape_of(params), depth, end, first));
+  Value* flat = c.reshape_to(y, c.concat({rows, tail}, 0));
+  return c.reshape_to(c.where(good, flat, zero_of(c, y->dtype())), c.shape_of(y));
+}
+
 Values map_gather_nd(MapperContext& c) {
-  const auto policy = c.attr_or<std::string>("bad_indices_policy", "");
-  if (policy == "IGNORE") c.fail(Code::unsupported_attr, "bad_indices_policy \"IGNORE\" has no ONNX form");
-  return {c.emit("GatherND", {c.in(0), as_i64(c, c.in(1))})};
+  const bool ignores = c.attr_or<std::string>("bad_indices_policy", "") == "IGNORE";
+  return {ignores ? gather_good(c, c.in(0), as_i64(c, c.in(1))) : c.emit("GatherND", {c.in(0), as_i64(c, c.in(1))})};
 }
 
 // The axis of depth `n` in the result, as a tensor 0 .. n-1 that broadcasts against the indices with that

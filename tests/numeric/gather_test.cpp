@@ -127,5 +127,11 @@ TEST(Gather, Variables) {
   for (const int opset : {11, 12, 18, 26}) check_variables(opset);
 }
 
+TEST(Gather, IgnoresBadIndices) {
+  op_case("GatherNd").in(any, {3, 4, 2}).values<std::int32_t>({4, 2}, {0, 1, 3, 0, 2, -1, 2, 3}).attr("bad_indices_policy", "IGNORE").dtypes({f32, i32, boolean}).check();
+  op_case("GatherNd").in(f32, {3, 4}).values<std::int64_t>({2, 2, 1}, {1, 9, -1, 0}).attr("bad_indices_policy", "IGNORE").check();
+  op_case("GatherNd").in(f32, {3, 4}).values<std::int64_t>({2, 2}, {1, 3, 1, 4}).attr("bad_indices_policy", "IGNORE").check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -254,7 +254,7 @@ void register_quantized(OpRegistry& r) {
   r.op("QuantizedBiasAdd").note(level).by(map_bias_add);
   r.op("QuantizedMul").by(map_mul);
   r.op("QuantizedAdd").by(map_add);
-  r.op("QuantizedConcat").note("constant axis; " + level).by(map_concat);
+  r.op("QuantizedConcat").note(level).by(map_concat);
   r.op("RequantizationRange").by(map_range);
   r.op("Requantize").note(level).by(map_requantize);
   r.op("QuantizeDownAndShrinkRange").note(level).by(map_shrink);

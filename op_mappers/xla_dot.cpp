@@ -235,7 +235,8 @@ Value* batch_in_channels(MapperContext& c, Value* x, const Conv& v) {
 Values map_conv(MapperContext& c) {
   Conv v = read_conv(c);
   const DType work = work_type(c);
-  if (!is_float(work) && !is_int(work)) c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
+  if (!is_float(work) && !is_int(work))
+    c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
   Value* x = c.transpose(c.cast(c.in(0), work), v.input);
   Value* kernel = c.transpose(c.cast(c.in(1), work), v.kernel);
   if (v.batch_groups > 1) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -205,14 +206,14 @@ Values sparse_counts(MapperContext& c, Occurrences o) {
 
 template <By by>
 Values map_dense_sparse_counts(MapperContext& c) {
-  const bool table = c.rank(0) == 2;
+  const bool table = !c.has_rank(0) || c.rank(0) == 2;
   if (!table && c.rank(0) != 1) c.fail(Code::bad_model, "values are neither a vector nor a matrix");
   Value* values = c.cast(c.in(0), DType::i64);
   Value* weights = is_vector(c.in(1)) ? c.in(1) : c.reshape(c.in(1), {-1});
   if (!table) return sparse_counts<by>(c, {nullptr, nullptr, values, weights});
   Value* places = iota(c, c.size_of(values));
-  Value* columns = c.maximum(c.dims(values, 1, 2), c.ints({1}));
-  Value* row_count = c.dims(values, 0, 1);
+  Value* columns = c.maximum(c.dims(values, -1, std::numeric_limits<int>::max()), c.ints({1}));
+  Value* row_count = c.dims(values, 0, -1);  // none of a vector, whose elements all come out as of row 0
   Value* rows = c.div(places, columns);
   return sparse_counts<by>(c, {rows, row_count, c.reshape(values, {-1}), weights});
 }
@@ -269,21 +270,20 @@ Values map_bound(MapperContext& c) {
 
 void register_bincount(OpRegistry& r) {
   const std::string memory = "below opset 16 memory of values times bins";
-  const auto rows = [&](const char* op, Mapper low, Mapper high, const std::string& limits = "") {
-    r.op(op).note(memory + (limits.empty() ? "" : "; " + limits)).by(std::move(low));
-    r.op(op).since(16).note(limits).by(std::move(high));
+  const auto rows = [&](const char* op, Mapper low, Mapper high) {
+    r.op(op).note(memory).by(std::move(low));
+    r.op(op).since(16).by(std::move(high));
   };
   rows("Bincount", map_bincount<By::compare>, map_bincount<By::scatter>);
   rows("DenseBincount", map_dense_bincount<By::compare>, map_dense_bincount<By::scatter>);
   rows("RaggedBincount", map_ragged_bincount<By::compare>, map_ragged_bincount<By::scatter>);
-  rows("SparseBincount", map_sparse_bincount<By::compare>, map_sparse_bincount<By::scatter>, "rank known");
+  rows("SparseBincount", map_sparse_bincount<By::compare>, map_sparse_bincount<By::scatter>);
   rows("HistogramFixedWidth", map_histogram<By::compare>, map_histogram<By::scatter>);
-  rows("DenseCountSparseOutput", map_dense_sparse_counts<By::compare>, map_dense_sparse_counts<By::scatter>,
-       "rank known");
+  rows("DenseCountSparseOutput", map_dense_sparse_counts<By::compare>, map_dense_sparse_counts<By::scatter>);
   rows("RaggedCountSparseOutput", map_ragged_sparse_counts<By::compare>,
        map_ragged_sparse_counts<By::scatter>);
   rows("SparseCountSparseOutput", map_sparse_sparse_counts<By::compare>,
-       map_sparse_sparse_counts<By::scatter>, "rank known");
+       map_sparse_sparse_counts<By::scatter>);
   r.op("Bucketize").by(map_bucketize);
   r.op("LowerBound", "UpperBound").by(map_bound);
 }

@@ -138,4 +138,24 @@ Values map_bitcast(MapperContext& c, Bits how) {
   return {is_float(to) ? float_of_bits(c, bits, to, how) : c.cast(bits, to)};
 }
 
+// The number beside x1 on the way to x2. Finite numbers are in the order of their bits, counted down below zero; from 0 the
+// next one has the lowest bits, and x2's sign.
+Values map_next_after(MapperContext& c, Bits how) {
+  Value *x = c.in(0), *to = c.in(1);
+  const DType type = x->dtype();
+  Value* zero = c.scalar_like(x, 0);
+  Value* upward = c.less(x, to);
+  Value* is_zero = c.equal(x, zero);
+  Value* bits = bits_of_float(c, x, how);
+  Value* one = c.scalar_like(bits, 1);
+  Value* grows = c.equal(c.greater(x, zero), upward);  // away from zero
+  Value* moved = c.where(grows, c.add(bits, one), c.sub(bits, one));
+  Value* next = float_of_bits(c, moved, type, how);
+  Value* least = float_of_bits(c, one, type, how);
+  next = c.where(is_zero, c.where(upward, least, c.neg(least)), next);
+  next = c.where(c.equal(x, to), to, next);
+  next = c.where(c.emit("IsNaN", {to}), to, next);
+  return {c.where(c.emit("IsNaN", {x}), x, next)};
+}
+
 }  // namespace t2o::op_mappers

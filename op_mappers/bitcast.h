@@ -6,5 +6,6 @@ namespace t2o::op_mappers {
 enum class Bits : std::uint8_t { by_arithmetic, by_bitcast };  // ONNX has BitCast since opset 26
 
 Values map_bitcast(MapperContext&, Bits);
+Values map_next_after(MapperContext&, Bits);
 
 }  // namespace t2o::op_mappers

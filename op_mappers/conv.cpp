@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/fused.h"
 #include "op_mappers/mirror.h"
 #include "op_mappers/window.h"
+#include "op_mappers/window_gather.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -71,21 +74,30 @@ void add_group(Attrs& attrs, std::int64_t group) {
   if (group != 1) attrs.push_back({"group", group});
 }
 
+Value* convolve_integers(MapperContext& c, Value* x, Value* kernel, const Window& w, std::int64_t group) {
+  if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
+    c.fail(Code::not_constant, "the size of a kernel of integers is not known", "give it a static shape");
+  Value* padded = pad_for_windows(c, x, w, 2, c.scalar_like(x, 0));
+  return integer_convolution(c, padded, kernel, w, group);
+}
+
 Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
   const std::size_t n = w.spatial();
   set_kernel(w, kernel);
   Value* x = to_channels_first(c, input, w.layout, n);
-  auto [padded, attrs, _] = apply_window(c, x, w, 0);
+  const bool integers = is_int(x->dtype());
+  auto [padded, attrs, _] = integers ? Windowed{x, {}} : apply_window(c, x, w, 0);
   const Dim channels = dim_or_unknown(x, 1), own = dim_or_unknown(kernel, static_cast<int>(n));
   const std::int64_t group = group_count(c, channels, own);
-  add_group(attrs, group);
   if (const Dim filters = dim_or_unknown(kernel, static_cast<int>(n) + 1); is_known(filters) && filters % group != 0)
     c.fail(Code::bad_model, std::to_string(filters) + " filters are no multiple of the " + std::to_string(group) + " groups of channels");
   Value* k = kernel_channels_first(c, kernel, n);
   const bool unclear =
       group == 1 && (!is_known(channels) || !is_known(own)) && !(is_symbol(own) && channels == own);
   if (unclear) k = ungrouped(c, k, x, n);
-  return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, n);
+  add_group(attrs, group);
+  Value* y = integers ? convolve_integers(c, x, k, w, group) : c.emit("Conv", {padded, k}, attrs);
+  return from_channels_first(c, y, w.layout, n);
 }
 
 Values map_conv2d(MapperContext& c) { return {convolve(c, c.in(0), c.in(1), read_window(c, c.layout(), 2))}; }
@@ -169,7 +181,7 @@ void register_conv(OpRegistry& r) {
   r.op("Conv2D").note("NHWC and NCHW, groups").ignores({"use_cudnn_on_gpu"}).by(map_conv2d);
   r.op("Conv3D").by(map_conv3d);
   r.op("Conv").note("batch_dims 1").by(map_conv);
-  r.op("DepthwiseConv2dNative").note("channels must be known").by(map_depthwise);
+  r.op("DepthwiseConv2dNative").by(map_depthwise);
   r.op("_FusedConv2D").ignores({"use_cudnn_on_gpu", "num_args", "num_host_args"}).by(map_fused_conv2d);
   r.op("_FusedDepthwiseConv2dNative").ignores({"num_args"}).by(map_fused_depthwise);
   r.op("FusedResizeAndPadConv2D")

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
+#include "op_mappers/conv_grad.h"
 #include "op_mappers/window.h"
 
 // The gradients of convolutions with respect to their input, which models use as transposed convolutions.
@@ -193,6 +194,7 @@ void register_conv_transpose(OpRegistry& r) {
       .by(map_conv2d_backprop);
   r.op("Conv3DBackpropInputV2").by(map_conv3d_backprop);
   r.op("DepthwiseConv2dNativeBackpropInput").by(map_depthwise_backprop);
+  register_filter_gradients(r);
 }
 
 }  // namespace t2o::op_mappers

@@ -25,13 +25,18 @@ struct Colors {
   Value *table, *count;
 };
 
-// Those given, if there are any.
+// Those given, if there are any, of the image's channels.
 Colors colors_of(MapperContext& c, Value* depth) {
   Value* ten = c.constant(kColors);
-  if (c.input_count() < 3) return {default_colors(c, depth), ten};
+  const auto of_channels = [&](Value* table) {
+    Value* from = c.ints({0});
+    return c.slice(table, from, c.dims(c.in(0), 3, 4), c.ints({1}));
+  };
+  if (c.input_count() < 3) return {of_channels(default_colors(c, depth)), ten};
   Value* given = c.dim(c.in(2), 0);
   Value* has_none = c.equal(given, c.constant<std::int64_t>(0));
-  Value* table = c.concat({c.in(2), default_colors(c, depth)}, 0);
+  Value* own = of_channels(c.in(2));
+  Value* table = c.concat({own, of_channels(default_colors(c, depth))}, 0);
   return {table, c.where(has_none, ten, given)};
 }
 
@@ -72,9 +77,7 @@ Values map_draw(MapperContext& c) {
   Value* height = c.dim(images, 1);
   Value* width = c.dim(images, 2);
   const Colors colors = colors_of(c, c.dim(images, 3));
-  Value* from = c.ints({0});
-  Value* channels = c.slice(colors.table, from, c.dims(images, 3, 4), c.ints({1}));
-  Value* table = c.cast_like(channels, images);
+  Value* table = c.cast_like(colors.table, images);
   Value* y = c.reshape(iota(c, height), {1, -1, 1, 1});
   Value* x = c.reshape(iota(c, width), {1, 1, -1, 1});
   const auto step = [&](Emitter& e, Value* k, const Values& state) -> Values {

@@ -196,6 +196,9 @@ void register_elementwise(OpRegistry& r) {
   const auto bits = [](Bits how) { return [how](MapperContext& c) { return map_bitcast(c, how); }; };
   r.op("Bitcast").note("f64 needs opset 26; below, any NaN is the common one").by(bits(Bits::by_arithmetic));
   r.op("Bitcast").since(26).by(bits(Bits::by_bitcast));
+  const auto next = [](Bits how) { return [how](MapperContext& c) { return map_next_after(c, how); }; };
+  r.op("NextAfter").note("f64 needs opset 26").by(next(Bits::by_arithmetic));
+  r.op("NextAfter").since(26).by(next(Bits::by_bitcast));
 }
 
 }  // namespace t2o::op_mappers

@@ -84,6 +84,48 @@ Values map_fake_quant_channels(MapperContext& c) {
   return {fake_quant(c, c.in(0), c.in(1), c.in(2), Scaling::multiply)};
 }
 
+// ---- gradients: they pass within the range; what lies beyond goes to the bound, which a range of zeros does not have
+
+struct PassedGradient {
+  Value *of_x, *below, *above;
+};
+
+PassedGradient passed(MapperContext& c, Value* min, Value* max) {
+  const auto bits = static_cast<double>(c.attr_or<std::int64_t>("num_bits", 8));
+  const Levels n = nudge(c, min, max, c.flag("narrow_range") ? 1 : 0, std::exp2(bits) - 1);
+  Value *g = c.in(0), *x = c.in(1), *zero = c.scalar(DType::f32, 0);
+  Value* is_below = c.less(x, n.low);
+  Value* is_above = c.greater(x, n.high);
+  Value* not_below = c.greater_equal(x, n.low);
+  Value* inside = c.logical_and(not_below, c.less_equal(x, n.high));
+  Value* no_min = c.equal(min, zero);
+  Value* off = c.logical_and(no_min, c.equal(max, zero));
+  Value* on = c.logical_not(off);
+  Value* passes = c.logical_or(inside, off);
+  Value* goes_down = c.logical_and(is_below, on);
+  Value* goes_up = c.logical_and(is_above, on);
+  return {c.where(passes, g, zero), c.where(goes_down, g, zero), c.where(goes_up, g, zero)};
+}
+
+Values map_fake_quant_args_grad(MapperContext& c) {
+  Value* min = c.constant(c.attr_or("min", -6.0f));
+  return {passed(c, min, c.constant(c.attr_or("max", 6.0f))).of_x};
+}
+Values map_fake_quant_vars_grad(MapperContext& c) {
+  const PassedGradient p = passed(c, c.in(2), c.in(3));
+  Value* of_min = c.reduce_all("ReduceSum", p.below, false);
+  return {p.of_x, of_min, c.reduce_all("ReduceSum", p.above, false)};
+}
+Values map_fake_quant_channels_grad(MapperContext& c) {
+  const PassedGradient p = passed(c, c.in(2), c.in(3));
+  const auto sum = [&](Value* v) {
+    Value* rows = c.reshape_to(v, c.concat({c.reduce("ReduceProd", c.dims(v, 0, -1), Ints{0}, true), c.shape_of(c.in(2))}, 0));
+    return c.reduce("ReduceSum", rows, Ints{0}, false);
+  };
+  Value* of_min = sum(p.below);
+  return {p.of_x, of_min, sum(p.above)};
+}
+
 // ---- QuantizeAndDequantize: y = round(x * scale) / scale, as if by way of a small integer.
 
 struct Quantizer {
@@ -202,9 +244,25 @@ Values map_quantize_and_dequantize_v3(MapperContext& c) {
   return {quantize_and_dequantize(c, c.const_int(3), stated_range(c))};
 }
 
+// in(0) the gradient, in(1) x, in(2) and in(3) its bounds, which get none
+Values map_quantize_and_dequantize_grad(MapperContext& c) {
+  const auto axis = c.attr_or<std::int64_t>("axis", -1);
+  const std::int64_t rank = axis < 0 ? 0 : c.rank(1);
+  Value* not_below = c.greater_equal(c.in(1), along_axis(c, c.in(2), axis, rank));
+  Value* inside = c.logical_and(not_below, c.less_equal(c.in(1), along_axis(c, c.in(3), axis, rank)));
+  Value* zero = c.scalar_like(c.in(0), 0);
+  Value* of_x = c.where(inside, c.in(0), zero);
+  Value* of_min = c.expand(zero, c.shape_of(c.in(2)));
+  return {of_x, of_min, c.expand(zero, c.shape_of(c.in(3)))};
+}
+
 }  // namespace
 
 void register_fake_quant(OpRegistry& r) {
+  r.op("FakeQuantWithMinMaxArgsGradient").by(map_fake_quant_args_grad);
+  r.op("FakeQuantWithMinMaxVarsGradient").by(map_fake_quant_vars_grad);
+  r.op("FakeQuantWithMinMaxVarsPerChannelGradient").by(map_fake_quant_channels_grad);
+  r.op("QuantizeAndDequantizeV4Grad").note("with an axis: rank known").by(map_quantize_and_dequantize_grad);
   r.op("FakeQuantWithMinMaxArgs").by(map_fake_quant_args);
   r.op("FakeQuantWithMinMaxVars").by(map_fake_quant_vars);
   r.op("FakeQuantWithMinMaxVarsPerChannel").by(map_fake_quant_channels);

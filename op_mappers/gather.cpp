@@ -4,6 +4,8 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
+#include "op_mappers/generate.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -40,6 +42,27 @@ GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t param
   return plan;
 }
 
+// Where ranks or the axis are known at run time only: number i of leapt place l of batch b is row (b L + l) N + i
+// of params.
+Value* gather_of_any_rank(MapperContext& c, Value* axis, std::int64_t batch) {
+  Value* params = c.in(0);
+  Value* indices = as_i64(c, c.in(1));
+  Value *first = c.ints({0}), *end = c.ints({std::numeric_limits<std::int64_t>::max()});
+  const Sides s = sides(c, params, counted_from_front(c, axis, params));
+  Value* batches = batch < 0 ? counted_from_front(c, c.ints({batch}), indices) : c.ints({batch});
+  Value* own = c.slice(c.shape_of(indices), batches, end, first);
+  Value* outer = product(c, c.slice(s.before, first, batches, first));
+  Value* leapt = product(c, c.slice(s.before, batches, end, first));
+  Value* lines = c.mul(outer, leapt);
+  Value* one = c.ints({1});
+  Value* numbers = c.range(c.scalar(DType::i64, 0), c.squeeze(lines, {0}), c.scalar(DType::i64, 1));
+  Value* offsets = c.reshape_to(c.mul(numbers, s.size), c.concat({outer, leapt, one}, 0));
+  Value* chosen = c.reshape_to(indices, c.concat({outer, one, product(c, own)}, 0));
+  Value* rows = c.reshape_to(params, c.concat({c.mul(lines, s.size), product(c, s.after)}, 0));
+  Value* y = c.gather(rows, c.add(offsets, chosen), 0);
+  return c.reshape_to(y, c.concat({s.before, own, s.after}, 0));
+}
+
 using BatchGather = Value* (*)(MapperContext& c, Value* params, Value* indices, std::int64_t batch);
 
 Value* by_gather_nd(MapperContext& c, Value* params, Value* indices, std::int64_t batch) {
@@ -61,6 +84,9 @@ Value* by_offsets(MapperContext& c, Value* params, Value* indices, std::int64_t 
 }
 
 Value* batch_gather(MapperContext& c, std::int64_t axis, std::int64_t batch, BatchGather gather) {
+  const bool ranked = c.has_rank(0) && c.has_rank(1);
+  if (!ranked && (gather == by_offsets || axis != batch || batch < 0))
+    return gather_of_any_rank(c, c.ints({axis}), batch);
   if (batch < 0) batch += c.rank(1);
   if (axis < 0) axis += c.rank(0);
   if (batch < 0 || axis < batch) c.fail(Code::bad_model, "batch_dims is beyond the axis or the indices");
@@ -71,26 +97,44 @@ Value* batch_gather(MapperContext& c, std::int64_t axis, std::int64_t batch, Bat
   return plain ? y : c.transpose(y, plan.after);
 }
 
-struct GatherWhere {
-  std::int64_t axis, batch;
-};
-GatherWhere gather_where(MapperContext& c) {
-  const auto batch = c.attr_or<std::int64_t>("batch_dims", 0);
-  if (c.node().op() == "GatherV2") return {c.const_int(2), batch};
-  return {batch, batch};  // Gather, ResourceGather
+std::optional<std::int64_t> gather_axis(MapperContext& c, std::int64_t batch) {
+  if (c.node().op() != "GatherV2") return batch;  // Gather, ResourceGather
+  const auto axis = c.maybe_ints(2);
+  return axis && axis->size() == 1 ? std::optional(axis->front()) : std::nullopt;
 }
 
 Values map_gather(MapperContext& c, BatchGather gather) {
-  const auto [axis, batch] = gather_where(c);
+  const auto batch = c.attr_or<std::int64_t>("batch_dims", 0);
+  const auto known = gather_axis(c, batch);
+  if (!known) return {gather_of_any_rank(c, c.in(2), batch)};
+  const std::int64_t axis = *known;
   return {batch == 0 ? c.gather(c.in(0), c.in(1), axis) : batch_gather(c, axis, batch, gather)};
 }
 Values map_gather_11(MapperContext& c) { return map_gather(c, by_offsets); }
 Values map_gather_12(MapperContext& c) { return map_gather(c, by_gather_nd); }
 
+// Zeros where an index is beyond the tensor.
+Value* gather_good(MapperContext& c, Value* params, Value* indices) {
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* depth = c.dims(indices, -1, std::numeric_limits<int>::max());
+  Value* first = c.ints({0});
+  Value* sizes = c.slice(c.shape_of(params), first, depth, first);
+  Value* not_below = c.greater_equal(indices, zero);
+  Value* within = c.cast(c.logical_and(not_below, c.less(indices, sizes)), DType::i32);
+  Value* rows = c.reduce("ReduceProd", c.dims(indices, 0, -1), Ints{0}, true);
+  Value* table = c.reshape_to(within, c.concat({rows, depth}, 0));
+  Value* good = c.cast(c.reduce("ReduceMin", table, Ints{1}, true), DType::boolean);
+  Value* safe = c.where(c.cast(within, DType::boolean), indices, zero);
+  Value* y = c.emit("GatherND", {params, safe});
+  Value* end = c.ints({std::numeric_limits<std::int64_t>::max()});
+  Value* tail = product(c, c.slice(c.shape_of(params), depth, end, first));
+  Value* flat = c.reshape_to(y, c.concat({rows, tail}, 0));
+  return c.reshape_to(c.where(good, flat, zero_of(c, y->dtype())), c.shape_of(y));
+}
+
 Values map_gather_nd(MapperContext& c) {
-  const auto policy = c.attr_or<std::string>("bad_indices_policy", "");
-  if (policy == "IGNORE") c.fail(Code::unsupported_attr, "bad_indices_policy \"IGNORE\" has no ONNX form");
-  return {c.emit("GatherND", {c.in(0), as_i64(c, c.in(1))})};
+  const bool ignores = c.attr_or<std::string>("bad_indices_policy", "") == "IGNORE";
+  return {ignores ? gather_good(c, c.in(0), as_i64(c, c.in(1))) : c.emit("GatherND", {c.in(0), as_i64(c, c.in(1))})};
 }
 
 // The axis of depth `n` in the result, as a tensor 0 .. n-1 that broadcasts against the indices with that
@@ -136,8 +180,8 @@ Values map_where(MapperContext& c) {  // the coordinates of what is true, one ro
 void register_gather(OpRegistry& r) {
   r.op("Gather", "ResourceGather").ignores({"validate_indices"}).by(map_gather_11);
   r.op("Gather", "ResourceGather").since(12).ignores({"validate_indices"}).by(map_gather_12);
-  r.op("GatherV2").note("constant axis").by(map_gather_11);
-  r.op("GatherV2").since(12).note("constant axis").by(map_gather_12);
+  r.op("GatherV2").by(map_gather_11);
+  r.op("GatherV2").since(12).by(map_gather_12);
   r.op("GatherNd", "ResourceGatherNd").by(map_gather_nd);
   r.op("OneHot").by(map_one_hot);
   r.op("Where").by(map_where);

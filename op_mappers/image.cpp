@@ -1,4 +1,6 @@
 #include "op_mappers/all.h"
+#include "op_mappers/apply.h"
+#include "op_mappers/random_source.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
@@ -166,28 +168,42 @@ Value* window_places(Emitter& e, Value* padded, std::int64_t kernel, std::int64_
   return e.add(starts, e.ints(offsets));
 }
 
+// [n, out h, kernel h, out w, kernel w, channels]
+Value* dilation_windows(MapperContext& c, Value* x, const Window& w, double fill) {
+  if (w.padding == "SAME") {
+    Value* pads = runtime_same_pads(c, x, w, 1);
+    Value* none = c.ints({0});
+    Value* begins = c.slice(pads, {0}, {2}, {0});
+    Value* ends = c.slice(pads, {2}, {4}, {0});
+    x = c.pad(x, c.concat({none, begins, none, none, ends, none}, 0), c.scalar_like(x, fill));
+  }
+  for (int i = 0; i < 2; ++i) {
+    const auto a = static_cast<std::size_t>(i);
+    const int axis = 1 + 2 * i;
+    x = c.gather(x, window_places(c, c.dim(x, axis), w.kernel[a], w.strides[a], w.dilations[a]), axis);
+  }
+  return x;
+}
+
+// The sums may wrap around: what is not in the image is left out of the maximum.
+Value* dilation_of_integers(MapperContext& c, const Window& w) {
+  Value* x = c.in(0);
+  Value* sizes = c.concat({c.ints({1}), c.dims(x, 1, 3), c.ints({1})}, 0);
+  Value* all = c.expand(c.scalar(DType::i32, 1), sizes);
+  Value* inside = c.cast(dilation_windows(c, all, w, 0), DType::boolean);
+  Value* sums = c.add(dilation_windows(c, x, w, 0), c.unsqueeze(c.in(1), {1}));
+  Value* counted = c.where(inside, sums, lowest(c, x->dtype()));
+  return apply_one(c, "Max", {counted, c.ints({2, 4})});
+}
+
 Values map_dilation(MapperContext& c) {
   Window w = read_window(c, Layout::channels_last, 2);
   w.dilations = spatial_entries(c, c.attr_or("rates", Ints(4, 1)), Layout::channels_last, 2, "rates");
   w.kernel = {c.dim_of(1, 0), c.dim_of(1, 1)};
   const DType type = c.in(0)->dtype();
-  if (!is_float(type))
-    c.fail(Code::unsupported_type, "Dilation2D of integers wraps around at the borders",
-           "cast to float32 before it");
+  if (!is_float(type)) return {dilation_of_integers(c, w)};
   const DType work = type == DType::f64 ? DType::f64 : DType::f32;
-  Value* x = c.cast(c.in(0), work);
-  if (w.padding == "SAME") {  // pads count as the lowest number
-    Value* pads = runtime_same_pads(c, x, w, 1);
-    Value* none = c.ints({0});
-    Value* begins = c.slice(pads, {0}, {2}, {0});
-    Value* ends = c.slice(pads, {2}, {4}, {0});
-    x = c.pad(x, c.concat({none, begins, none, none, ends, none}, 0), c.scalar_like(x, -3.0e38));
-  }
-  for (int i = 0; i < 2; ++i) {  // [n, out h, kernel h, out w, kernel w, channels]
-    const auto a = static_cast<std::size_t>(i);
-    const int axis = 1 + 2 * i;
-    x = c.gather(x, window_places(c, c.dim(x, axis), w.kernel[a], w.strides[a], w.dilations[a]), axis);
-  }
+  Value* x = dilation_windows(c, c.cast(c.in(0), work), w, -3.0e38);  // pads count as the lowest number
   Value* filter = c.unsqueeze(c.cast(c.in(1), work), {1});
   Value* sums = c.add(x, filter);
   Value* low = lowest(c, work);  // where TensorFlow begins; it passes over NaN
@@ -196,11 +212,25 @@ Values map_dilation(MapperContext& c) {
   return {c.cast(y, type)};
 }
 
-// ---- ExtractGlimpse: a window of each image around its own place, zeros outside
+// ---- ExtractGlimpse: a window of each image around its own place, zeros or noise outside
 
-bool wants_noise(MapperContext& c) {
-  const bool uniform = c.attr_or<std::int64_t>("uniform_noise", 1) != 0;
-  return c.attr_or<std::string>("noise", "uniform") != "zero" || uniform;
+// Random numbers between the image's lowest and highest, or with the mean and the deviation of its channels.
+Value* outside_of(MapperContext& c, const RandomSource& from, Value* dims) {
+  const bool is_uniform = c.attr_or<std::int64_t>("uniform_noise", 1) != 0;
+  const auto stated = c.attr_or<std::string>("noise", "uniform");
+  const std::string noise = !stated.empty() ? stated : is_uniform ? "uniform" : "gaussian";
+  Value* image = c.in(0);
+  if (noise == "zero") return c.scalar_like(image, 0);
+  if (noise == "uniform") {
+    Value* low = c.reduce("ReduceMin", image, Ints{1, 2, 3}, true);
+    Value* span = c.sub(c.reduce("ReduceMax", image, Ints{1, 2, 3}, true), low);
+    return c.add(c.mul(from.uniform(c, dims, DType::f32), span), low);
+  }
+  if (noise != "gaussian") c.fail(Code::unsupported_attr, "noise '" + noise + "' is not known");
+  Value* mean = c.reduce("ReduceMean", image, Ints{1, 2}, true);
+  Value* apart = c.sub(image, mean);
+  Value* deviation = c.sqrt(c.reduce("ReduceMean", c.mul(apart, apart), Ints{1, 2}, true));
+  return c.add(c.mul(from.normal(c, dims, DType::f32), deviation), mean);
 }
 
 struct Glimpse {
@@ -222,12 +252,9 @@ Value* glimpse_begin(MapperContext& c, const Glimpse& g, int axis, Value* in, Va
   return c.cast(at, DType::i64);
 }
 
-Values extract_glimpse(MapperContext& c, bool first_version) {
+Values extract_glimpse(MapperContext& c, bool first_version, const RandomSource& from) {
   const Glimpse g{c.attr_or<std::int64_t>("normalized", 1) != 0, c.attr_or<std::int64_t>("centered", 1) != 0,
                   first_version};
-  if (wants_noise(c))
-    c.fail(Code::unsupported_attr, "noise around the image is random and cannot be reproduced",
-           "extract with noise='zero' (and uniform_noise=False)");
   Value* image = c.in(0);
   Value* size = c.cast(c.in(1), DType::i64);
   Value* channels = c.dims(image, 3, 4);
@@ -248,19 +275,24 @@ Values extract_glimpse(MapperContext& c, bool first_version) {
   Value* first = c.unsqueeze(c.mul(index_range(c, c.dim(image, 0)), per_image), {1, 2});
   Value* index = c.add(c.add(first, c.mul(place[0], width)), place[1]);
   Value* inside = c.logical_and(fits[0], fits[1]);
-  return {c.where(inside, c.gather(pixels, index, 0), c.scalar_like(image, 0))};
+  Value* outside = outside_of(c, from, c.concat({c.dims(image, 0, 1), c.reshape(size, {2}), channels}, 0));
+  return {c.where(inside, c.gather(pixels, index, 0), outside)};
 }
-Values map_glimpse_v1(MapperContext& c) { return extract_glimpse(c, true); }
-Values map_glimpse_v2(MapperContext& c) { return extract_glimpse(c, false); }
 
 }  // namespace
 
 void register_image(OpRegistry& r) {
   r.op("ImageProjectiveTransformV2").by(map_projection_v2);
   r.op("ImageProjectiveTransformV3").by(map_projection_v3);
-  r.op("Dilation2D").note("floats; the filter's size must be known").by(map_dilation);
-  r.op("ExtractGlimpse").note("noise 'zero'").by(map_glimpse_v1);
-  r.op("ExtractGlimpseV2").note("noise 'zero'").by(map_glimpse_v2);
+  r.op("Dilation2D").note("the filter's size must be known").by(map_dilation);
+  for (const bool first_version : {true, false}) {
+    const std::string op = first_version ? "ExtractGlimpse" : "ExtractGlimpseV2";
+    const std::string note = "noise: other numbers of the same distribution";
+    r.op(op).note(note).by([=](MapperContext& c) { return extract_glimpse(c, first_version, kRandomOperators); });
+    r.op(op).since(22).note(note).by([=](MapperContext& c) {  // ONNX Runtime has no kernel for ONNX's random numbers there
+      return extract_glimpse(c, first_version, c.target().for_ort() ? kRandomBits : kRandomOperators);
+    });
+  }
 }
 
 }  // namespace t2o::op_mappers

@@ -1,13 +1,14 @@
 #include "op_mappers/all.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
 
-std::int64_t concat_axis(MapperContext& c, std::size_t axis_input, const Values& values) {
+std::optional<std::int64_t> concat_axis(MapperContext& c, std::size_t axis_input, const Values& values) {
   if (auto axis = c.maybe_ints(axis_input); axis && axis->size() == 1) return (*axis)[0];
   for (const Value* v : values)
     if (v->shape().ranked() && v->shape().rank() == 1) return 0;  // the only axis there is
-  c.fail(Code::not_constant, "the axis is computed when the model runs", "make the axis a constant");
+  return std::nullopt;
 }
 
 Value* concatenate(MapperContext& c, Values values, std::int64_t axis) {
@@ -15,14 +16,29 @@ Value* concatenate(MapperContext& c, Values values, std::int64_t axis) {
   return values.size() == 1 ? c.identity(values[0]) : c.concat(std::move(values), axis);
 }
 
+// An axis that is known at run time only is the middle one of three.
+Value* concatenate_at_run_time(MapperContext& c, Value* axis, const Values& values) {
+  Value* at = counted_from_front(c, axis, values[0]);
+  const Sides s = sides(c, values[0], at);
+  Values threes;
+  for (Value* v : values) threes.push_back(as_three(c, v, v == values[0] ? s : sides(c, v, at)));
+  return from_three(c, c.concat(threes, 1), s);
+}
+
+Value* concatenate_along(MapperContext& c, std::size_t axis_input, const Values& values) {
+  const auto axis = concat_axis(c, axis_input, values);
+  if (axis || values.size() < 2) return concatenate(c, values, axis.value_or(0));
+  return concatenate_at_run_time(c, c.in(axis_input), values);
+}
+
 Values map_concat(MapperContext& c) {
   const Values values(c.inputs().begin() + 1, c.inputs().end());
-  return {concatenate(c, values, concat_axis(c, 0, values))};
+  return {concatenate_along(c, 0, values)};
 }
 Values map_concat_v2(MapperContext& c) {
   if (c.input_count() == 0) c.fail(Code::bad_model, "there is nothing to concatenate");
   const Values values(c.inputs().begin(), c.inputs().end() - 1);
-  return {concatenate(c, values, concat_axis(c, c.input_count() - 1, values))};
+  return {concatenate_along(c, c.input_count() - 1, values)};
 }
 
 // offset i: along concat_dim the sum of the sizes before i, elsewhere 0
@@ -57,8 +73,8 @@ Values map_tile(MapperContext& c) { return {c.tile(c.in(0), c.cast(c.in(1), DTyp
 }  // namespace
 
 void register_join(OpRegistry& r) {
-  r.op("Concat").note("axis constant").ignores({"N"}).by(map_concat);
-  r.op("ConcatV2").note("axis constant").ignores({"N"}).by(map_concat_v2);
+  r.op("Concat").ignores({"N"}).by(map_concat);
+  r.op("ConcatV2").ignores({"N"}).by(map_concat_v2);
   r.op("ConcatOffset").ignores({"N"}).by(map_concat_offset);
   r.op("Pack").ignores({"N"}).by(map_pack);
   r.op("ParallelConcat").ignores({"N", "shape"}).by(map_parallel_concat);

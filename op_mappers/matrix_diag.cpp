@@ -153,10 +153,16 @@ Values map_diag(MapperContext& c) {
   return {c.reshape_to(matrix, c.concat({shape, shape}, 0))};
 }
 
+Value* first_half(MapperContext& c, Value* x) {  // of the dims
+  if (x->shape().ranked()) return c.dims(x, 0, x->shape().rank() / 2);
+  Value* half = c.unsqueeze(c.div(c.rank_of(x), c.constant<std::int64_t>(2)), {0});
+  Value* first = c.ints({0});
+  return c.slice(c.shape_of(x), first, half, c.ints({0}));
+}
+
 Values map_diag_part(MapperContext& c) {
-  const int half = c.rank(0) / 2;
-  if (half == 0 || c.rank(0) % 2 != 0) c.fail(Code::bad_model, "DiagPart wants an even rank");
-  Value* shape = c.dims(c.in(0), 0, half);
+  if (c.has_rank(0) && (c.rank(0) == 0 || c.rank(0) % 2 != 0)) c.fail(Code::bad_model, "DiagPart wants an even rank");
+  Value* shape = first_half(c, c.in(0));
   Value* n = c.emit("ReduceProd", {shape}, {{"keepdims", std::int64_t{1}}});
   Value* matrix = c.reshape_to(c.in(0), c.concat({n, n}, 0));
   return {c.reshape_to(take_diagonal(c, matrix, 0), shape)};

@@ -78,7 +78,7 @@ Values outputs(MapperContext& c, const Normalized& n) {
   Values r{c.cast(n.y, c.in(0)->dtype())};
   for (Value* v : {n.mean, n.variance, n.saved_mean, n.saved_variance}) r.push_back(c.cast(v, statistics));
   while (r.size() < c.node().outputs().size())
-    r.push_back(nullptr);  // reserve_space_3: for gradients on GPUs only
+    r.push_back(c.constant(Tensor::of<float>({0}, {})));  // reserve_space_3: for gradients on GPUs only
   return r;
 }
 
@@ -112,19 +112,90 @@ Values map_global_batch_norm(MapperContext& c) {
   return {batch_norm(c, c.in(0), parameters, c.attr<float>("variance_epsilon"), Layout::channels_last, 2)};
 }
 
-// x / (bias + alpha * sum of squares)^beta; ONNX divides alpha by the number of summands.
-Values map_lrn(MapperContext& c) {
-  const auto alpha = c.attr_or("alpha", 1.0f), beta = c.attr_or("beta", 0.5f), bias = c.attr_or("bias", 1.0f);
+struct LrnNumbers {
+  float alpha, beta, bias;
+};
+// The sums over neighbouring channels as products with a band: band[i, j] = |i - j| <= radius
+Value* band_of(MapperContext& c, Value* x, std::int64_t radius) {
+  Value* channel = c.range(c.scalar(DType::i64, 0), c.dim(x, 3), c.scalar(DType::i64, 1));
+  Value* distance = c.abs(c.sub(channel, c.unsqueeze(channel, {1})));
+  return c.cast(c.less_equal(distance, c.constant(radius)), DType::f32);
+}
+Value* lrn_base(MapperContext& c, Value* x, Value* band, const LrnNumbers& n) {
+  Value* sums = c.emit("MatMul", {c.mul(x, x), band});
+  Value* scaled = c.mul(sums, c.scalar(DType::f32, static_cast<double>(n.alpha)));
+  return c.add(scaled, c.scalar(DType::f32, static_cast<double>(n.bias)));
+}
+Value* lrn_by_band(MapperContext& c, std::int64_t radius, const LrnNumbers& n) {
+  Value* x = f32(c, 0);
+  Value* base = lrn_base(c, x, band_of(c, x, radius), n);
+  Value* factor = c.emit("Pow", {base, c.scalar(DType::f32, static_cast<double>(-n.beta))});
+  return c.cast(c.mul(x, factor), c.in(0)->dtype());
+}
+
+LrnNumbers lrn_numbers(MapperContext& c) { return {c.attr_or("alpha", 1.0f), c.attr_or("beta", 0.5f), c.attr_or("bias", 1.0f)}; }
+std::int64_t lrn_radius(MapperContext& c) {
   const std::int64_t radius = c.attr_or<std::int64_t>("depth_radius", 5);
   if (radius < 0 || radius > 1'000'000) c.fail(Code::bad_model, "depth_radius " + std::to_string(radius));
-  if (!(alpha > 0) || !(beta > 0))
-    c.fail(Code::unsupported_attr, "alpha or beta is not positive", "runtimes refuse such an LRN");
+  return radius;
+}
+
+// x / (bias + alpha * sum of squares)^beta; ONNX divides alpha by the number of summands.
+Values map_lrn(MapperContext& c) {
+  const auto [alpha, beta, bias] = lrn_numbers(c);
+  const std::int64_t radius = lrn_radius(c);
+  if (!(alpha > 0) || !(beta > 0)) return {lrn_by_band(c, radius, {alpha, beta, bias})};  // runtimes refuse such an LRN
   const std::int64_t size = 2 * radius + 1;
   Value* x = to_channels_first(c, c.in(0), Layout::channels_last, 2);
   Value* y =
       c.emit("LRN", {x},
              {{"size", size}, {"alpha", alpha * static_cast<float>(size)}, {"beta", beta}, {"bias", bias}});
   return {from_channels_first(c, y, Layout::channels_last, 2)};
+}
+
+// g base^-beta - 2 alpha beta x (sum of g y / base), of in(0) g, in(1) x and in(2) y
+Values map_lrn_grad(MapperContext& c) {
+  const LrnNumbers n = lrn_numbers(c);
+  Value* x = f32(c, 1);
+  Value* band = band_of(c, x, lrn_radius(c));
+  Value* base = lrn_base(c, x, band, n);
+  Value* g = f32(c, 0);
+  Value* own = c.mul(g, c.emit("Pow", {base, c.scalar(DType::f32, static_cast<double>(-n.beta))}));
+  Value* share = c.div(c.mul(g, f32(c, 2)), base);
+  Value* others = c.mul(c.emit("MatMul", {share, band}), x);
+  const double factor = 2 * static_cast<double>(n.alpha) * static_cast<double>(n.beta);
+  return {c.cast(c.sub(own, c.mul(others, c.scalar(DType::f32, factor))), c.in(0)->dtype())};
+}
+
+// ---- gradients: in(0) is the one that arrives, in(1) x, in(2) the scale, in(3) and in(4) the mean and the variance
+
+// With r = 1 / sqrt(variance + epsilon) and centered x: of the offset sum(g), of the scale r sum(g x), and of x g scale r;
+// where mean and variance are the batch's, (g - mean(g) - x r^2 mean(g x)) scale r.
+Values map_batch_norm_grad(MapperContext& c) {
+  const Layout layout = c.layout();
+  const std::size_t spatial = spatial_axes(c);
+  Ints axes;
+  const auto n = static_cast<std::int64_t>(spatial);
+  for (std::int64_t a = 0; a < n + 2; ++a)
+    if (a != (layout == Layout::channels_last ? n + 1 : 1)) axes.push_back(a);
+  const auto spread = [&](Value* v) { return per_channel(c, v, layout, spatial); };
+  Value* g = f32(c, 0);
+  Value* centered = c.sub(f32(c, 1), spread(f32(c, 3)));
+  Value* deviation = c.sqrt(c.add(f32(c, 4), c.scalar(DType::f32, static_cast<double>(c.attr<float>("epsilon")))));
+  Value* r = c.emit("Reciprocal", {deviation});
+  Value* product = c.mul(g, centered);
+  Value* of_offset = c.reduce("ReduceSum", g, axes, false);
+  Value* of_scale = c.mul(c.reduce("ReduceSum", product, axes, false), r);
+  Value* factor = spread(c.mul(f32(c, 2), r));
+  if (c.flag("is_training")) {
+    Value* mean = c.reduce("ReduceMean", g, axes, false);
+    Value* slope = c.mul(c.reduce("ReduceMean", product, axes, false), c.mul(r, r));
+    g = c.sub(c.sub(g, spread(mean)), c.mul(centered, spread(slope)));
+  }
+  Value* of_x = c.cast(c.mul(g, factor), c.in(0)->dtype());
+  const DType statistics = c.in(2)->dtype();
+  Value* empty = c.constant(Tensor::of<float>({0}, {}));
+  return {of_x, c.cast(of_scale, statistics), c.cast(of_offset, statistics), empty, empty};
 }
 
 }  // namespace
@@ -135,7 +206,9 @@ void register_norm(OpRegistry& r) {
       .by(map_fused_batch_norm);
   r.op("_FusedBatchNormEx").by(map_fused_batch_norm_ex);
   r.op("BatchNormWithGlobalNormalization").by(map_global_batch_norm);
-  r.op("LRN").note("alpha and beta positive").by(map_lrn);
+  r.op("LRN").by(map_lrn);
+  r.op("LRNGrad").by(map_lrn_grad);
+  r.op("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3").by(map_batch_norm_grad);
 }
 
 }  // namespace t2o::op_mappers

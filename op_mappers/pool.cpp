@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/pool_grad.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/window_gather.h"
 
@@ -189,6 +190,7 @@ void register_pool(OpRegistry& r) {
   r.op("MaxPoolWithArgmax").note("a NaN may win where TensorFlow passes over it").by(map_max_pool_with_argmax);
   r.op("AvgPool").note(small).by(map_avg_pool);
   r.op("AvgPool3D").note(small).by(map_avg_pool_3d);
+  register_pool_gradients(r);
 }
 
 }  // namespace t2o::op_mappers

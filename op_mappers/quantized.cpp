@@ -133,6 +133,29 @@ Values map_bias_add(MapperContext& c) {
   return {quantized(c, c.add(x, bias), type, scale_of(c, type, sums)), sums.min, sums.max};
 }
 
+// A level in the range of the sums, which lies around zero, as whole numbers: that of 0 and the distance to the next.
+Value* in_range_of_sums(MapperContext& c, Value* levels, QuantizedRange r, Value* per_unit) {
+  const QuantizedScale s = scale_of_reading(c, levels->dtype(), r);
+  const auto at = [&](double level) {
+    Value* number = c.cast(c.mul(c.sub(wide(c, level), s.zero), s.step), DType::f32);
+    return c.cast(rounded_away(c, c.mul(c.cast(number, DType::f64), per_unit)), DType::i64);
+  };
+  Value* first = at(0);
+  Value* distance = c.sub(at(1), first);
+  return c.add(c.mul(c.cast(levels, DType::i64), distance), first);
+}
+
+Values map_add(MapperContext& c) {
+  const QuantizedRange x = range_at(c, 2), y = range_at(c, 4);
+  Value* lowest = c.minimum(x.min, y.min);
+  Value* largest = c.maximum(c.abs(lowest), c.abs(c.maximum(x.max, y.max)));
+  Value* size = c.mul(largest, c.scalar(DType::f32, 1 << 14));
+  Value* per_unit = c.div(wide(c, 4294967295.0), c.mul(c.cast(size, DType::f64), wide(c, 2)));
+  Value* a = in_range_of_sums(c, c.in(0), x, per_unit);
+  Value* b = in_range_of_sums(c, c.in(1), y, per_unit);
+  return {c.cast(c.add(a, b), DType::i32), c.neg(size), size};
+}
+
 // (x - zero of x) * (y - zero of y)
 Values map_mul(MapperContext& c) {
   const QuantizedRange x = range_at(c, 2), y = range_at(c, 4);
@@ -230,7 +253,8 @@ void register_quantized(OpRegistry& r) {
   r.op("QuantizedReshape").by(map_reshape);
   r.op("QuantizedBiasAdd").note(level).by(map_bias_add);
   r.op("QuantizedMul").by(map_mul);
-  r.op("QuantizedConcat").note("constant axis; " + level).by(map_concat);
+  r.op("QuantizedAdd").by(map_add);
+  r.op("QuantizedConcat").note(level).by(map_concat);
   r.op("RequantizationRange").by(map_range);
   r.op("Requantize").note(level).by(map_requantize);
   r.op("QuantizeDownAndShrinkRange").note(level).by(map_shrink);

@@ -38,6 +38,19 @@ Values map_uniform_int(MapperContext& c, const RandomSource& from) {
   return {c.cast(c.add(low, offset), c.output_dtype())};
 }
 
+// All bits of an integer, 32 at a time.
+Values map_full_int(MapperContext& c, const RandomSource& from) {
+  const DType type = c.output_dtype();
+  Value* u = from.uniform(c, with_axis(c, 2, asked_dims(c)), DType::f64);
+  Value* words = c.cast(c.emit("Floor", {c.mul(u, c.scalar(DType::f64, std::exp2(32)))}), DType::i64);
+  Value* upper = c.gather(words, c.constant<std::int64_t>(0), 0);
+  if (type == DType::u32) return {c.cast(upper, type)};
+  Value* centered = c.sub(upper, c.constant(std::int64_t{1} << 31));
+  if (type == DType::i32) return {c.cast(centered, type)};
+  Value* shifted = c.mul(centered, c.constant(std::int64_t{1} << 32));
+  return {c.cast(c.add(shifted, c.gather(words, c.constant<std::int64_t>(1), 0)), type)};
+}
+
 // The first of several normals that lies within 2; that none of 6 does has a probability of 1e-8.
 Values map_truncated_normal(MapperContext& c, const RandomSource& from) {
   constexpr std::int64_t kTries = 6;
@@ -105,6 +118,8 @@ void register_random(OpRegistry& r) {
                                  {"StatefulStandardNormalV2", map_normal, map_normal},
                                  {"StatefulTruncatedNormal", map_truncated_normal, map_truncated_normal},
                                  {"StatefulUniformInt", map_uniform_int, map_uniform_int},
+                                 {"StatefulUniformFullInt", map_full_int, map_full_int},
+                                 {"NonDeterministicInts", map_full_int, map_full_int},
                                  {"RngReadAndSkip", map_state, map_state},
                                  {"RandomShuffle", map_shuffle, map_shuffle},
                                  {"Multinomial", map_multinomial_by_operator, map_multinomial}};

@@ -45,7 +45,6 @@ const std::vector<Kind>& kinds() {
        "it belongs to an input pipeline, which is no part of a model",
        "cut the graph after it with --inputs"},
       {{"XlaSelfAdjointEig", "XlaSvd"}, "this decomposition has no ONNX form", kOr},
-      {{"XlaSelectAndScatter"}, "this operation, the gradient of a pooling, has no ONNX form", "export the model for inference, or "},
       {{"XlaRngBitGenerator"}, "the random numbers of XLA's generator have no ONNX form", "give the random numbers as an input, with --inputs"},
       {{"XlaCustomCall*"}, "it calls a function that XLA has at run time, which no model holds", kOr},
       {{"XlaRecv", "XlaRecvFromHost", "XlaHostCompute"}, "it talks to the host while the model runs, which ONNX cannot express", kOr},

@@ -1,5 +1,6 @@
 #include "op_mappers/all.h"
 #include "op_mappers/resize.h"
+#include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
 // Resamplings that ONNX's Resize does not compute: each pixel is a weighted sum of a few of the source, first
@@ -146,8 +147,7 @@ Value* crop_positions(MapperContext& c, const AxisSizes& sizes, Value* begin, Va
   return c.where(many, rows, middle());
 }
 
-CropAxis crop_axis(MapperContext& c, Value* begin, Value* end, int axis) {
-  const AxisSizes sizes = axis_sizes(c, c.in(0), c.in(3), axis);
+CropAxis crop_axis(MapperContext& c, Value* begin, Value* end, int axis, const AxisSizes& sizes) {
   Value* last = c.sub(c.cast(sizes.in, DType::f32), c.scalar(DType::f32, 1));
   Value* position = crop_positions(c, sizes, begin, end, last, axis);
   Value* not_before = c.greater_equal(position, c.scalar(DType::f32, 0));
@@ -205,16 +205,21 @@ Value* rounded(Emitter& e, Value* position) {
   return e.add(index, e.cast(up, DType::f32));
 }
 
-Values map_crop_and_resize(MapperContext& c) {
+bool is_bilinear(MapperContext& c) {
   const auto method = c.attr_or<std::string>("method", "bilinear");
   if (method != "bilinear" && method != "nearest")
     c.fail(Code::unsupported_attr, "method '" + method + "' is not known");
+  return method == "bilinear";
+}
+
+Values map_crop_and_resize(MapperContext& c) {
+  const bool bilinear = is_bilinear(c);
   const Values side = c.split(c.unsqueeze(c.in(1), {2}), {1, 1, 1, 1}, 1);
-  const CropAxis y = crop_axis(c, side[0], side[2], 0);
-  const CropAxis x = crop_axis(c, side[1], side[3], 1);
+  const CropAxis y = crop_axis(c, side[0], side[2], 0, axis_sizes(c, c.in(0), c.in(3), 0));
+  const CropAxis x = crop_axis(c, side[1], side[3], 1, axis_sizes(c, c.in(0), c.in(3), 1));
   Pixels pixels(c, c.cast(c.in(0), DType::f32), y.in, x.in);
   Value* crops = nullptr;
-  if (method == "bilinear") {
+  if (bilinear) {
     crops = crop_bilinear(c, pixels, y, x);
   } else {
     Value* row = pixels.row(rounded(c, y.position));
@@ -226,12 +231,64 @@ Values map_crop_and_resize(MapperContext& c) {
   return {c.where(inside, crops, c.scalar(DType::f32, outside))};
 }
 
+// ---- gradients
+
+Values map_bicubic_grad(MapperContext& c) {  // in(1): the source
+  const Sampling sampling = read_sampling(c);
+  Values matrices;
+  for (int axis = 0; axis < 2; ++axis) {
+    const AxisSizes sizes{c.dim(c.in(1), axis + 1), c.dim(c.in(0), axis + 1)};
+    const Taps taps = cubic_taps(c, sizes, sampling);
+    matrices.push_back(tap_matrix(c, taps.index, taps.weight, sizes.in));
+  }
+  return {c.cast(resize_gradient(c, c.in(0), matrices[0], matrices[1]), c.output_dtype())};
+}
+
+// [boxes, 1, crop, size]: how much of each pixel is in each of the crop; position: [boxes, crop, 1]
+Value* crop_weights(MapperContext& c, Value* position, Value* inside, Value* size, bool bilinear) {
+  Value* pixel = pixel_range(c, size);
+  const auto is_at = [&](Value* place) { return c.cast(c.equal(place, pixel), DType::f32); };
+  Value* weights = nullptr;
+  if (bilinear) {
+    Value* below = c.emit("Floor", {position});
+    Value* share = c.sub(position, below);
+    Value* low = c.mul(is_at(below), c.sub(c.scalar(DType::f32, 1), share));
+    weights = c.add(low, c.mul(is_at(c.emit("Ceil", {position})), share));
+  } else {
+    weights = is_at(rounded(c, position));
+  }
+  return c.unsqueeze(c.mul(weights, c.cast(inside, DType::f32)), {1});
+}
+
+// Each box's gradient as one of a whole image; those of one image are summed.
+template <By by>
+Values map_crop_grad(MapperContext& c) {
+  const bool bilinear = is_bilinear(c);
+  Value* sizes = c.cast(c.in(3), DType::i64);
+  const auto size = [&](std::int64_t axis) { return c.gather(sizes, c.constant(axis), 0); };
+  Value* boxes = c.unsqueeze(c.in(1), {2});
+  const Values side = c.split(boxes, {1, 1, 1, 1}, 1);
+  const CropAxis y = crop_axis(c, side[0], side[2], 0, {size(1), c.dim(c.in(0), 1)});
+  const CropAxis x = crop_axis(c, side[1], side[3], 1, {size(2), c.dim(c.in(0), 2)});
+  const Ints turned{0, 2, 1};
+  Value* columns = crop_weights(c, c.transpose(x.position, turned), c.transpose(x.inside, turned), x.in, bilinear);
+  Value* rows = crop_weights(c, y.position, y.inside, y.in, bilinear);
+  Value* g = to_channels_first(c, c.in(0), Layout::channels_last, 2);
+  Value* wide = c.emit("MatMul", {g, columns});
+  Value* images = c.emit("MatMul", {c.transpose(rows, {0, 1, 3, 2}), wide});
+  Value* sum = segment_sum(c, by, images, c.cast(c.in(2), DType::i64), as_vector(c, size(0)));
+  return {c.cast(from_channels_first(c, sum, Layout::channels_last, 2), c.output_dtype())};
+}
+
 }  // namespace
 
 void register_resample(OpRegistry& r) {
   r.op("ResizeArea").by(map_area);
   r.op("ResizeBicubic").by(map_bicubic);
   r.op("CropAndResize").by(map_crop_and_resize);
+  r.op("ResizeBicubicGrad").by(map_bicubic_grad);
+  r.op("CropAndResizeGradImage").note("below opset 16 memory of boxes times images").by(map_crop_grad<By::compare>);
+  r.op("CropAndResizeGradImage").since(16).by(map_crop_grad<By::scatter>);
 }
 
 }  // namespace t2o::op_mappers

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "op_mappers/all.h"
+#include "op_mappers/pool_grad.h"
 #include "op_mappers/source_patterns.h"
 #include "op_mappers/window.h"
 
@@ -91,21 +92,6 @@ const NearestMode* nearest_mode(const StaticSizes& s, Sampling sampling) {
   return nullptr;
 }
 
-// The source of each pixel in the arithmetic of TensorFlow's kernel, single precision included.
-Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
-  Value* out = e.cast(axis.out, DType::f32);
-  Value* scale = source_scale(e, e.cast(axis.in, DType::f32), out, sampling);
-  Value* i = pixel_range(e, axis.out);
-  if (sampling == Sampling::half_pixel) i = e.add(i, e.scalar(DType::f32, 0.5));
-  Value* position = e.mul(i, scale);
-  Value* index = e.emit("Floor", {position});
-  if (sampling == Sampling::align_corners) {  // halves go up
-    Value* up = e.greater_equal(e.sub(position, index), e.scalar(DType::f32, 0.5));
-    index = e.add(index, e.cast(up, DType::f32));
-  }
-  return e.minimum(e.cast(index, DType::i64), e.sub(axis.in, e.scalar(DType::i64, 1)));
-}
-
 // Pixel i of the result is pixel i / factor: so in TensorFlow's arithmetic too, where it computes with halves or powers of two.
 bool repeats_pixels(const MapperContext& c, Sampling sampling) {
   const auto factors = whole_factors(c);
@@ -131,6 +117,53 @@ Values nearest(MapperContext& c, Form form) {
   return {c.gather(x, columns, 2)};
 }
 
+// ---- gradients: of the source, as many times each pixel as the resized image read it
+
+// [out, in]: how much of each pixel of the source is in each of the resized image
+Value* nearest_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+  Value* source = e.unsqueeze(nearest_index(e, axis, sampling), {1});
+  Value* pixel = e.range(e.scalar(DType::i64, 0), axis.in, e.scalar(DType::i64, 1));
+  return e.cast(e.equal(source, pixel), DType::f32);
+}
+
+Value* linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+  Value* scale = source_scale(e, e.cast(axis.in, DType::f32), e.cast(axis.out, DType::f32), sampling);
+  Value* half = e.scalar(DType::f32, 0.5);
+  Value* i = pixel_range(e, axis.out);
+  Value* position = sampling == Sampling::half_pixel ? e.sub(e.mul(e.add(i, half), scale), half) : e.mul(i, scale);
+  Value* below = e.emit("Floor", {position});
+  Value* share = e.sub(position, below);
+  Value* last = e.sub(e.cast(axis.in, DType::f32), e.scalar(DType::f32, 1));
+  Value* low = e.maximum(below, e.scalar(DType::f32, 0));
+  Value* high = e.minimum(e.emit("Ceil", {position}), last);
+  Value* pixel = pixel_range(e, axis.in);
+  const auto at = [&](Value* place, Value* weight) {
+    Value* here = e.cast(e.equal(e.unsqueeze(place, {1}), pixel), DType::f32);
+    return e.mul(here, e.unsqueeze(weight, {1}));
+  };
+  Value* of_low = at(low, e.sub(e.scalar(DType::f32, 1), share));
+  return e.add(of_low, at(high, share));
+}
+
+using Weights = Value* (*)(Emitter&, const AxisSizes&, Sampling);
+Value* gradient_to(MapperContext& c, Value* height, Value* width, Weights weights) {
+  const Sampling sampling = read_sampling(c);
+  Value* g = c.cast(c.in(0), DType::f32);
+  Value* rows = weights(c, {height, c.dim(g, 1)}, sampling);
+  Value* columns = weights(c, {width, c.dim(g, 2)}, sampling);
+  return c.cast(resize_gradient(c, g, rows, columns), c.output_dtype());
+}
+
+Values map_bilinear_grad(MapperContext& c) {
+  Value* height = c.dim(c.in(1), 1);
+  return {gradient_to(c, height, c.dim(c.in(1), 2), linear_weights)};
+}
+Values map_nearest_grad(MapperContext& c) {
+  Value* size = c.cast(c.in(1), DType::i64);
+  Value* height = c.gather(size, c.constant<std::int64_t>(0), 0);
+  return {gradient_to(c, height, c.gather(size, c.constant<std::int64_t>(1), 0), nearest_weights)};
+}
+
 }  // namespace
 
 Sampling read_sampling(MapperContext& c) {
@@ -154,6 +187,32 @@ Value* source_scale(Emitter& e, Value* in, Value* out, Sampling sampling) {
   Value* one = e.scalar(DType::f32, 1);
   Value* aligned = e.div(e.sub(in, one), e.maximum(e.sub(out, one), one));
   return e.where(e.greater(out, one), aligned, e.div(in, out));
+}
+
+// The source of each pixel in the arithmetic of TensorFlow's kernel, single precision included.
+Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+  Value* out = e.cast(axis.out, DType::f32);
+  Value* scale = source_scale(e, e.cast(axis.in, DType::f32), out, sampling);
+  Value* i = pixel_range(e, axis.out);
+  if (sampling == Sampling::half_pixel) i = e.add(i, e.scalar(DType::f32, 0.5));
+  Value* position = e.mul(i, scale);
+  Value* index = e.emit("Floor", {position});
+  if (sampling == Sampling::align_corners) {  // halves go up
+    Value* up = e.greater_equal(e.sub(position, index), e.scalar(DType::f32, 0.5));
+    index = e.add(index, e.cast(up, DType::f32));
+  }
+  return e.minimum(e.cast(index, DType::i64), e.sub(axis.in, e.scalar(DType::i64, 1)));
+}
+
+Value* tap_matrix(Emitter& e, Value* index, Value* weight, Value* in) {
+  Value* pixel = e.range(e.scalar(DType::i64, 0), in, e.scalar(DType::i64, 1));
+  Value* here = e.cast(e.equal(e.unsqueeze(index, {2}), pixel), DType::f32);
+  return e.reduce("ReduceSum", e.mul(here, e.unsqueeze(weight, {2})), Ints{1}, false);
+}
+
+Value* resize_gradient(Emitter& e, Value* gradient, Value* rows, Value* columns) {
+  Value* first = to_channels_first(e, gradient, Layout::channels_last, 2);
+  return from_channels_first(e, spatial_products(e, first, {rows, columns}), Layout::channels_last, 2);
 }
 
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling sampling) {
@@ -198,6 +257,8 @@ void register_resize(OpRegistry& r) {
   r.op("ResizeBilinear").since(13).by(with(bilinear, Form::omitted_inputs));
   r.op("ResizeNearestNeighbor").by(with(nearest, Form::empty_inputs));
   r.op("ResizeNearestNeighbor").since(13).by(with(nearest, Form::omitted_inputs));
+  r.op("ResizeBilinearGrad").by(map_bilinear_grad);
+  r.op("ResizeNearestNeighborGrad").by(map_nearest_grad);
 }
 
 }  // namespace t2o::op_mappers

@@ -20,6 +20,14 @@ struct AxisSizes {
 };
 AxisSizes axis_sizes(Emitter&, Value* nhwc, Value* size, int axis);  // axis: 0 height, 1 width
 
+// [out] of i64: the source of each pixel that is not interpolated
+Value* nearest_index(Emitter&, const AxisSizes&, Sampling);
+
+// [out, in] of weights, of taps [out, taps]
+Value* tap_matrix(Emitter&, Value* index, Value* weight, Value* in);
+// Of a gradient [n, h, w, c] that of the source, by the weights of rows and columns
+Value* resize_gradient(Emitter&, Value* gradient, Value* rows, Value* columns);
+
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling);  // the source of each pixel
 Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coordinates,
                   const std::string& rounding);

@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -14,22 +18,42 @@ Value* reversed(MapperContext& c, const Ints& axes) {
   return c.slice(c.in(0), Ints(n, kLast), Ints(n, kFirst), axes, Ints(n, -1));
 }
 
+Value* reversed_at_run_time(MapperContext& c, Value* axes) {  // 1-D i64
+  Value* count = c.shape_of(axes);
+  Value* starts = c.expand(c.constant(kLast), count);
+  Value* ends = c.expand(c.constant(kFirst), count);
+  Value* steps = c.expand(c.constant<std::int64_t>(-1), count);
+  return c.slice(c.in(0), starts, ends, axes, steps);
+}
+
 Values map_reverse(MapperContext& c) {
-  const Ints flags = c.const_ints(1);
+  const auto flags = c.maybe_ints(1);
+  if (!flags) return {reversed_at_run_time(c, c.reshape(c.emit("NonZero", {c.in(1)}), {-1}))};
   Ints axes;
-  for (std::size_t i = 0; i < flags.size(); ++i)
-    if (flags[i] != 0) axes.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < flags->size(); ++i)
+    if ((*flags)[i] != 0) axes.push_back(static_cast<std::int64_t>(i));
   return {reversed(c, axes)};
 }
 
 Values map_reverse_v2(MapperContext& c) {
   if (const auto axes = c.maybe_ints(1)) return {reversed(c, *axes)};
-  Value* axes = c.cast(c.in(1), DType::i64);
-  Value* count = c.shape_of(axes);
-  Value* starts = c.expand(c.constant(kLast), count);
-  Value* ends = c.expand(c.constant(kFirst), count);
-  Value* steps = c.expand(c.constant<std::int64_t>(-1), count);
-  return {c.slice(c.in(0), starts, ends, axes, steps)};
+  return {reversed_at_run_time(c, c.cast(c.in(1), DType::i64))};
+}
+
+// Without a rank the axes around time and batch are three: [before, one, between, other, behind].
+Value* reverse_of_any_rank(MapperContext& c, std::int64_t time, std::int64_t batch, Value* lengths) {
+  const int low = static_cast<int>(std::min(time, batch)), high = static_cast<int>(std::max(time, batch));
+  const auto product = [&](Value* dims) { return c.reduce("ReduceProd", dims, Ints{0}, true); };
+  Value* x = c.in(0);
+  Value* before = product(c.dims(x, 0, low));
+  Value* between = product(c.dims(x, low + 1, high));
+  Value* behind = product(c.dims(x, high + 1, std::numeric_limits<int>::max()));
+  Value* dims = c.concat({before, c.dims(x, low, low + 1), between, c.dims(x, high, high + 1), behind}, 0);
+  const Ints perm = time < batch ? Ints{3, 1, 0, 2, 4} : Ints{1, 3, 0, 2, 4};  // batch, time, the others
+  const Ints back = time < batch ? Ints{2, 1, 3, 0, 4} : Ints{2, 0, 3, 1, 4};
+  Value* five = c.transpose(c.reshape_to(x, dims), perm);
+  Value* y = c.emit("ReverseSequence", {five, lengths}, {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}});
+  return c.reshape_to(c.transpose(y, back), c.shape_of(x));
 }
 
 // ONNX wants time and batch on the first two axes.
@@ -40,6 +64,7 @@ Values map_reverse_sequence(MapperContext& c) {
     return c.emit("ReverseSequence", {x, lengths}, {{"batch_axis", batch_axis}, {"time_axis", time_axis}});
   };
   if (time + batch == 1 && time * batch == 0) return {reverse(c.in(0), time, batch)};
+  if (!c.has_rank(0)) return {reverse_of_any_rank(c, time, batch, lengths)};
   const int rank = c.rank(0);
   Ints perm{batch, time}, back(static_cast<std::size_t>(rank));
   for (std::int64_t i = 0; i < rank; ++i)
@@ -51,7 +76,7 @@ Values map_reverse_sequence(MapperContext& c) {
 }
 
 // The last `shift` elements of the axis come first.
-Value* rolled(MapperContext& c, Value* x, Value* shift, std::int64_t axis) {
+Value* rolled(Emitter& c, Value* x, Value* shift, std::int64_t axis) {
   Value* size = c.gather(c.shape_of(x), c.ints({axis}), 0);
   Value* one = c.ints({1});
   Value* divisor = c.maximum(size, one);  // an empty axis
@@ -62,13 +87,25 @@ Value* rolled(MapperContext& c, Value* x, Value* shift, std::int64_t axis) {
   return c.concat({tail, head}, axis);
 }
 
+// One axis after the other, each as the middle one of three.
+Value* rolled_at_run_time(MapperContext& c, Value* whole, Value* shifts, Value* axes) {
+  Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
+  axes = counted_from_front(c, axes, x);
+  Value* y = counted_loop_of_any_size(c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+    const Sides s = sides(e, state[0], e.gather(axes, k, 0));
+    return {from_three(e, rolled(e, as_three(e, state[0], s), e.gather(shifts, k, 0), 1), s)};
+  })[0];
+  return c.cast_like(y, whole);
+}
+
 Values map_roll(MapperContext& c) {
-  const Ints axes = c.const_ints(2);
   Value* shifts = c.reshape(c.cast(c.in(1), DType::i64), {-1});
   Value* x = c.in(0);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
+  const auto axes = c.maybe_ints(2);
+  if (!axes) return {rolled_at_run_time(c, x, shifts, c.in(2))};
+  for (std::size_t i = 0; i < axes->size(); ++i) {
     Value* shift = c.gather(shifts, c.ints({static_cast<std::int64_t>(i)}), 0);
-    x = rolled(c, x, shift, axes[i]);
+    x = rolled(c, x, shift, (*axes)[i]);
   }
   return {x};
 }
@@ -76,10 +113,10 @@ Values map_roll(MapperContext& c) {
 }  // namespace
 
 void register_reverse(OpRegistry& r) {
-  r.op("Reverse").note("constant dims").by(map_reverse);
+  r.op("Reverse").by(map_reverse);
   r.op("ReverseV2").by(map_reverse_v2);
   r.op("ReverseSequence").by(map_reverse_sequence);
-  r.op("Roll").note("constant axis").by(map_roll);
+  r.op("Roll").by(map_roll);
 }
 
 }  // namespace t2o::op_mappers

@@ -81,8 +81,7 @@ Value* within_image(Emitter& e, Value* place, Value* last) {
 
 // The place of the pixel o is (o + 0.5) / scale - translate / scale. Where that is no place of the source,
 // the weights are 0; where the image gets smaller, antialiasing widens the kernel.
-Taps taps_of(MapperContext& c, const Kernel& kernel, bool antialias, int axis) {
-  const AxisSizes sizes = axis_sizes(c, c.in(0), c.in(1), axis);
+Taps taps_of(MapperContext& c, const Kernel& kernel, bool antialias, int axis, const AxisSizes& sizes) {
   Value* scale = c.gather(c.in(2), c.constant<std::int64_t>(axis), 0);
   Value* translation = c.gather(c.in(3), c.constant<std::int64_t>(axis), 0);
   Value* step = c.div(number(c, 1), scale);
@@ -118,7 +117,7 @@ Values map_scale_and_translate(MapperContext& c) {
   const bool antialias = c.attr_or<std::int64_t>("antialias", 1) != 0;
   Value* x = c.cast(c.in(0), DType::f32);
   for (int axis = 0; axis < 2; ++axis) {
-    const Taps taps = taps_of(c, kernel, antialias, axis);
+    const Taps taps = taps_of(c, kernel, antialias, axis, axis_sizes(c, c.in(0), c.in(1), axis));
     Value* pixels = c.gather(x, taps.index, axis + 1);  // [n, out, taps, w, c] or [n, h, out, taps, c]
     Value* weight = c.unsqueeze(taps.weight, axis == 0 ? Ints{2, 3} : Ints{2});
     x = c.reduce("ReduceSum", c.mul(pixels, weight), Ints{axis + 2}, false);
@@ -126,8 +125,25 @@ Values map_scale_and_translate(MapperContext& c) {
   return {x};
 }
 
+// in(0) is the gradient that arrives, in(1) the source.
+Values map_gradient(MapperContext& c) {
+  const Kernel kernel = read_kernel(c);
+  const bool antialias = c.attr_or<std::int64_t>("antialias", 1) != 0;
+  Value* g = c.cast(c.in(0), DType::f32);
+  Values matrices;
+  for (int axis = 0; axis < 2; ++axis) {
+    const AxisSizes sizes{c.dim(c.in(1), axis + 1), c.dim(g, axis + 1)};
+    const Taps taps = taps_of(c, kernel, antialias, axis, sizes);
+    matrices.push_back(tap_matrix(c, taps.index, taps.weight, sizes.in));
+  }
+  return {c.cast(resize_gradient(c, g, matrices[0], matrices[1]), c.output_dtype())};
+}
+
 }  // namespace
 
-void register_scale_translate(OpRegistry& r) { r.op("ScaleAndTranslate").by(map_scale_and_translate); }
+void register_scale_translate(OpRegistry& r) {
+  r.op("ScaleAndTranslate").by(map_scale_and_translate);
+  r.op("ScaleAndTranslateGrad").by(map_gradient);
+}
 
 }  // namespace t2o::op_mappers

@@ -12,9 +12,27 @@ namespace {
 
 constexpr std::int64_t kMaxIndices = 1 << 20;  // looked at for duplicates
 
-void check_policy(MapperContext& c) {
-  const auto policy = c.attr_or<std::string>("bad_indices_policy", "");
-  if (policy == "IGNORE") c.fail(Code::unsupported_attr, "bad_indices_policy \"IGNORE\" has no ONNX form");
+struct Updates {
+  Value *indices, *values;
+};
+
+bool ignores_bad_indices(MapperContext& c) { return c.attr_or<std::string>("bad_indices_policy", "") == "IGNORE"; }
+
+// Without the indices that are beyond the tensor, and their updates.
+Updates updates_within(MapperContext& c, Updates u, Value* shape) {
+  constexpr int kToEnd = std::numeric_limits<int>::max();
+  Value* indices = c.cast(u.indices, DType::i64);
+  shape = c.cast(shape, DType::i64);
+  Value* depth = c.dims(indices, -1, kToEnd);
+  Value* count = c.reduce("ReduceProd", c.dims(indices, 0, -1), Ints{0}, true);
+  Value* rows = c.reshape_to(indices, c.concat({count, depth}, 0));
+  Value* not_below = c.greater_equal(rows, c.constant<std::int64_t>(0));
+  Value* within = c.logical_and(not_below, c.less(rows, head(c, shape, depth)));
+  Value* kept = c.cast(c.reduce("ReduceMin", c.cast(within, DType::i32), Ints{1}, false), DType::boolean);
+  Value* values = c.reshape_to(u.values, c.concat({count, after(c, shape, depth)}, 0));
+  const Attrs axis{{"axis", std::int64_t{0}}};
+  Value* good = c.emit("Compress", {rows, kept}, axis);
+  return {good, c.emit("Compress", {values, kept}, axis)};
 }
 
 bool are_unique(const Value* indices) {
@@ -158,9 +176,14 @@ Value* without_nan(MapperContext& c, const Combination& how, Value* updates) {
   return c.cast(c.where(c.emit("IsNaN", {wide}), none_of(c, how, wide), wide), updates->dtype());
 }
 
+Updates updates_of(MapperContext& c) {
+  const Updates u{c.in(1), c.in(2)};
+  return ignores_bad_indices(c) ? updates_within(c, u, c.shape_of(c.in(0))) : u;
+}
+
 Values map_update(MapperContext& c) {
-  check_policy(c);
-  return {overwritten(c, c.in(0), c.in(1), c.in(2))};
+  const Updates u = updates_of(c);
+  return {overwritten(c, c.in(0), u.indices, u.values)};
 }
 
 // Read, combine, write back.
@@ -181,9 +204,9 @@ Value* combined_into(MapperContext& c, const Combination& how, Value* data, Valu
 
 template <By by>
 Values map_combine(MapperContext& c) {
-  check_policy(c);
   const Combination how = combination(c.node().op());
-  return {combined_into<by>(c, how, c.in(0), c.in(1), negated_for_sub(c, c.in(2)))};
+  const Updates u = updates_of(c);
+  return {combined_into<by>(c, how, c.in(0), u.indices, negated_for_sub(c, u.values))};
 }
 
 Value* zeros(MapperContext& c, DType type, Value* dims) {
@@ -192,16 +215,17 @@ Value* zeros(MapperContext& c, DType type, Value* dims) {
 
 template <By by>
 Values map_scatter_nd(MapperContext& c) {
-  check_policy(c);
   const DType type = c.in(1)->dtype();
-  if (are_unique(c.in(0))) return {overwritten(c, zeros(c, type, c.in(2)), c.in(0), c.in(1))};
+  Updates u{c.in(0), c.in(1)};
+  if (ignores_bad_indices(c)) u = updates_within(c, u, c.in(2));
+  if (are_unique(u.indices)) return {overwritten(c, zeros(c, type, c.in(2)), u.indices, u.values)};
   const bool counts = type == DType::boolean;
   const DType work = counts ? DType::i32 : type;
-  Value* updates = c.cast(c.in(1), work);
+  Value* updates = c.cast(u.values, work);
   Value* shape = c.cast(c.in(2), DType::i64);
   const Combination how = combination("ScatterNd");
-  if (by == By::compare) return {c.cast(combined_updates(c, how, shape, c.in(0), updates), type)};
-  return {c.cast(combined<by>(c, how, zeros(c, work, shape), shape, c.in(0), updates), type)};
+  if (by == By::compare) return {c.cast(combined_updates(c, how, shape, u.indices, updates), type)};
+  return {c.cast(combined<by>(c, how, zeros(c, work, shape), shape, u.indices, updates), type)};
 }
 
 // ---- DynamicStitch: merged[indices[m][i], ...] = data[m][i, ...], the later one wins

@@ -145,6 +145,35 @@ Values map_extremum_by_compare(MapperContext& c) {
   return {c.where(with_tail(c, none, r.data), zero, most)};
 }
 
+// ---- gradients of the sparse ones: each row of the data gets the gradients of the segments that read it, of a mean
+// divided by their numbers of rows; the second version gives the rows that were read only, and which they are.
+
+template <By by>
+Value* gradient_rows(MapperContext& c) {
+  Value* ids = c.cast(c.in(2), DType::i64);
+  Value* rows = c.gather(c.in(0), ids, 0);
+  const std::string& op = c.node().op();
+  if (op.starts_with("SparseSegmentSum")) return rows;
+  Value* one = c.constant<std::int64_t>(1);
+  Value* sizes = c.maximum(segment_sizes(c, by, ids, c.dims(c.in(0), 0, 1)), one);
+  const DType work = is_half(rows->dtype()) ? DType::f32 : rows->dtype();
+  Value* count = c.cast(c.gather(sizes, ids, 0), work);
+  if (op.starts_with("SparseSegmentSqrtN")) count = c.sqrt(count);
+  return c.cast(c.div(c.cast(rows, work), with_tail(c, count, rows)), rows->dtype());
+}
+
+template <By by>
+Values map_sparse_gradient(MapperContext& c) {
+  Value* rows = gradient_rows<by>(c);
+  return {segment_sum(c, by, rows, c.cast(c.in(1), DType::i64), as_vector(c, c.in(3)))};
+}
+template <By by>
+Values map_sparse_gradient_v2(MapperContext& c) {
+  Value* rows = gradient_rows<by>(c);
+  const Values u = c.emit_n("Unique", {c.in(1)}, {{"sorted", std::int64_t{1}}}, 4);
+  return {segment_sum(c, by, rows, u[2], c.dims(u[0], 0, 1)), u[0]};
+}
+
 }  // namespace
 
 void register_segment(OpRegistry& r) {
@@ -169,6 +198,10 @@ void register_segment(OpRegistry& r) {
        map_mean<By::compare>, map_mean<By::scatter>);
   extrema({"SegmentMax", "SegmentMin"}, map_extremum_by_compare, map_extremum);
   sums({"SegmentSumV2", "SegmentProdV2"}, map_unsorted<By::compare>, map_unsorted<By::scatter>);
+  sums({"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"}, map_sparse_gradient<By::compare>,
+       map_sparse_gradient<By::scatter>);
+  sums({"SparseSegmentSumGradV2", "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2"},
+       map_sparse_gradient_v2<By::compare>, map_sparse_gradient_v2<By::scatter>);
   extrema({"SegmentMaxV2", "SegmentMinV2"}, map_unsorted<By::compare>, map_unsorted<By::scatter>);
 }
 

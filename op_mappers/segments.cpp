@@ -46,7 +46,8 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   const bool arithmetic = how == Reduction::add || how == Reduction::mul;
   const DType type = rows->dtype();
   const DType wide = arithmetic ? DType::i64 : DType::i32;
-  const DType work = is_int(type) && bit_width(type) < bit_width(wide) ? wide : type;
+  const bool is_narrow = is_int(type) && bit_width(type) < bit_width(wide);
+  const DType work = is_narrow || (arithmetic && type == DType::u64) ? wide : type;
   Value* segments = c.unsqueeze(iota(c, c.squeeze(count, {0})), {0});
   Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
   Value* none = c.cast(init, work);
@@ -55,6 +56,15 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   if (arithmetic || (is_int(type) && surely_some(rows))) return c.cast(reduced, type);
   return c.cast(how == Reduction::max ? c.maximum(reduced, none) : c.minimum(reduced, none),
                 type);  // also of no rows
+}
+
+// Without the highest bit 64-bit numbers without a sign have the order of those with one.
+Value* extremum_of_unsigned(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
+  Value* half = c.constant(std::numeric_limits<std::int64_t>::min());
+  const auto with_sign = [&](Value* x) { return c.add(c.cast(x, DType::i64), half); };
+  Value* numbers = with_sign(rows);
+  Value* best = segment_reduce(c, by, how, numbers, ids, count, with_sign(init));
+  return c.cast(c.add(best, half), DType::u64);
 }
 
 bool has_no_elements(const Value* rows) {
@@ -157,6 +167,7 @@ Value* scatter_rows(Emitter& c, Value* base, Value* ids, Value* rows, const std:
 // Halves are reduced in f32, for which ONNX Runtime has the reductions; the result is rounded once.
 Value* segment_reduce(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
   const DType type = rows->dtype();
+  if (type == DType::u64 && (how == Reduction::max || how == Reduction::min)) return extremum_of_unsigned(c, by, how, rows, ids, count, init);
   const DType work = is_half(type) ? DType::f32 : type;
   rows = c.cast(rows, work);
   init = c.cast(init, work);

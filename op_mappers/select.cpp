@@ -30,17 +30,21 @@ Values map_select(MapperContext& c) {
 }
 
 // Less half of their range, 64-bit numbers without a sign are those with one, in the same order.
-Values top_k(MapperContext& c, Value* k) {
+Values top_k(MapperContext& c, Value* k, bool largest = true) {
   Value* x = c.in(0);
   const DType type = x->dtype();
   Value* half = type == DType::u64 ? c.constant(std::numeric_limits<std::int64_t>::min()) : nullptr;
   if (half) x = c.add(c.cast(x, DType::i64), half);
-  const Values top = c.topk(x, k, -1, true);
+  const Values top = c.topk(x, k, -1, largest);
   Value* best = half ? c.cast(c.add(top[0], half), type) : top[0];
-  return {best, c.cast(top[1], c.output_dtype(1))};
+  return {best, top[1]};
 }
-Values map_top_k(MapperContext& c) { return top_k(c, c.constant(c.attr<std::int64_t>("k"))); }
-Values map_top_k_v2(MapperContext& c) { return top_k(c, c.cast(c.in(1), DType::i64)); }
+Values top_pair(MapperContext& c, Value* k) {
+  const Values top = top_k(c, k);
+  return {top[0], c.cast(top[1], c.output_dtype(1))};
+}
+Values map_top_k(MapperContext& c) { return top_pair(c, c.constant(c.attr<std::int64_t>("k"))); }
+Values map_top_k_v2(MapperContext& c) { return top_pair(c, c.cast(c.in(1), DType::i64)); }
 
 Values map_approx_top_k(MapperContext& c) {
   if (c.attr_or<std::int64_t>("aggregate_to_topk", 1) == 0)
@@ -55,7 +59,7 @@ Values map_approx_top_k(MapperContext& c) {
 Values map_nth_element(MapperContext& c) {
   Value* n = c.cast(c.in(1), DType::i64);
   Value* k = c.add(n, c.constant<std::int64_t>(1));
-  const Values top = c.topk(c.in(0), k, -1, c.flag("reverse"));
+  const Values top = top_k(c, k, c.flag("reverse"));
   return {c.gather(top[0], n, -1)};
 }
 

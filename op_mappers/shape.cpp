@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
@@ -87,7 +88,18 @@ Values map_reshape(MapperContext& c) {
   return {c.reshape_to(c.in(0), c.in(1))};
 }
 
-Values map_expand_dims(MapperContext& c) { return {c.unsqueeze(c.in(0), {c.const_int(1)})}; }
+// Axes are an attribute: one that is known at run time only is said by the shape.
+Values map_expand_dims(MapperContext& c) {
+  if (const auto axis = c.maybe_ints(1); axis && axis->size() == 1) return {c.unsqueeze(c.in(0), *axis)};
+  Value* dims = c.shape_of(c.in(0));
+  Value* places = c.add(c.rank_of(c.in(0)), c.constant<std::int64_t>(1));
+  Value* axis = c.emit("Mod", {c.reshape(c.cast(c.in(1), DType::i64), {-1}), places});
+  Value* first = c.ints({0});
+  Value* end = c.ints({std::numeric_limits<std::int64_t>::max()});
+  Value* before = c.slice(dims, first, axis, first);
+  Value* behind = c.slice(dims, axis, end, first);
+  return {c.reshape_to(c.in(0), c.concat({before, c.ints({1}), behind}, 0))};
+}
 
 Values map_expand_dims_runtime(MapperContext& c) {
   if (c.maybe_ints(1)) return map_expand_dims(c);
@@ -235,7 +247,7 @@ void register_shape(OpRegistry& r) {
   r.op("Size").by(map_size);
   r.op("Rank").by(map_rank);
   r.op("Reshape").note("below opset 14 an empty tensor only where not more than one size is that of another tensor, or all are").by(map_reshape);
-  r.op("ExpandDims").note("constant axis below opset 13").by(map_expand_dims);
+  r.op("ExpandDims").by(map_expand_dims);
   r.op("ExpandDims").since(13).by(map_expand_dims_runtime);
   r.op("Squeeze").by(map_squeeze);
   r.op("Transpose", "ConjugateTranspose").by(map_transpose);

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
 #include "op_mappers/all.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -62,35 +64,47 @@ Dim dim_if_known(const Value* v, std::int64_t axis) {
 }
 
 // The pieces of a known size, or none where the size is known at run time only.
-Values known_split(MapperContext& c, std::size_t n, std::int64_t axis) {
+Values known_split(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
   const auto count = static_cast<std::int64_t>(n);
-  const Dim size = dim_if_known(c.in(1), axis);
-  if (n == 1) return {c.in(1)};
+  const Dim size = dim_if_known(x, axis);
   if (!is_known(size)) return {};
   if (size % count != 0) c.fail(Code::bad_model, "the axis does not divide by num_split");
-  return c.split(c.in(1), Ints(n, size / count), axis);
+  return c.split(x, Ints(n, size / count), axis);
 }
 
+Values equal_split(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
+  return c.emit_n("Split", {x}, {{"axis", axis}}, n);
+}
+// not num_outputs: ONNX Runtime refuses it for an axis of 0
+Values equal_split_13(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
+  const auto count = static_cast<std::int64_t>(n);
+  Value* size = c.gather(c.shape_of(x), c.ints({axis}), 0);
+  Value* each = c.div(size, c.constant(count));
+  return c.emit_n("Split", {x, c.expand(each, c.ints({count}))}, {{"axis", axis}}, n);
+}
+
+// An axis that is known at run time only is the middle one of three.
+using Pieces = std::function<Values(Value* x, std::int64_t axis)>;
+Values split_along(MapperContext& c, Value* x, std::size_t axis_input, const Pieces& pieces) {
+  if (const auto axis = c.maybe_ints(axis_input); axis && axis->size() == 1) return pieces(x, axis->front());
+  const Sides s = sides(c, x, counted_from_front(c, c.in(axis_input), x));
+  Values out = pieces(as_three(c, x, s), 1);
+  for (Value*& piece : out) piece = from_three(c, piece, s);
+  return out;
+}
+
+template <Values (*equal)(MapperContext&, Value*, std::size_t, std::int64_t)>
 Values map_split(MapperContext& c) {
   const std::size_t n = parts(c, "num_split");
-  const std::int64_t axis = c.const_int(0);
-  const Values known = known_split(c, n, axis);
-  return known.empty() ? c.emit_n("Split", {c.in(1)}, {{"axis", axis}}, n) : known;
-}
-
-Values map_split_13(MapperContext& c) {  // not num_outputs: ONNX Runtime refuses it for an axis of 0
-  const std::size_t n = parts(c, "num_split");
-  const std::int64_t axis = c.const_int(0);
-  Values known = known_split(c, n, axis);
-  if (!known.empty()) return known;
-  const auto count = static_cast<std::int64_t>(n);
-  Value* size = c.gather(c.shape_of(c.in(1)), c.ints({axis}), 0);
-  Value* each = c.div(size, c.constant(count));
-  return c.emit_n("Split", {c.in(1), c.expand(each, c.ints({count}))}, {{"axis", axis}}, n);
+  if (n == 1) return {c.in(1)};
+  return split_along(c, c.in(1), 0, [&](Value* x, std::int64_t axis) {
+    Values known = known_split(c, x, n, axis);
+    return known.empty() ? equal(c, x, n, axis) : known;
+  });
 }
 
 // Pieces before the -1 are counted from the begin of the axis, those after it from its end.
-Values split_around_rest(MapperContext& c, const Ints& sizes, std::size_t rest, std::int64_t axis) {
+Values split_around_rest(MapperContext& c, Value* x, const Ints& sizes, std::size_t rest, std::int64_t axis) {
   Values out;
   std::int64_t before = 0, behind = 0;
   for (std::size_t i = rest + 1; i < sizes.size(); ++i) behind += sizes[i];
@@ -101,39 +115,39 @@ Values split_around_rest(MapperContext& c, const Ints& sizes, std::size_t rest, 
     if (i > rest) behind -= sizes[i];
     if (i < rest) before = end;
     const bool nothing = i != rest && sizes[i] == 0;
-    out.push_back(c.slice(c.in(0), {nothing ? 0 : start}, {nothing ? 0 : end}, {axis}));
+    out.push_back(c.slice(x, {nothing ? 0 : start}, {nothing ? 0 : end}, {axis}));
   }
   return out;
 }
 
-Values constant_split(MapperContext& c, Ints sizes, std::int64_t axis) {
+Values constant_split(MapperContext& c, Value* x, Ints sizes, std::int64_t axis) {
   const auto rest = std::find(sizes.begin(), sizes.end(), -1);
-  if (rest == sizes.end()) return c.split(c.in(0), sizes, axis);
-  const Dim size = dim_if_known(c.in(0), axis);
+  if (rest == sizes.end()) return c.split(x, sizes, axis);
+  const Dim size = dim_if_known(x, axis);
   if (!is_known(size))
-    return split_around_rest(c, sizes, static_cast<std::size_t>(rest - sizes.begin()), axis);
+    return split_around_rest(c, x, sizes, static_cast<std::size_t>(rest - sizes.begin()), axis);
   *rest = size - (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) + 1);
   if (*rest < 0) c.fail(Code::bad_model, "size_splits are more than the axis has");
-  return c.split(c.in(0), sizes, axis);
+  return c.split(x, sizes, axis);
 }
 
 // The sizes as they are when the model runs: what is left stands for the -1.
-Value* runtime_sizes(MapperContext& c, std::int64_t axis) {
+Value* runtime_sizes(MapperContext& c, Value* x, std::int64_t axis) {
   Value* sizes = c.cast(c.in(1), DType::i64);
   Value* minus_one = c.constant<std::int64_t>(-1);
   Value* others = c.sub(c.reduce("ReduceSum", sizes, {0}, true), minus_one);
-  Value* size = c.gather(c.shape_of(c.in(0)), c.ints({axis}), 0);
+  Value* size = c.gather(c.shape_of(x), c.ints({axis}), 0);
   Value* is_rest = c.equal(sizes, minus_one);
   return c.where(is_rest, c.sub(size, others), sizes);
 }
 
-Values split_by_input(MapperContext& c, std::size_t n, std::int64_t axis) {
-  return c.emit_n("Split", {c.in(0), runtime_sizes(c, axis)}, {{"axis", axis}}, n);
+Values split_by_input(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
+  return c.emit_n("Split", {x, runtime_sizes(c, x, axis)}, {{"axis", axis}}, n);
 }
 
 // Below opset 13 sizes are attributes: slices between the sums of the sizes.
-Values split_by_slices(MapperContext& c, std::size_t n, std::int64_t axis) {
-  Value* sizes = runtime_sizes(c, axis);
+Values split_by_slices(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
+  Value* sizes = runtime_sizes(c, x, axis);
   Value* ends = c.cumsum(sizes, c.constant<std::int64_t>(0), false, false);
   Value* starts = c.sub(ends, sizes);
   Value* along = c.ints({axis});
@@ -141,19 +155,20 @@ Values split_by_slices(MapperContext& c, std::size_t n, std::int64_t axis) {
   for (std::size_t i = 0; i < n; ++i) {
     const auto at = static_cast<std::int64_t>(i);
     Value* start = c.slice(starts, {at}, {at + 1}, {0});
-    out.push_back(c.slice(c.in(0), start, c.slice(ends, {at}, {at + 1}, {0}), along));
+    out.push_back(c.slice(x, start, c.slice(ends, {at}, {at + 1}, {0}), along));
   }
   return out;
 }
 
-template <Values (*split)(MapperContext&, std::size_t, std::int64_t)>
+template <Values (*split)(MapperContext&, Value*, std::size_t, std::int64_t)>
 Values map_split_v(MapperContext& c) {
   const std::size_t n = parts(c, "num_split");
-  const std::int64_t axis = c.const_int(2);
   const auto sizes = c.maybe_ints(1);
   if (sizes && sizes->size() != n) c.fail(Code::bad_model, "size_splits has not num_split elements");
   if (n == 1) return {c.in(0)};
-  return sizes ? constant_split(c, *sizes, axis) : split(c, n, axis);
+  return split_along(c, c.in(0), 2, [&](Value* x, std::int64_t axis) {
+    return sizes ? constant_split(c, x, *sizes, axis) : split(c, x, n, axis);
+  });
 }
 
 Values map_unpack(MapperContext& c) {
@@ -169,10 +184,10 @@ Values map_unpack(MapperContext& c) {
 
 void register_slice(OpRegistry& r) {
   r.op("Slice").by(map_slice);
-  r.op("Split").note("constant axis").by(map_split);
-  r.op("Split").since(13).note("constant axis").by(map_split_13);
-  r.op("SplitV").note("constant axis").by(map_split_v<split_by_slices>);
-  r.op("SplitV").since(13).note("constant axis").by(map_split_v<split_by_input>);
+  r.op("Split").by(map_split<equal_split>);
+  r.op("Split").since(13).by(map_split<equal_split_13>);
+  r.op("SplitV").by(map_split_v<split_by_slices>);
+  r.op("SplitV").since(13).by(map_split_v<split_by_input>);
   r.op("Unpack").by(map_unpack);
 }
 

@@ -133,19 +133,19 @@ Values map_slice(MapperContext& c) {
 }
 
 // 1 at the axis, 0 elsewhere: [rank]
-Value* axis_mask(MapperContext& c, Value* dims, std::int64_t axis) {
+Value* axis_mask(MapperContext& c, Value* dims, Value* axis) {
   Value* rank = c.dim(dims, 0);
-  Value* at = axis < 0 ? c.add(rank, c.constant(axis)) : c.constant(axis);
+  Value* at = c.emit("Mod", {axis, rank});
   return c.cast(c.equal(iota(c, rank), at), DType::i64);
 }
 
 // The first parts are one longer where the size is no multiple of their number.
 Values map_split(MapperContext& c) {
-  const std::int64_t axis = c.const_int(0);
+  Value* axis = c.reshape(c.in(0), {});
   const auto n = c.attr<std::int64_t>("num_split");
   Value* dims = c.in(3);
   Value* mask = axis_mask(c, dims, axis);
-  Value* size = c.gather(dims, c.constant(axis), 0);
+  Value* size = c.gather(dims, axis, 0);
   Value* parts = c.constant(n);
   Value* base = c.div(size, parts);
   Value* longer = c.sub(size, c.mul(base, parts));
@@ -172,7 +172,7 @@ Values map_split(MapperContext& c) {
 Values map_concat(MapperContext& c) {
   const auto n = static_cast<std::size_t>(c.attr<std::int64_t>("N"));
   const auto axis = c.attr<std::int64_t>("concat_dim");
-  Value* mask = axis_mask(c, c.in(2 * n), axis);
+  Value* mask = axis_mask(c, c.in(2 * n), c.constant(axis));
   Value* offset = nullptr;
   Values indices, values;
   for (std::size_t i = 0; i < n; ++i) {
@@ -196,7 +196,7 @@ void register_sparse(OpRegistry& r) {
   r.op("SparseReshape").by(map_reshape);
   r.op("SparseReorder").by(map_reorder);
   r.op("SparseSlice").by(map_slice);
-  r.op("SparseSplit").note("constant axis").by(map_split);
+  r.op("SparseSplit").by(map_split);
   r.op("SparseConcat").by(map_concat);
 }
 

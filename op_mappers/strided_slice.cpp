@@ -166,12 +166,36 @@ Value* new_axes(MapperContext& c, Value* x, const std::vector<Entry>& list) {
   return c.unsqueeze(x, places);
 }
 
-std::size_t entry_count(MapperContext& c) {
+std::optional<std::size_t> entry_count(MapperContext& c) {
   for (const std::size_t i : {3U, 1U, 2U})
     if (c.has_rank(i) && c.in(i)->shape().rank() == 1 && is_known(c.in(i)->shape()[0]))
       return static_cast<std::size_t>(c.in(i)->shape()[0]);
-  c.fail(Code::not_constant, "how many axes are sliced is only known at run time",
-         "give begin, end or strides a known length");
+  return std::nullopt;
+}
+
+// As many ranges, and nothing else, as begin turns out to have.
+Value* ranges_of_any_count(MapperContext& c, const Masks& m) {
+  if ((m.ellipsis | m.new_axis | m.shrink) != 0)
+    c.fail(Code::not_constant, "how many axes are sliced is only known at run time",
+           "give begin, end or strides a known length");
+  const auto vector = [&](std::size_t i) { return c.reshape(c.cast(c.in(i), DType::i64), {-1}); };
+  Value *begin = vector(1), *end = vector(2), *step = vector(3);
+  Value* zero = c.constant<std::int64_t>(0);
+  Value* axes = c.range(zero, c.size_of(begin), c.constant<std::int64_t>(1));
+  Value* size = c.gather(c.shape_of(c.in(0)), axes, 0);
+  Value* backward = c.less(step, zero);
+  Value* is_before = c.logical_and(backward, c.less(c.add(begin, size), zero));
+  end = c.where(is_before, c.constant(kBehind), end);
+  const auto opened = [&](Value* bound, std::int64_t mask, std::int64_t forward, std::int64_t other) {
+    std::vector<std::uint8_t> bits;
+    for (std::size_t i = 0; i < 64; ++i) bits.push_back(has(mask, i) ? 1 : 0);
+    Value* is_open = c.cast(c.gather(c.constant({64}, bits), axes, 0), DType::boolean);
+    Value* open = c.where(backward, c.constant(other), c.constant(forward));
+    return mask == 0 ? bound : c.where(is_open, open, bound);
+  };
+  Value* first = opened(begin, m.begin, 0, kLast);
+  Value* last = opened(end, m.end, kLast, kFirst);
+  return c.slice(c.in(0), first, last, axes, step);
 }
 
 Values map_strided_slice(MapperContext& c) {
@@ -179,7 +203,9 @@ Values map_strided_slice(MapperContext& c) {
   const Masks m{mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
                 mask("shrink_axis_mask")};
   if ((m.ellipsis & (m.ellipsis - 1)) != 0) c.fail(Code::bad_model, "more than one ellipsis");
-  const std::vector<Entry> list = entries(m, entry_count(c));
+  const auto count = entry_count(c);
+  if (!count) return {ranges_of_any_count(c, m)};
+  const std::vector<Entry> list = entries(m, *count);
   Bounds begin(c, 1), end(c, 2), strides(c, 3);
   Value* x = ranges(c, list, m, begin, end, strides);
   x = indices(c, x, list, begin);
@@ -189,7 +215,7 @@ Values map_strided_slice(MapperContext& c) {
 }  // namespace
 
 void register_strided_slice(OpRegistry& r) {
-  r.op("StridedSlice").note("as many entries as known at conversion time").by(map_strided_slice);
+  r.op("StridedSlice").note("indices, new axes and an ellipsis: as many entries as known at conversion time").by(map_strided_slice);
 }
 
 }  // namespace t2o::op_mappers

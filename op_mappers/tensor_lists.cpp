@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/list_origin.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -210,11 +211,22 @@ Values map_scatter_into(MapperContext& c) {
 
 // ---- writing
 
+// A size of 1 stands for one that is not known where nothing was written; else it is one.
+void check_sizes(MapperContext& c, const Value* list, const Value* item) {
+  if (!was_written(c.node().input(0))) return;
+  for (int i = 0; i < item->shape().rank(); ++i) {
+    const Dim own = list->shape()[i + 1], other = item->shape()[i];
+    if (is_known(own) && is_known(other) && own != other)
+      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes", "give all elements one shape, with zeros behind the shorter ones");
+  }
+}
+
 Value* ready_for(MapperContext& c, Value* item) {
   Value* list = c.in(0);
   if (is_fresh(list)) list = with_rank(c, list, ranked(c, item));
   if (ranked(c, item).rank() + 1 != list->shape().rank())
     c.fail(Code::unsupported_op, "the elements of this TensorList have different ranks", "");
+  check_sizes(c, list, item);
   return list;
 }
 
@@ -293,11 +305,7 @@ Values map_length(MapperContext& c) { return {c.cast(c.reshape(length_of(c, c.in
 
 // What the list was made with; writing does not change it.
 Values map_element_shape(MapperContext& c) {
-  const Value* list = tfgraph::through_identities(c.node().input(0));
-  while (list->producer() &&
-         (list->producer()->op() == "TensorListSetItem" || list->producer()->op() == "TensorListPushBack" ||
-          list->producer()->op() == "TensorListResize" || list->producer()->op() == "TensorListPopBack"))
-    list = tfgraph::through_identities(list->producer()->input(0));
+  const Value* list = as_it_was_made(c.node().input(0));
   const ir::Node* maker = list->producer();
   const std::string op = maker ? maker->op() : "";
   const bool from_tensor = op == "TensorListFromTensor";

@@ -20,6 +20,10 @@ Value* as_three(Emitter& e, Value* x, const Sides& s) {
   return e.reshape_to(x, e.concat({outer, s.size, inner}, 0));
 }
 
+Value* from_three(Emitter& e, Value* y, const Sides& s) {
+  return e.reshape_to(y, e.concat({s.before, e.dims(y, 1, 2), s.after}, 0));
+}
+
 Value* counted_from_front(Emitter& e, Value* axes, Value* x) {
   Value* rank = e.maximum(e.rank_of(x), e.constant<std::int64_t>(1));
   return e.emit("Mod", {e.reshape(e.cast(axes, DType::i64), {-1}), rank});

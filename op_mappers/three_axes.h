@@ -10,6 +10,7 @@ struct Sides {
 };
 Sides sides(Emitter&, Value* x, Value* axis);  // axis: [1], counted from the front
 Value* as_three(Emitter&, Value* x, const Sides&);
+Value* from_three(Emitter&, Value* y, const Sides&);  // back, with as many along the axis as y has
 
 Value* counted_from_front(Emitter&, Value* axes, Value* x);  // 1-D i64
 

@@ -4,6 +4,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
 #include "op_mappers/segments.h"
+#include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -23,21 +24,9 @@ Unique unique(Emitter& c, Value* x, bool sorted, std::optional<std::int64_t> axi
   return {c.cast(out[0], type), out[1], out[2], out[3]};
 }
 
-Value* moved_to_front(MapperContext& c, Value* x, std::int64_t axis) {
-  if (axis == 0) return x;
-  const int rank = c.rank(0);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) c.fail(Code::bad_model, "axis is out of range");
-  Ints perm{axis};
-  for (int i = 0; i < rank; ++i)
-    if (i != axis) perm.push_back(i);
-  return c.transpose(x, perm);
-}
-
 // A NaN is equal to nothing, itself neither, but for ONNX Runtime to everything: compared are rows of the
 // numbers without NaN and, where there was one, the row's own number.
-Unique unique_floats(MapperContext& c, Value* x, std::int64_t axis) {
-  Value* front = moved_to_front(c, x, axis);
+Unique unique_floats(MapperContext& c, Value* front) {
   const bool flat = front->shape().ranked() && front->shape().rank() == 1;
   Value* rows = c.cast(flat ? c.unsqueeze(front, {1}) : c.reshape(front, {0, -1}), DType::f64);
   Value* is_nan = c.emit("IsNaN", {rows});
@@ -50,29 +39,57 @@ Unique unique_floats(MapperContext& c, Value* x, std::int64_t axis) {
            : c.cast(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true), DType::boolean);
   Value* tags = c.where(marks, place, zero);
   Unique u = unique(c, c.concat({numbers, tags}, 1), false, 0);
-  u.values = c.gather(x, u.first, axis);
+  u.values = c.gather(front, u.first, 0);
   return u;
 }
 
-std::int64_t axis_of(MapperContext& c) {
-  if (!c.node().op().ends_with("V2")) return 0;
-  const Ints axis = c.const_ints(1);
-  if (axis.size() > 1) c.fail(Code::bad_model, "more than one axis");
-  return axis.empty() ? 0 : axis[0];
+Value* moved_to_front(MapperContext& c, Value* x, std::int64_t axis) {
+  const int rank = c.rank(0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) c.fail(Code::bad_model, "axis is out of range");
+  Ints perm{axis};
+  for (int i = 0; i < rank; ++i)
+    if (i != axis) perm.push_back(i);
+  return c.transpose(x, perm);
+}
+
+Unique unique_rows(MapperContext& c, Value* x) {
+  return is_float(x->dtype()) ? unique_floats(c, x) : unique(c, x, false, 0);
+}
+
+// The slices along an axis: rows of [size, the axes before it, those behind it].
+Unique unique_along(MapperContext& c, Value* x, Value* axis) {
+  const Sides s = sides(c, x, counted_from_front(c, axis, x));
+  Unique u = unique_rows(c, c.transpose(as_three(c, x, s), {1, 0, 2}));
+  u.values = from_three(c, c.transpose(u.values, {1, 0, 2}), s);
+  return u;
+}
+
+bool is_vector(MapperContext& c) {
+  const Shape& s = c.in(0)->shape();
+  if (!c.node().op().ends_with("V2") || (s.ranked() && s.rank() == 1)) return true;
+  const auto axis = c.maybe_ints(1);
+  return axis && axis->empty();
+}
+
+Unique unique_of(MapperContext& c) {
+  Value* x = c.in(0);
+  if (is_vector(c)) return is_float(x->dtype()) ? unique_floats(c, c.reshape(x, {-1})) : unique(c, x, false);
+  const auto axis = c.maybe_ints(1);
+  if (axis && axis->size() > 1) c.fail(Code::bad_model, "more than one axis");
+  if (axis && axis->front() == 0) return unique_rows(c, x);
+  if (axis && !is_float(x->dtype())) return unique(c, x, false, axis->front());
+  if (axis && c.has_rank(0)) {
+    Unique u = unique_floats(c, moved_to_front(c, x, axis->front()));
+    u.values = c.gather(x, u.first, axis->front());
+    return u;
+  }
+  Value* given = c.concat({c.reshape(c.cast(c.in(1), DType::i64), {-1}), c.ints({0})}, 0);  // no axis: that of a vector
+  return unique_along(c, x, c.slice(given, {0}, {1}, {0}));
 }
 
 Values map_unique(MapperContext& c) {
-  const std::int64_t axis = axis_of(c);
-  const Shape& s = c.in(0)->shape();
-  const bool is_vector =
-      !c.node().op().ends_with("V2") || (s.ranked() && s.rank() == 1) || c.const_ints(1).empty();
-  Unique u{};
-  if (is_float(c.in(0)->dtype())) {
-    Value* x = is_vector && !s.ranked() ? c.reshape(c.in(0), {-1}) : c.in(0);
-    u = unique_floats(c, x, is_vector ? 0 : axis);
-  } else {
-    u = is_vector ? unique(c, c.in(0), false) : unique(c, c.in(0), false, axis);
-  }
+  const Unique u = unique_of(c);
   Values out{u.values, c.cast(u.inverse, c.output_dtype(1))};
   if (c.node().outputs().size() > 2) out.push_back(c.cast(u.counts, c.output_dtype(2)));
   return out;
@@ -207,7 +224,7 @@ Values map_set_size(MapperContext& c) {
 
 void register_unique(OpRegistry& r) {
   r.op("Unique", "UniqueWithCounts").by(map_unique);
-  r.op("UniqueV2", "UniqueWithCountsV2").note("constant axis").by(map_unique);
+  r.op("UniqueV2", "UniqueWithCountsV2").by(map_unique);
   r.op("ListDiff").by(map_list_diff);
   const std::vector<std::string> checks = {"validate_indices"};
   r.op("DenseToDenseSetOperation").ignores(checks).by(map_dense_dense);

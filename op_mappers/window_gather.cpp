@@ -32,4 +32,25 @@ Value* gather_windows(Emitter& e, Value* padded, const Window& w, std::size_t i,
   return e.gather(padded, e.add(starts, e.ints(offsets)), axis);
 }
 
+Value* integer_convolution(Emitter& e, Value* x, Value* kernel, const Window& w, std::int64_t groups) {
+  const int n = static_cast<int>(w.spatial());
+  Ints perm{0}, windows{1}, back{0, n + 1};
+  for (int i = 0; i < n; ++i) {  // [N, C, places, elements of the window, places, ...]
+    x = gather_windows(e, x, w, static_cast<std::size_t>(i), 2 + 2 * i);
+    perm.push_back(2 + 2 * i);
+    windows.push_back(3 + 2 * i);
+    back.push_back(i + 1);
+  }
+  perm.insert(perm.end(), windows.begin(), windows.end());
+  x = e.transpose(x, perm);
+  Value* places = e.dims(x, 0, n + 1);
+  Value* elements = e.reduce("ReduceProd", e.dims(kernel, 1, n + 2), Ints{0}, true);
+  Value* filters = e.dims(kernel, 0, 1);
+  Value* own = e.div(filters, e.ints({groups}));
+  Value* rows = e.reshape_to(x, e.concat({places, e.ints({groups, 1}), elements}, 0));
+  Value* columns = e.reshape_to(kernel, e.concat({e.ints({groups}), own, elements}, 0));
+  Value* y = e.emit("MatMul", {rows, e.transpose(columns, {0, 2, 1})});
+  return e.transpose(e.reshape_to(y, e.concat({places, filters}, 0)), back);
+}
+
 }  // namespace t2o::op_mappers

@@ -4,6 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/einsum.h"
+#include "op_mappers/window_gather.h"
 #include "op_mappers/xla.h"
 
 // XlaDot and XlaConv: products whose axes stand in any order, as the dimension numbers say.
@@ -75,7 +76,7 @@ Values map_dot(MapperContext& c) {
 
 struct Conv {
   Ints strides, begin, end, stretch, dilations;  // of each spatial axis; stretch: of the input
-  std::int64_t group = 1;
+  std::int64_t group = 1, batch_groups = 1;
   Ints input, kernel, output;  // where N C spatial, O I spatial, N C spatial are
   std::size_t spatial() const { return strides.size(); }
   Ints axes() const {  // of the channels-first tensors
@@ -107,8 +108,8 @@ Conv read_conv(MapperContext& c) {
   v.input = placed(c, m, 7, 8, 11, n);
   v.kernel = placed(c, m, 4, 3, 6, n);
   v.output = placed(c, m, 9, 10, 12, n);
-  if (c.attr_or<std::int64_t>("batch_group_count", 1) != 1)
-    c.fail(Code::unsupported_attr, "batch_group_count other than 1, which gradients of convolutions have", "export the model for inference");
+  v.batch_groups = c.attr_or<std::int64_t>("batch_group_count", 1);
+  if (v.batch_groups < 1 || (v.batch_groups > 1 && v.group != 1)) c.fail(Code::bad_model, "batch_group_count beside feature_group_count");
   return v;
 }
 
@@ -172,10 +173,22 @@ bool is_all(const Ints& v, std::int64_t x) {
   return std::all_of(v.begin(), v.end(), [x](std::int64_t e) { return e == x; });
 }
 
+Value* convolved_integers(MapperContext& c, Value* x, Value* kernel, const Conv& v) {
+  Window w;
+  w.strides = v.strides;
+  w.dilations = v.dilations;
+  for (int i = 0; i < static_cast<int>(v.spatial()); ++i) w.kernel.push_back(kernel->shape().ranked() ? kernel->shape()[i + 2] : kUnknownDim);
+  if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
+    c.fail(Code::not_constant, "the size of a kernel of integers is not known", "give it a static shape");
+  const Ints none{0, 0};
+  Value* padded = c.pad(x, c.ints(joined(joined(none, v.begin), joined(none, v.end))), c.scalar_like(x, 0));
+  return integer_convolution(c, padded, kernel, w, v.group);
+}
+
 // x: [N, C, spatial], kernel: [O, C / group, spatial]
 Value* convolved(MapperContext& c, Value* x, Value* kernel, Conv v) {
   const bool stretched = !is_all(v.stretch, 1);
-  const auto t = stretched ? as_transposed(v, kernel) : std::nullopt;
+  const auto t = stretched && is_float(x->dtype()) ? as_transposed(v, kernel) : std::nullopt;
   for (std::size_t i = 0; i < v.spatial() && stretched && !t; ++i) {
     Value* zero = c.scalar_like(x, 0);
     x = spread_apart(c, x, v.spatial() + 2, static_cast<int>(i) + 2, v.stretch[i] - 1, zero);
@@ -194,6 +207,7 @@ Value* convolved(MapperContext& c, Value* x, Value* kernel, Conv v) {
     return c.emit("ConvTranspose", {x, turned}, attrs);
   }
   x = cropped(c, x, v);
+  if (is_int(x->dtype())) return convolved_integers(c, x, kernel, v);
   if (!is_all(v.begin, 0) || !is_all(v.end, 0)) attrs.push_back({"pads", joined(v.begin, v.end)});
   return c.emit("Conv", {x, kernel}, attrs);
 }
@@ -206,12 +220,29 @@ void check_channels(MapperContext& c, const Conv& v, const Value* x, const Value
     c.fail(Code::bad_model, "its channels, its kernel and feature_group_count do not fit");
 }
 
+// Each group of the batch has filters of its own: as groups of channels, [N, C, ...] -> [N / groups, groups * C, ...].
+Value* batch_in_channels(MapperContext& c, Value* x, const Conv& v) {
+  Value* rest = c.dims(x, 1, static_cast<int>(v.spatial()) + 2);
+  Value* batch = c.div(c.dims(x, 0, 1), c.ints({v.batch_groups}));
+  Value* apart = c.reshape_to(x, c.concat({c.ints({v.batch_groups}), batch, rest}, 0));
+  Ints perm{1, 0, 2};
+  for (std::size_t i = 0; i < v.spatial(); ++i) perm.push_back(static_cast<std::int64_t>(i) + 3);
+  Value* channels = c.mul(c.dims(x, 1, 2), c.ints({v.batch_groups}));
+  Value* spatial = c.dims(x, 2, static_cast<int>(v.spatial()) + 2);
+  return c.reshape_to(c.transpose(apart, perm), c.concat({batch, channels, spatial}, 0));
+}
+
 Values map_conv(MapperContext& c) {
-  const Conv v = read_conv(c);
+  Conv v = read_conv(c);
   const DType work = work_type(c);
-  if (!is_float(work)) c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
+  if (!is_float(work) && !is_int(work))
+    c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
   Value* x = c.transpose(c.cast(c.in(0), work), v.input);
   Value* kernel = c.transpose(c.cast(c.in(1), work), v.kernel);
+  if (v.batch_groups > 1) {
+    x = batch_in_channels(c, x, v);
+    v.group = v.batch_groups;
+  }
   check_channels(c, v, x, kernel);
   Ints back(v.output.size());
   for (std::size_t i = 0; i < back.size(); ++i) back[static_cast<std::size_t>(v.output[i])] = static_cast<std::int64_t>(i);
@@ -226,7 +257,7 @@ void register_xla_dot(OpRegistry& r) {
   r.op("XlaDot", "XlaDotV2").since(12).ignores({"precision_config"}).note(note).by(map_dot<DotForm::einsum>);
   r.op("XlaConv", "XlaConvV2")
       .ignores({"precision_config"})
-      .note("of floats, one to three spatial axes; the window known; batch_group_count 1")
+      .note("one to three spatial axes; the window known")
       .by(map_conv);
 }
 

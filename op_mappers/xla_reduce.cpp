@@ -252,6 +252,72 @@ Values map_reduce_window(MapperContext& c) {
   return {with_init(c, how, gathered(c, padded(c, x, w, nothing), w, axes, how), init)};
 }
 
+// ---- XlaSelectAndScatter, the gradient of a pooling
+
+// The first of a window's elements that is the highest, or the lowest, as jax selects.
+Combiner selected(MapperContext& c) {
+  const auto g = c.attr<GraphPtr>("select");
+  const std::string text = g->inputs().size() == 2 && g->outputs().size() == 1 ? formula(g->outputs()[0], *g) : "";
+  if (text == "LessEqual(a1,a0)") return Combiner::max;
+  if (text == "LessEqual(a0,a1)") return Combiner::min;
+  c.fail(Code::unsupported_attr, "selection '" + g->name() + "' has no ONNX form", "select what is not less, or not greater, than the others");
+}
+
+// Channels first: the axes along which no window moves are one.
+struct Image {
+  Ints perm, back;
+  Value* dims;  // of the transposed operand
+};
+Image image_of(MapperContext& c, Value* x, const Windows& w, const Ints& axes) {
+  Image i;
+  for (std::size_t a = 0; a < w.rank(); ++a)
+    if (w.is_plain(a)) i.perm.push_back(static_cast<std::int64_t>(a));
+  i.perm = joined(i.perm, axes);
+  i.back.resize(w.rank());
+  for (std::size_t a = 0; a < w.rank(); ++a) i.back[static_cast<std::size_t>(i.perm[a])] = static_cast<std::int64_t>(a);
+  i.dims = c.shape_of(c.transpose(x, i.perm));
+  return i;
+}
+Value* as_image(MapperContext& c, Value* x, const Image& i, std::size_t spatial) {
+  Value* t = c.transpose(x, i.perm);
+  const int first = static_cast<int>(i.perm.size() - spatial);
+  Value* plain = c.reduce("ReduceProd", c.dims(t, 0, first), Ints{0}, true);
+  return c.reshape_to(t, c.concat({c.ints({1}), plain, c.dims(t, first, static_cast<int>(i.perm.size()))}, 0));
+}
+
+Windows pooling_windows(MapperContext& c) {
+  Windows w;
+  const std::size_t rank = c.const_ints(1).size();
+  w.size = const_entries(c, 1, rank, 1, "window_dimensions");
+  w.stride = const_entries(c, 2, rank, 1, "window_strides");
+  const Ints pads = const_entries(c, 3, 2 * rank, 0, "padding");
+  for (std::size_t i = 0; i < rank; ++i) w.begin.push_back(pads[2 * i]), w.end.push_back(pads[2 * i + 1]);
+  return w;
+}
+
+template <By by>
+Values map_select_and_scatter(MapperContext& c) {
+  const Combiner how = selected(c);
+  if (reducer(c, "scatter") != Combiner::add) c.fail(Code::unsupported_attr, "a scatter that does not add has no ONNX form");
+  const Windows w = pooling_windows(c);
+  const Ints axes = moving_axes(w);
+  if (axes.empty() || axes.size() > 3) c.fail(Code::unsupported_attr, "windows along " + std::to_string(axes.size()) + " axes have no ONNX form");
+  const Image image = image_of(c, c.in(0), w, axes);
+  Ints kernel, strides, begins, ends;
+  for (const std::int64_t a : axes) {
+    const auto i = static_cast<std::size_t>(a);
+    kernel.push_back(w.size[i]), strides.push_back(w.stride[i]), begins.push_back(w.begin[i]), ends.push_back(w.end[i]);
+  }
+  Value* x = as_image(c, c.in(0), image, axes.size());
+  if (how == Combiner::min) x = c.neg(x);
+  Value* places = c.emit_n("MaxPool", {x}, {{"kernel_shape", kernel}, {"strides", strides}, {"pads", joined(begins, ends)}}, 2)[1];
+  Value* source = c.reshape(c.transpose(c.in(4), image.perm), {-1});
+  Value* count = c.reduce("ReduceProd", image.dims, Ints{0}, true);
+  Value* sums = segment_sum(c, by, source, c.reshape(places, {-1}), count);
+  Value* y = c.transpose(c.reshape_to(sums, image.dims), image.back);
+  return {with_init(c, Combiner::add, y, c.in(5))};
+}
+
 }  // namespace
 
 void register_xla_reduce(OpRegistry& r) {
@@ -261,6 +327,9 @@ void register_xla_reduce(OpRegistry& r) {
   r.op("XlaVariadicReduce").ignores({"N"}).note("one operand: " + known + "; two: jax's argmax and argmin").by(map_variadic_reduce);
   r.op("XlaVariadicReduceV2").note("one operand: " + known + "; two: jax's argmax and argmin").by(map_variadic_reduce);
   r.op("XlaReduceWindow").note(known + "; a maximum or minimum of floats over pooling windows may pass over NaN, as in TensorFlow on CPUs").by(map_reduce_window);
+  const std::string pooling = "the gradient of a pooling by maxima or minima";
+  r.op("XlaSelectAndScatter").note(pooling + "; below opset 16 memory of elements times windows").by(map_select_and_scatter<By::compare>);
+  r.op("XlaSelectAndScatter").since(16).note(pooling).by(map_select_and_scatter<By::scatter>);
 }
 
 }  // namespace t2o::op_mappers

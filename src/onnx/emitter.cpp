@@ -158,10 +158,10 @@ Value* Emitter::scalar_like(const Value* like, double v) { return scalar(like->d
 
 Value* Emitter::cast(Value* x, DType t) {
   if (x->dtype() == t) return x;
-  const bool ok = t != DType::undefined && !is_complex(t) && !is_complex(x->dtype());
-  const onnx::OpInfo* info = onnx::op_info("Cast", target_->opset, target_->ml_opset, target_->for_ort());
-  if (!ok || !info->params[0].standard.has(x->dtype()) || !info->params[1].standard.has(t) || !info->params[0].kernels.has(x->dtype()) || !info->params[1].kernels.has(t))
-    fail(Code::unsupported_type, "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset));
+  if (const int opset = onnx::opset_that_casts(*target_, x->dtype(), t); opset != target_->opset)
+    fail(opset == 0 ? Code::unsupported_type : Code::opset_too_low,
+         "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset),
+         opset == 0 ? "" : "--opset " + std::to_string(opset) + " or above");
   return emit_raw("Cast", {x}, {{"to", t}}, 1)[0];
 }
 

@@ -75,4 +75,14 @@ std::optional<std::vector<DType>> widening(const OpInfo& info, const Values& inp
   return result;
 }
 
+int opset_that_casts(const Target& t, DType from, DType to) {
+  if (to == DType::undefined || is_complex(to) || is_complex(from)) return 0;
+  for (int opset = t.opset; opset <= kHighestOpset; ++opset) {
+    const OpInfo& cast = *op_info("Cast", opset, t.ml_opset, t.for_ort());
+    const auto &in = cast.params[0], &out = cast.params[1];
+    if (in.standard.has(from) && out.standard.has(to) && in.kernels.has(from) && out.kernels.has(to)) return opset;
+  }
+  return 0;
+}
+
 }  // namespace t2o::onnx

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir/attr.h"
+#include "onnx/opset_table.h"
 #include "onnx/schema.h"
 
 namespace t2o::onnx {
@@ -13,5 +14,8 @@ std::optional<std::vector<DType>> widening(const OpInfo&, const Values& inputs);
 
 // The type parameter's element type in this node: that of the first input that has it; undefined when no input has.
 DType bound_type(const OpInfo&, const Values& inputs, int param);
+
+// The lowest opset, from the target's on, whose Cast does this; 0 where none does.
+int opset_that_casts(const Target&, DType from, DType to);
 
 }  // namespace t2o::onnx

@@ -54,6 +54,7 @@ constexpr std::pair<std::string_view, OpKind> kOps[] = {
     {"XlaWhile", OpKind::while_},
     {"XlaReduce", OpKind::computation},
     {"XlaReduceWindow", OpKind::computation},
+    {"XlaSelectAndScatter", OpKind::computation},
     {"XlaScatter", OpKind::computation},
     {"XlaVariadicReduce", OpKind::computation},
     {"XlaVariadicReduceV2", OpKind::computation},

@@ -19,7 +19,7 @@ TEST(ComplexRows, Diagonals) {
   of("MatrixBandPart", {4, 3}).scalar<std::int32_t>(0, fed).scalar<std::int32_t>(2, fed).check();
   of("Diag", {3}).check();
   of("Diag", {2, 3}).check();
-  of("DiagPart", {2, 3, 2, 3}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  of("DiagPart", {2, 3, 2, 3}).check();
   for (const char* op : {"MatrixDiagV2", "MatrixDiagV3"})
     of(op, {2, 3})
         .scalar<std::int32_t>(1)
@@ -205,6 +205,10 @@ TEST(ComplexRows, SpaceAndBatch) {
       };
       check_against(graph_of(false), graph_of(true), feeds, {11, 18, 21});
     }
+}
+
+TEST(ComplexRows, MirrorPadGrad) {
+  op_case("MirrorPadGrad").in(any, {6, 5}).values<std::int32_t>({2, 2}, {1, 2, 0, 2}, constant).attr("mode", "REFLECT").dtypes(complexes).check();
 }
 
 }  // namespace

@@ -230,5 +230,25 @@ TEST(ControlFlow, FunctionalCase) {
       check_text(op, library(kBranches) + node("y", op, {"n", "x"}, kOneFloat + branches), true, n);
 }
 
+// A gradient makes lists like those of the loop before it.
+TEST(ControlFlow, WhatListsOfLoopsWereMadeWith) {
+  const std::string kV = attr("T", "type: DT_VARIANT"), kFloats = attr("element_dtype", "type: DT_FLOAT");
+  const std::string made = node("dims", "Const", {}, attr("dtype", "type: DT_INT32") +
+                                attr("value", "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: -1 int_val: 3 }")) +
+                           integer("five", 5) +
+                           node("made", "TensorListReserve", {"dims", "five"}, kFloats + attr("shape_type", "type: DT_INT32"));
+  const std::string written = invariant("x_in", "x", kF) +
+                              node("written", "TensorListSetItem", {"switch_l:1", "switch_i:1", "x_in"}, kFloats) + next("l", "written", kV);
+  const auto sum_of_shape = [&](const std::string& name, const std::string& list, const Strings& control) {
+    return integer(name + "_axis", 0, control) + node(name + "_s", "TensorListElementShape", {list}, attr("shape_type", "type: DT_INT32")) +
+           node(name + "_f", "Cast", {name + "_s"}, attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+           node(name, "Sum", {name + "_f", name + "_axis"}, kF + attr("Tidx", "type: DT_INT32"));
+  };
+  const std::string nodes = kCount + made + variable("l", "made", kV) + variable("v", "x", kF) + written +
+                            sum_of_shape("in", "switch_l:1", {"^stay"}) + node("sum", "AddV2", {"switch_v:1", "in"}, kF) + next("v", "sum", kF) +
+                            sum_of_shape("out", "exit_l", {}) + node("y", "Mul", {"exit_v", "out"}, kF);
+  graph_case("element shapes of a loop's list", [&](Builder& b) { text_graph(b, nodes, true, 3); }).only_opsets({11, 13, 18, 26}).without({Mode::rank}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -83,7 +83,7 @@ TEST(Conv2D, Dtypes) {
       .in(bf16, {3, 3, 2, 4}, constant)
       .attr("strides", Ints{1, 1, 1, 1})
       .attr("padding", "SAME")
-      .refuses_below(13, Code::unsupported_type, "bf16")
+      .refuses_below(13, Code::opset_too_low, "bf16")
       .check();
   conv2d({1, 6, 6, 2}, {3, 3, 2, 4}, 2, "SAME").empty().nan_inf().check();
 }
@@ -248,6 +248,18 @@ TEST(Conv2D, FactorsThatAreInfinite) {
                                    {{"strides", Ints{1, 1, 1, 1}}, {"padding", std::string("SAME")}});
         b.output(b.op(op, {y, b.constant_of<float>({2}, factor)}));
       }).check();
+}
+
+TEST(Conv2D, Integers) {
+  for (const char* padding : {"SAME", "VALID"})
+    for (const std::int64_t stride : {1, 2, 3})
+      op_case("Conv2D").in(i32, {2, 7, 6, 3}).range(-100'000, 100'000).in(i32, {3, 2, 3, 4}, constant).range(-100'000, 100'000)
+          .attr("strides", Ints{1, stride, stride, 1}).attr("padding", padding).note("sums that wrap around").check();
+  op_case("Conv2D").in(i32, {2, 7, 6, 2}).in(i32, {3, 2, 2, 4}, constant).attr("strides", Ints{1, 1, 1, 1}).attr("dilations", Ints{1, 2, 2, 1})
+      .attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 1, 0, 2, 0, 0}).check();
+  op_case("Conv").in(i32, {2, 7, 6, 3}).in(i32, {3, 2, 3, 4}, constant).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME").empty().check();
+  op_case("Conv2D").in(i32, {2, 7, 6, 2}).in(i32, {3, 2, 2, 4}).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME")
+      .refuses(Code::not_constant, "kernel of integers", {Mode::batch, Mode::dims, Mode::rank}).check();
 }
 
 }  // namespace

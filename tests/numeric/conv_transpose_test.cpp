@@ -135,5 +135,52 @@ TEST(DepthwiseConv2dBackpropInput, MultipliersAndStrides) {
           .check();
 }
 
+TEST(FilterGradient, PaddingStridesAndGroups) {
+  for (const std::int64_t size : {6, 7})
+    for (const std::int64_t kernel : {1, 2, 3})
+      for (const std::int64_t stride : {1, 2, 3})
+        for (const char* padding : {"SAME", "VALID"}) {
+          const std::int64_t out = padding[0] == 'S' ? (size + stride - 1) / stride : (size - kernel + stride) / stride;
+          const auto k = static_cast<std::int32_t>(kernel);
+          op_case("Conv2DBackpropFilter").in(f32, {2, size, size, 3}).i32s({k, k, 3, 4}).in(f32, {2, out, out, 4})
+              .attr("strides", Ints{1, stride, stride, 1}).attr("padding", padding).check();
+          op_case("DepthwiseConv2dNativeBackpropFilter").in(f32, {2, size, size, 3}).i32s({k, k, 3, 2}).in(f32, {2, out, out, 6})
+              .attr("strides", Ints{1, stride, stride, 1}).attr("padding", padding).check();
+        }
+  op_case("Conv2DBackpropFilter").in(f32, {2, 7, 8, 2}).i32s({3, 3, 2, 3}).in(f32, {2, 4, 9, 3}).attr("strides", Ints{1, 2, 1, 1})
+      .attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 1, 2, 1, 0, 0}).check();
+  op_case("Conv3DBackpropFilterV2").in(f32, {1, 4, 5, 6, 2}).i32s({2, 3, 2, 2, 3}).in(f32, {1, 2, 3, 3, 3}).attr("strides", Ints{1, 2, 2, 2, 1})
+      .attr("padding", "SAME").check();
+  op_case("Conv2DBackpropFilter").in(any, {2, 6, 6, 3}).i32s({3, 3, 3, 2}).in(any, {2, 6, 6, 2}).attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "SAME").dtypes({f32, f64}).check();
+  op_case("Conv2DBackpropFilter").in(f16, {2, 6, 6, 3}).i32s({3, 3, 3, 2}).in(f16, {2, 6, 6, 2}).attr("strides", Ints{1, 1, 1, 1})
+      .attr("padding", "SAME").tol(2e-2, 2e-2).note("summed in f16").check();
+}
+
+// TensorFlow has no groups there on CPUs: the gradient of each, side by side.
+TEST(FilterGradient, Groups) {
+  verify::Random random(3);
+  const engines::Feeds feeds = {{"x", verify::random_tensor(f32, {2, 7, 8, 4}, random, {})},
+                                {"g", verify::random_tensor(f32, {2, 5, 7, 6}, random, {})}};
+  const std::vector<TfAttr> attrs = {{"strides", Ints{1, 1, 1, 1}}, {"padding", "VALID"}};
+  const auto graph_of = [&](bool in_parts) {
+    engines::TfGraph g;
+    const std::string x = g.placeholder("x", f32, Shape({2, 7, 8, 4})), dy = g.placeholder("g", f32, Shape({2, 5, 7, 6}));
+    const std::string sizes = g.constant("sizes", Tensor::of<std::int32_t>({4}, {3, 2, 2, in_parts ? 3 : 6}));
+    const std::string axis = g.constant("axis", Tensor::scalar<std::int32_t>(3));
+    if (!in_parts) {
+      g.add({"Conv2DBackpropFilter", "y", {x, sizes, dy}, attrs});
+      return g;
+    }
+    const std::string xs = g.add({"Split", "xs", {axis, x}, {{"num_split", std::int64_t{2}}}});
+    const std::string gs = g.add({"Split", "gs", {axis, dy}, {{"num_split", std::int64_t{2}}}});
+    const std::string first = g.add({"Conv2DBackpropFilter", "first", {xs, sizes, gs}, attrs});
+    const std::string second = g.add({"Conv2DBackpropFilter", "second", {xs + ":1", sizes, gs + ":1"}, attrs});
+    g.add({"ConcatV2", "y", {Strings{first, second}, axis}});
+    return g;
+  };
+  check_against(graph_of(true), graph_of(false), feeds, {11, 18, 21});
+}
+
 }  // namespace
 }  // namespace t2o::numeric

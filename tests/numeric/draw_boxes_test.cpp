@@ -22,6 +22,8 @@ TEST(DrawBoundingBoxes, Colors) {
     for (const Ints& colors : std::vector<Ints>{{2, 4}, {0, 4}})
       for (const std::int64_t depth : {1, 3})
         op_case("DrawBoundingBoxesV2").in(f32, {2, 9, 7, depth}).in(f32, {2, 12, 4}).range(0, 1).in(f32, colors, kind).range(0, 1).check();
+  for (const std::int64_t channels : {3, 5})
+    op_case("DrawBoundingBoxesV2").in(f32, {2, 9, 7, 3}).in(f32, {2, 4, 4}).range(0, 1).in(f32, {2, channels}, constant).range(0, 1).check();
 }
 
 }  // namespace

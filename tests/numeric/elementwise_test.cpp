@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "harness.h"
 
@@ -95,6 +96,15 @@ TEST(Elementwise, Bitcast) {
   op_case("Bitcast").values<std::uint8_t>({2, 4}, {1, 2, 3, 255, 0, 0, 128, 63}).attr("type", f32).check();
   op_case("Bitcast").values<std::uint8_t>({8}, {1, 2, 3, 255, 0, 0, 128, 255}).attr("type", i64).check();
   op_case("Bitcast").in(i16, {0, 2}).attr("type", i32).check();
+}
+
+TEST(Elementwise, NextAfter) {
+  const auto inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> x = {1, 1, -1, -1, 0, 0, -0.0F, 0, 2, 1e-45F, 3.4028235e38F, inf, -inf, 1, inf, 1.17549435e-38F};
+  const std::vector<float> to = {2, 0, 2, -2, 1, -1, 1, 0, 1, 0, inf, 0, inf, 1, -inf, 0};
+  op_case("NextAfter").values<float>({16}, x).values<float>({16}, to).tol(0, 0).check();
+  op_case("NextAfter").in(f32, {3, 4}).in(f32, {4}).nan_inf().tol(0, 0).check();
+  op_case("NextAfter").in(f64, {3, 4}).in(f64, {3, 1}).tol(0, 0).nan_inf().refuses_below(26, Code::opset_too_low, "BitCast").check();
 }
 
 }  // namespace

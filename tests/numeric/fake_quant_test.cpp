@@ -161,5 +161,19 @@ TEST(QuantizeAndDequantize, FirstForm) {
     }
 }
 
+TEST(FakeQuant, Gradients) {
+  for (const bool narrow : {false, true}) {
+    op_case("FakeQuantWithMinMaxArgsGradient").in(f32, {3, 4}).in(f32, {3, 4}).attr("min", -0.7F).attr("max", 0.9F).attr("narrow_range", narrow).check();
+    for (const auto& [min, max] : std::vector<std::pair<float, float>>{{-0.7F, 0.9F}, {0.0F, 0.0F}, {-1.3F, 0.1F}})
+      op_case("FakeQuantWithMinMaxVarsGradient").in(f32, {3, 4}).in(f32, {3, 4}).scalar(min, fed).scalar(max, fed).attr("num_bits", std::int64_t{4})
+          .attr("narrow_range", narrow).check();
+    op_case("FakeQuantWithMinMaxVarsPerChannelGradient").in(f32, {5, 2, 3}).in(f32, {5, 2, 3}).values<float>({3}, {-0.7F, 0, -2}).values<float>({3}, {0.5F, 0, 0.2F})
+        .attr("narrow_range", narrow).check();
+  }
+  op_case("QuantizeAndDequantizeV4Grad").in(any, {3, 4}).in(any, {3, 4}).values_as(any, {}, {-0.5}).values_as(any, {}, {0.75}).dtypes({f32, f64}).check();
+  op_case("QuantizeAndDequantizeV4Grad").in(f32, {3, 4}).in(f32, {3, 4}).values<float>({4}, {-0.5F, -1, 0, -0.1F}).values<float>({4}, {0.5F, 1, 2, 0.1F}).attr("axis", std::int64_t{1})
+      .refuses(Code::not_constant, "rank", {Mode::rank}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -22,7 +22,7 @@ TEST(Gather, Axes) {
   gathered({3, 4, 3}, {}, 2, 0).check();
   gathered({3, 4, 3}, {0}, 0, 0).check();
   op_case("GatherV2").in(f32, {4, 3}).values<std::int64_t>({2}, {1, 3}).scalar<std::int64_t>(0).check();
-  op_case("GatherV2").in(f32, {4, 3}).i32s({1}).scalar<std::int32_t>(0, fed).refuses(Code::not_constant, "input 2").check();
+  op_case("GatherV2").in(f32, {4, 3}).i32s({1}).scalar<std::int32_t>(0, fed).check();
   op_case("Gather").strings({3}, {"a", "b", "c"}).i32s({2, 0}).check();
 }
 
@@ -30,16 +30,31 @@ TEST(Gather, BatchDims) {
   gathered({2, 3, 4}, {2, 5}, 1, 1).since(12).check();
   gathered({2, 3, 4}, {2, 3, 2}, 2, 2).since(12).check();
   gathered({2, 3, 4}, {2}, 1, 1).since(12).check();
-  gathered({2, 5, 3, 4}, {2, 2, 3}, 2, 1).since(12).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  gathered({2, 5, 4, 3}, {2, 2}, -1, -1).since(12).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 5, 3, 4}, {2, 2, 3}, 2, 1).since(12).check();
+  gathered({2, 5, 4, 3}, {2, 2}, -1, -1).since(12).check();
 }
 
 TEST(Gather, BatchDimsByOffsets) {
-  gathered({2, 3, 4}, {2, 5}, 1, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  gathered({2, 3, 4}, {2, 3, 2}, 2, 2).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  gathered({2, 3, 4}, {2}, 1, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  gathered({2, 5, 3, 4}, {2, 2, 3}, 2, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  gathered({2, 3, 0}, {2, 2}, 1, 1).only_opsets({11}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  gathered({2, 3, 4}, {2, 5}, 1, 1).only_opsets({11}).check();
+  gathered({2, 3, 4}, {2, 3, 2}, 2, 2).only_opsets({11}).check();
+  gathered({2, 3, 4}, {2}, 1, 1).only_opsets({11}).check();
+  gathered({2, 5, 3, 4}, {2, 2, 3}, 2, 1).only_opsets({11}).check();
+  gathered({2, 3, 0}, {2, 2}, 1, 1).only_opsets({11}).check();
+}
+
+TEST(Gather, RuntimeAxis) {
+  const auto along = [](Ints params, Ints indices, std::int32_t axis, std::int64_t batch) {
+    return op_case("GatherV2").in(any, std::move(params)).in(i32, std::move(indices)).range(0, 2).scalar(axis, fed).attr("batch_dims", batch);
+  };
+  for (const std::int32_t axis : {0, 1, -1}) along({3, 4, 3}, {2, 2}, axis, 0).dtypes({f32, i8, boolean}).check();
+  along({2, 3, 4}, {}, 1, 0).dtypes(kAll).check();
+  along({2, 3, 4}, {0}, 1, 0).dtypes({f32}).check();
+  along({2, 5, 3, 4}, {2, 2, 3}, 2, 1).dtypes({f32}).empty().check();
+  along({2, 5, 3, 4}, {2, 2, 3}, -2, 1).dtypes({f32}).check();
+  along({2, 3, 4}, {2, 3}, 2, 2).dtypes({f32}).check();
+  along({2, 3, 4}, {2}, 1, 1).dtypes({f32}).check();
+  along({2, 5, 4, 3}, {2, 2}, -1, -1).dtypes({f32}).check();
+  op_case("GatherV2").strings({2, 2}, {"a", "b", "c", "d"}).i32s({1}).scalar<std::int32_t>(1, fed).check();
 }
 
 TEST(Gather, GatherNd) {
@@ -110,6 +125,12 @@ void check_variables(int opset) {
 TEST(Gather, Variables) {
   if (engines_missing()) return;
   for (const int opset : {11, 12, 18, 26}) check_variables(opset);
+}
+
+TEST(Gather, IgnoresBadIndices) {
+  op_case("GatherNd").in(any, {3, 4, 2}).values<std::int32_t>({4, 2}, {0, 1, 3, 0, 2, -1, 2, 3}).attr("bad_indices_policy", "IGNORE").dtypes({f32, i32, boolean}).check();
+  op_case("GatherNd").in(f32, {3, 4}).values<std::int64_t>({2, 2, 1}, {1, 9, -1, 0}).attr("bad_indices_policy", "IGNORE").check();
+  op_case("GatherNd").in(f32, {3, 4}).values<std::int64_t>({2, 2}, {1, 3, 1, 4}).attr("bad_indices_policy", "IGNORE").check();
 }
 
 }  // namespace

@@ -74,14 +74,15 @@ TEST(Dilation2D, Windows) {
             .dtypes({f32, f64, f16})
             .nan_inf()
             .check();
-  op_case("Dilation2D")
-      .in(i32, {1, 4, 4, 1})
-      .in(i32, {2, 2, 1}, constant)
-      .attr("strides", Ints{1, 1, 1, 1})
-      .attr("rates", Ints{1, 1, 1, 1})
-      .attr("padding", "SAME")
-      .refuses(Code::unsupported_type, "wraps")
-      .check();
+  for (const auto* padding : {"SAME", "VALID"})
+    op_case("Dilation2D")
+        .in(any, {2, 5, 4, 3})
+        .in(any, {3, 2, 3}, constant)
+        .attr("strides", Ints{1, 1, 2, 1})
+        .attr("rates", Ints{1, 1, 1, 1})
+        .attr("padding", padding)
+        .dtypes({i8, u8, i16, u16, i32, u32, i64, u64})
+        .check();
 }
 
 TEST(FusedPadConv2D, Modes) {
@@ -117,14 +118,13 @@ TEST(ExtractGlimpse, Places) {
               .attr("noise", "zero")
               .check();
         }
-  op_case("ExtractGlimpse")
-      .in(f32, {4, 7, 6, 2})
-      .i32s({3, 4})
-      .in(f32, {4, 2})
-      .attr("noise", "gaussian")
-      .attr("uniform_noise", false)
-      .refuses(Code::unsupported_attr, "noise")
-      .check();
+  for (const auto* noise : {"gaussian", "uniform", ""})
+    for (const bool uniform : {false, true}) {
+      if (uniform == (noise[0] == 'g')) continue;
+      const auto glimpse = [&] { return op_case("ExtractGlimpse").attr("noise", noise).attr("uniform_noise", uniform).only_opsets({11, 18, 21, 22, 26}); };
+      glimpse().in(f32, {4, 7, 6, 2}).i32s({3, 4}).in(f32, {4, 2}).shape_only().check();
+      glimpse().values<float>({2, 2, 2, 1}, {2, 2, 2, 2, -3, -3, -3, -3}).i32s({3, 4}).in(f32, {2, 2}).note("there is but one number").check();
+    }
 }
 
 }  // namespace

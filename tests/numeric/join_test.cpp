@@ -20,13 +20,16 @@ TEST(Concat, AxesAndDtypes) {
       .check();
   op_case("ConcatV2").strings({2}, {"a", "b"}).strings({1}, {"c"}).as_list(2).scalar<std::int32_t>(0).check();
   op_case("Concat").scalar<std::int32_t>(1).in(f32, {2, 3}).in(f32, {2, 5}).as_list(2).check();
-  op_case("ConcatV2")
-      .in(f32, {2, 3})
-      .in(f32, {2, 3})
-      .as_list(2)
-      .scalar<std::int32_t>(1, fed)
-      .refuses(Code::not_constant, "axis")
-      .check();
+}
+
+TEST(Concat, RuntimeAxis) {
+  for (const std::int32_t axis : {0, 2, -2})
+    op_case("ConcatV2").in(f32, {2, 3, 4}).in(f32, {2, 3, 4}).as_list(2).scalar(axis, fed).check();
+  op_case("ConcatV2").in(any, {2, 3}).in(any, {2, 5}).as_list(2).scalar<std::int64_t>(1, fed).dtypes(kAll).empty().check();
+  op_case("ConcatV2").in(f32, {2, 3}).in(f32, {0, 3}).as_list(2).scalar<std::int32_t>(0, fed).check();
+  op_case("ConcatV2").strings({2, 1}, {"a", "b"}).strings({1, 1}, {"c"}).as_list(2).scalar<std::int32_t>(0, fed).check();
+  op_case("ConcatV2").in(c64, {2, 3}).in(c64, {2, 5}).as_list(2).scalar<std::int32_t>(-1, fed).check();
+  op_case("Concat").scalar<std::int32_t>(1, fed).in(f32, {2, 3}).in(f32, {2, 5}).as_list(2).check();
 }
 
 TEST(Concat, Bfloat16) {

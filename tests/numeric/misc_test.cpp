@@ -19,6 +19,8 @@ TEST(Misc, StridedSliceUpdate) {
 }
 
 TEST(Misc, StridedSliceGrad) {
+  op_case("StridedSliceGrad").i32s({4, 5}).i32s({1, 0}).i32s({3, 5}).i32s({1, 2}).in(any, {2, 3}).dtypes({c64, c128}).check();
+  op_case("TensorStridedSliceUpdate").in(c64, {4, 5}).i32s({1, 0}).i32s({3, 5}).i32s({1, 2}).in(c64, {2, 3}).check();
   for (const Kind kind : {constant, fed})
     op_case("StridedSliceGrad").i32s({4, 5}, kind).i32s({1, 0}).i32s({3, 5}).i32s({1, 2}).in(any, {2, 3}).dtypes({f32, i64}).check();
 }

@@ -75,6 +75,21 @@ TEST(LRN, RadiusAndParameters) {
         .attr("beta", 0.75f)
         .check();
   op_case("LRN").in(any, {2, 3, 4, 7}).dtypes({f32, f16}).check();
+  for (const auto& [alpha, beta] : std::vector<std::pair<float, float>>{{0.0F, 0.5F}, {-0.1F, 0.5F}, {0.3F, 0.0F}, {0.3F, -0.5F}})
+    for (const DType t : {f32, f16})
+      op_case("LRN").in(t, {2, 3, 4, 7}).attr("depth_radius", std::int64_t{2}).attr("bias", 3.0F).attr("alpha", alpha).attr("beta", beta).check();
+}
+
+TEST(FusedBatchNorm, Gradients) {
+  const verify::Range positive{0.5, 2};
+  for (const bool training : {false, true})
+    for (const DType t : {f32, f16})
+      for (const char* op : {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
+        if (t == f16 && op == std::string("FusedBatchNormGrad")) continue;
+        Case c = op_case(op).in(t, {2, 4, 5, 3}).in(t, {2, 4, 5, 3}).in(f32, {3}).in(f32, {3}).in(f32, {3}).range(positive.low, positive.high);
+        if (op == std::string("FusedBatchNormGradV3")) c.in(f32, {3});
+        c.attr("epsilon", 0.01F).attr("is_training", training).outputs(3).check();
+      }
 }
 
 TEST(GlobalBatchNorm, ScaledOrNot) {
@@ -117,6 +132,21 @@ TEST(FusedBatchNormEx, AddedAndActivated) {
         };
         check_against(graph_of(false), graph_of(true), feeds, {11, 18, 21});
       }
+}
+
+TEST(LRN, Gradient) {
+  for (const std::int64_t radius : {0, 2, 5})
+    op_case("LRNGrad").in(any, {2, 3, 4, 7}).in(any, {2, 3, 4, 7}).in(any, {2, 3, 4, 7}).attr("depth_radius", radius).attr("bias", 2.0F).attr("alpha", 0.3F)
+        .attr("beta", 0.75F).dtypes({f32}).check();
+  op_case("LRNGrad").in(f16, {2, 3, 4, 7}).in(f16, {2, 3, 4, 7}).in(f16, {2, 3, 4, 7}).attr("bias", 2.0F).tol(2e-2, 2e-2).check();
+}
+
+TEST(FusedBatchNorm, ReservesNothingForItsGradient) {
+  graph_case("FusedBatchNormV3 and its gradient", [](Builder& b) {
+    const std::string x = b.input(f32, {2, 4, 5, 3}), g = b.input(f32, {2, 4, 5, 3}), v = b.input(f32, {3}, verify::Range{0.5, 2});
+    const std::string y = b.op("FusedBatchNormV3", {x, v, v, v, v});
+    b.output(b.op("FusedBatchNormGradV3", {g, x, v, y + ":3", y + ":4", y + ":5"}));
+  }).check();
 }
 
 }  // namespace

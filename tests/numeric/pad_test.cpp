@@ -52,12 +52,19 @@ TEST(MirrorPad, Modes) {
   }
   const Case fed_paddings = op_case("MirrorPad").in(f32, {3, 4}).values<std::int32_t>({2, 2}, {1, 2, 0, 3});
   Case(fed_paddings).attr("mode", "REFLECT").check();
-  Case(fed_paddings).attr("mode", "SYMMETRIC").refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  Case(fed_paddings).attr("mode", "SYMMETRIC").check();
+  op_case("MirrorPad").in(any, {2, 3, 2}).values<std::int64_t>({3, 2}, {1, 2, 0, 3, 2, 0}).attr("mode", "SYMMETRIC").dtypes({f32, f16, bf16, i32}).check();
   op_case("MirrorPad")
       .in(f32, {3, 4})
       .values<std::int32_t>({2, 2}, {3, 3, 4, 4}, constant)
       .attr("mode", "SYMMETRIC")
       .check();
+}
+
+TEST(MirrorPad, Gradient) {
+  for (const char* mode : {"REFLECT", "SYMMETRIC"})
+    for (const Kind kind : {constant, fed})
+      op_case("MirrorPadGrad").in(any, {6, 3, 5}).values<std::int32_t>({3, 2}, {1, 2, 0, 0, 0, 2}, kind).attr("mode", mode).dtypes({f32, f64, f16}).check();
 }
 
 }  // namespace

@@ -204,5 +204,76 @@ TEST(Pool, ASliceOfNothing) {
   }).check();
 }
 
+struct PoolGrad {
+  std::int64_t kernel, stride;
+  std::string padding;
+  std::int64_t out(std::int64_t in) const { return padding == "SAME" ? (in + stride - 1) / stride : (in - kernel + stride) / stride; }
+};
+
+std::vector<PoolGrad> pool_grads() {
+  std::vector<PoolGrad> all;
+  for (const char* padding : {"SAME", "VALID"})
+    for (const std::int64_t kernel : {1, 2, 3})
+      for (const std::int64_t stride : {1, 2, 4}) all.push_back({kernel, stride, padding});
+  return all;
+}
+
+TEST(PoolGradient, OfMaxima) {
+  for (const PoolGrad& p : pool_grads())
+    op_case("MaxPoolGrad").in(f32, {2, 7, 8, 3}).in(f32, {2, p.out(7), p.out(8), 3}).in(f32, {2, p.out(7), p.out(8), 3})
+        .attr("ksize", Ints{1, p.kernel, p.kernel, 1}).attr("strides", Ints{1, p.stride, p.stride, 1}).attr("padding", p.padding).check();
+  const auto of = [](const char* op) { return op_case(op).in(any, {2, 5, 5, 2}).in(any, {2, 3, 3, 2}).in(any, {2, 3, 3, 2}); };
+  of("MaxPoolGrad").attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "SAME").dtypes({f32, f64, f16}).empty().check();
+  of("MaxPoolGradV2").i32s({1, 3, 3, 1}).i32s({1, 2, 2, 1}).attr("padding", "SAME").dtypes({f32}).check();
+  of("MaxPoolGrad").attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "EXPLICIT")
+      .attr("explicit_paddings", Ints{0, 0, 1, 1, 0, 2, 0, 0}).dtypes({f32}).check();
+  op_case("MaxPoolGrad").values<float>({1, 2, 4, 1}, {1, 1, 2, 0, 1, 1, 2, 2}).values<float>({1, 1, 2, 1}, {1, 2}).in(f32, {1, 1, 2, 1})
+      .attr("ksize", Ints{1, 2, 2, 1}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "VALID").note("equal elements").check();
+  for (const char* padding : {"SAME", "VALID"})
+    graph_case("MaxPool3DGrad", [padding](Builder& b) {
+      const std::vector<TfAttr> attrs = {{"ksize", Ints{1, 2, 2, 2, 1}}, {"strides", Ints{1, 2, padding[0] == 'S' ? 3 : 2, 2, 1}}, {"padding", padding}};
+      const std::string x = b.input(f32, {2, 6, 5, 4, 2}), g = b.input(f32, {2, 3, 2, 2, 2});
+      b.output(b.op("MaxPool3DGrad", {x, b.op("MaxPool3D", {x}, attrs), g}, attrs));
+    }).check();
+}
+
+TEST(PoolGradient, AtPlaces) {
+  for (const bool batch : {false, true})
+    op_case("MaxPoolGradWithArgmax").in(f32, {2, 3, 3, 2}).in(f32, {2, 2, 2, 2})
+        .values<std::int64_t>({2, 2, 2, 2}, batch ? Ints{0, 1, 0, 5, 6, 7, 8, 9, 18, 19, 20, 21, 32, 33, 34, 35} : Ints{0, 1, 0, 5, 6, 7, 8, 9, 0, 1, 2, 3, 14, 15, 16, 17})
+        .attr("ksize", Ints{1, 2, 2, 1}).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "VALID").attr("include_batch_in_index", batch).check();
+}
+
+TEST(PoolGradient, OfMeans) {
+  for (const PoolGrad& p : pool_grads())
+    for (const Kind kind : {constant, fed})
+      op_case("AvgPoolGrad").i32s({2, 7, 8, 3}, kind).in(f32, {2, p.out(7), p.out(8), 3})
+          .attr("ksize", Ints{1, p.kernel, p.kernel, 1}).attr("strides", Ints{1, p.stride, p.stride, 1}).attr("padding", p.padding).check();
+  op_case("AvgPoolGrad").i32s({2, 5, 5, 2}).in(any, {2, 3, 3, 2}).attr("ksize", Ints{1, 3, 3, 1}).attr("strides", Ints{1, 2, 2, 1})
+      .attr("padding", "SAME").dtypes({f32, f64, f16}).check();
+  for (const char* padding : {"SAME", "VALID"})
+    op_case("AvgPool3DGrad").i32s({2, 6, 5, 4, 2}).in(f32, {2, 3, 2, 2, 2}).attr("ksize", Ints{1, 2, 2, 2, 1})
+        .attr("strides", Ints{1, 2, padding[0] == 'S' ? 3 : 2, 2, 1}).attr("padding", padding).check();
+}
+
+TEST(PoolGradient, OfGradients) {
+  for (const char* padding : {"SAME", "VALID"})
+    for (const char* op : {"MaxPoolGradGrad", "MaxPoolGradGradV2"})
+      graph_case(op, [=](Builder& b) {
+        const bool same = padding[0] == 'S', first = std::string(op) == "MaxPoolGradGrad";
+        const Ints ksize{1, 2, 2, 1}, strides = same ? Ints{1, 3, 3, 1} : Ints{1, 2, 2, 1};
+        const std::vector<TfAttr> attrs = {{"ksize", ksize}, {"strides", strides}, {"padding", padding}};
+        const std::string x = b.input(f32, {2, 7, 8, 3}), g = b.input(f32, {2, 7, 8, 3}), y = b.op("MaxPool", {x}, attrs);
+        if (first) return b.output(b.op(op, {x, y, g}, attrs));
+        const auto list = [&](const Ints& v) { return b.constant_of<std::int32_t>({4}, {v.begin(), v.end()}); };
+        b.output(b.op(op, {x, y, g, list(ksize), list(strides)}, {{"padding", padding}}));
+      }).check();
+  graph_case("MaxPool3DGradGrad", [](Builder& b) {
+    const std::vector<TfAttr> attrs = {{"ksize", Ints{1, 2, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 2, 1}}, {"padding", "VALID"}};
+    const std::string x = b.input(f32, {2, 6, 5, 4, 2}), g = b.input(f32, {2, 6, 5, 4, 2});
+    b.output(b.op("MaxPool3DGradGrad", {x, b.op("MaxPool3D", {x}, attrs), g}, attrs));
+  }).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -54,6 +54,12 @@ TEST(Quantized, Elementwise) {
       quantized("QuantizedMul", {{qu8, {3, 5}, r}, {qu8, {3, 5}, {-3, 1}}}, kind)
           .attr("Toutput", qi32)
           .check();
+      one_level(quantized("QuantizedAdd", {{qu8, {3, 5}, r}, {qu8, {3, 5}, {-3, 1}}}, kind))
+          .attr("Toutput", qi32)
+          .check();
+      one_level(quantized("QuantizedAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3, 1}}}, kind))
+          .attr("Toutput", qi32)
+          .check();
       one_level(quantized("QuantizedBiasAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3, 1}}}, kind))
           .attr("out_type", qi32)
           .check();

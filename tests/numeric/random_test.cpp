@@ -22,6 +22,22 @@ TEST(Random, Integers) {
   op_case("Multinomial").in(f32, {2, 5}).scalar<std::int32_t>(4).shape_only().only_opsets({11, 21, 22, 26}).check();
 }
 
+TEST(Random, AllBits) {
+  for (const DType t : {i32, i64, u32, u64})
+    op_case("NonDeterministicInts").i32s({2, 3}, fed).attr("dtype", t).shape_only().only_opsets({11, 21, 22, 26}).check();
+  for (const DType t : {i64, u64})
+    graph_case("random bits are above and below, and odd as often as even", [t](Builder& b) {
+      const std::string x = b.op("NonDeterministicInts", {b.constant_of<std::int32_t>({1}, {100'000})}, {{"dtype", t}});
+      const std::string middle = t == i64 ? b.constant_of<std::int64_t>({}, {0}) : b.constant_of<std::uint64_t>({}, {1ULL << 63});
+      const std::string two = b.op("Cast", {b.constant_of<std::int32_t>({}, {2})}, {{"DstT", t}});
+      const std::string none = b.op("Cast", {b.constant_of<std::int32_t>({}, {0})}, {{"DstT", t}});
+      const std::string axis = b.constant_of<std::int32_t>({}, {0});
+      const auto share = [&](const std::string& is_true) { b.output(b.op("Mean", {b.op("Cast", {is_true}, {{"DstT", f32}}), axis})); };
+      share(b.op("Less", {x, middle}));
+      share(b.op("Equal", {b.op("FloorMod", {x, two}), none}));
+    }).only_opsets({11, 22}).without({Mode::batch, Mode::dims, Mode::rank}).tol(0, 0.03).check();
+}
+
 // The mean of many uniform numbers is the same everywhere, nearly.
 TEST(Random, Moments) {
   graph_case("mean of uniform and normal numbers", [](Builder& b) {

@@ -105,5 +105,38 @@ TEST(ResizeNearest, PicksTheSamePixelsWithScales) {
     }
 }
 
+TEST(Resize, Gradients) {
+  for (const bool align : {false, true})
+    for (const bool half : {false, true}) {
+      if (align && half) continue;
+      for (const Ints& size : {Ints{3, 4}, Ints{8, 5}, Ints{1, 9}, Ints{5, 1}}) {
+        const auto height = static_cast<std::int32_t>(size[0]), width = static_cast<std::int32_t>(size[1]);
+        op_case("ResizeBilinearGrad").in(f32, {2, 6, 5, 3}).in(any, {2, size[0], size[1], 3}).attr("align_corners", align)
+            .attr("half_pixel_centers", half).dtypes({f32, f64}).check();
+        for (const Kind kind : {constant, fed})
+          op_case("ResizeNearestNeighborGrad").in(any, {2, 6, 5, 3}).i32s({height, width}, kind).attr("align_corners", align)
+              .attr("half_pixel_centers", half).dtypes({f32, f16}).check();
+      }
+    }
+}
+
+TEST(Resize, GradientsOfSums) {
+  for (const bool align : {false, true})
+    for (const bool half : {false, true}) {
+      if (align && half) continue;
+      for (const Ints& size : {Ints{3, 4}, Ints{8, 5}, Ints{1, 9}})
+        op_case("ResizeBicubicGrad").in(f32, {2, 6, 5, 3}).in(any, {2, size[0], size[1], 3}).attr("align_corners", align)
+            .attr("half_pixel_centers", half).dtypes({f32, f64}).check();
+    }
+  for (const char* kernel : {"lanczos3", "triangle", "keyscubic"})
+    for (const bool antialias : {false, true})
+      op_case("ScaleAndTranslateGrad").in(f32, {2, 4, 9, 3}).in(f32, {2, 7, 5, 3}).values<float>({2}, {0.6F, 1.7F}).values<float>({2}, {0.5F, -0.3F})
+          .attr("kernel_type", kernel).attr("antialias", antialias).check();
+  for (const char* method : {"bilinear", "nearest"})
+    for (const std::int64_t crop : {1, 3})
+      op_case("CropAndResizeGradImage").in(f32, {3, crop, 4, 2}).values<float>({3, 4}, {0, 0.1F, 0.7F, 0.9F, -0.2F, 0.3F, 0.5F, 1.2F, 1, 1, 0, 0}).i32s({1, 0, 1}, fed)
+          .i32s({2, 6, 5, 2}).attr("T", f32).attr("method", method).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

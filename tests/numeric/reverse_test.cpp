@@ -14,6 +14,8 @@ TEST(Reverse, Axes) {
   op_case("ReverseV2").in(f32, {2, 3, 4}).ints({0, -1}, fed).check();
   op_case("ReverseV2").strings({3}, {"a", "b", "c"}).i32s({0}).check();
   op_case("Reverse").in(f32, {2, 3}).values<bool>({2}, {false, true}, constant).check();
+  op_case("Reverse").in(any, {2, 3, 2}).values<bool>({3}, {true, false, true}).dtypes({f32, u8, i32}).check();
+  op_case("Reverse").in(f32, {2, 3}).values<bool>({2}, {false, false}).check();
 }
 
 TEST(Reverse, Sequence) {
@@ -22,8 +24,10 @@ TEST(Reverse, Sequence) {
   };
   sequence(1, 0, {3, 4, 2}, {0, 2, 4}).check();
   sequence(0, 1, {4, 3}, {1, 0, 4}).check();
-  sequence(2, 0, {3, 2, 4}, {1, 3, 4}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
-  sequence(0, 2, {4, 2, 3}, {1, 3, 4}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  sequence(2, 0, {3, 2, 4}, {1, 3, 4}).check();
+  sequence(0, 2, {4, 2, 3}, {1, 3, 4}).check();
+  sequence(3, 1, {2, 3, 2, 4, 2}, {1, 3, 4}).check();
+  sequence(1, 3, {2, 4, 2, 3, 2}, {1, 3, 4}).check();
   op_case("ReverseSequence").in(any, {3, 4}).i32s({0, 2, 4}).attr("seq_dim", std::int64_t{1}).dtypes(kAll).check();
 }
 
@@ -32,7 +36,9 @@ TEST(Reverse, Roll) {
   op_case("Roll").in(any, {3, 4}).i32s({1, -2}).i32s({0, -1}).dtypes(kAll).check();
   op_case("Roll").in(f32, {3, 4}).i32s({1, 1}).i32s({0, 0}).empty().check();
   op_case("Roll").in(f32, {5}).scalar<std::int32_t>(2, fed).scalar<std::int32_t>(0).check();
-  op_case("Roll").in(f32, {5}).scalar<std::int32_t>(2).scalar<std::int32_t>(0, fed).refuses(Code::not_constant, "input 2").check();
+  op_case("Roll").in(f32, {5}).scalar<std::int32_t>(2).scalar<std::int32_t>(0, fed).check();
+  op_case("Roll").in(any, {2, 3, 4}).i32s({1, -2, 5}, fed).i32s({0, -1, 1}, fed).dtypes(kAll).empty().check();
+  op_case("Roll").in(f32, {2, 3}).i32s({}, fed).i32s({}, fed).check();
 }
 
 }  // namespace

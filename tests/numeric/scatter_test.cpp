@@ -105,5 +105,16 @@ TEST(Scatter, ParallelDynamicStitch) {
   stitched(fed).dtypes({f32, i64, boolean}).check();
 }
 
+TEST(Scatter, IgnoresBadIndices) {
+  const Ints indices = {0, 1, 5, 0, 2, 2, -1, 1, 0, 1};
+  for (const char* op : {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax"}) {
+    const bool once = std::string(op) == "TensorScatterUpdate";
+    op_case(op).in(any, {3, 3, 2}).values<std::int64_t>({once ? 4 : 5, 2}, once ? Ints(indices.begin(), indices.end() - 2) : indices).in(any, {once ? 4 : 5, 2})
+        .attr("bad_indices_policy", "IGNORE").dtypes({f32, i32}).check();
+  }
+  op_case("ScatterNd").values<std::int64_t>({5, 2}, indices).in(any, {5, 2}).ints({3, 3, 2}).attr("bad_indices_policy", "IGNORE").dtypes({f32, i32}).check();
+  op_case("ScatterNd").values<std::int32_t>({2, 2, 1}, {1, 7, 2, 1}).in(f32, {2, 2, 3}).i32s({4, 3}, fed).attr("bad_indices_policy", "IGNORE").check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

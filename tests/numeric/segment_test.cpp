@@ -30,8 +30,10 @@ TEST(Segment, Unsorted) {
     }
   for (const char* op : kUnsortedSums) op_case(op).in(f32, {9, 2}).i32s({0, 1, 2, 2, 3, 3, 4, -1, 5}, fed).scalar<std::int32_t>(7).nan_inf().check();
   op_case("UnsortedSegmentSum").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).since(16).check();
-  op_case("UnsortedSegmentMax").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3)
-      .refuses_below(18, Code::unsupported_type, "ReduceMax").check();
+  op_case("UnsortedSegmentSum").values<std::uint64_t>({3}, {1, 7, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
+  op_case("UnsortedSegmentMax").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
+  op_case("UnsortedSegmentMin").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
+  op_case("SegmentMax").values<std::uint64_t>({3}, {1, 1ULL << 63, 5}).i32s({0, 2, 2}, fed).check();
   op_case("UnsortedSegmentMax").values<float>({3}, {-INFINITY, 1, INFINITY}).i32s({0, 1, 1}, fed).scalar<std::int32_t>(3).check();
 }
 
@@ -83,6 +85,16 @@ TEST(Segment, Counted) {
         check_against(graph_of("Unsorted" + op, t, ids), graph_of(op + "V2", t, ids), feeds,
                       {11, 16, 18, 21});
       }
+}
+
+TEST(Segment, SparseGradients) {
+  for (const std::string op : {"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"}) {
+    const auto of = [&](const std::string& name) {
+      return op_case(name).in(any, {4, 2}).i32s({3, 0, 3, 4, 4}, fed).i32s({0, 0, 1, 1, 3}, fed).scalar<std::int32_t>(6, fed).dtypes({f32, f64, f16});
+    };
+    of(op).check();
+    of(op + "V2").check();
+  }
 }
 
 }  // namespace

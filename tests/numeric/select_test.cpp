@@ -30,6 +30,7 @@ TEST(Select, TopK) {
   op_case("TopKV2").in(f32, {2, 6}).scalar<std::int32_t>(3, fed).attr("sorted", true).check();
   op_case("TopKV2").in(f32, {2, 6}).scalar<std::int32_t>(0).check();
   op_case("NthElement").in(f32, {2, 6}).scalar<std::int32_t>(3).check();
+  op_case("NthElement").values<std::uint64_t>({4}, {7, 1ULL << 63, 5, 9}).scalar<std::int32_t>(3).check();
   op_case("NthElement").in(f32, {2, 6}).scalar<std::int32_t>(1).attr("reverse", true).check();
 }
 

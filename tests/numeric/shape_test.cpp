@@ -59,7 +59,9 @@ TEST(Shape, ReshapeToPartOfAShape) {
 TEST(Shape, ExpandDimsSqueeze) {
   for (const int axis : {0, 1, 2, -1, -3}) op_case("ExpandDims").in(f32, {2, 3}).scalar<std::int32_t>(axis).check();
   op_case("ExpandDims").in(any, {2, 3}).i32s({1}).dtypes(kAll).check();
-  op_case("ExpandDims").in(f32, {2, 3}).scalar<std::int32_t>(-2, fed).since(13).check();
+  op_case("ExpandDims").in(f32, {2, 3}).scalar<std::int32_t>(-2, fed).check();
+  for (const std::int64_t axis : {0, 2, -1}) op_case("ExpandDims").in(any, {2, 3}).scalar(axis, fed).dtypes({f32, boolean}).empty().check();
+  op_case("ExpandDims").in(f32, {}).scalar<std::int64_t>(-1, fed).check();
   op_case("ExpandDims").in(f32, {}).scalar<std::int64_t>(0).check();
   op_case("Squeeze").in(f32, {1, 3, 1, 2}).check();
   op_case("Squeeze").in(f32, {2, 3}).check();

@@ -23,7 +23,6 @@ TEST(Slice, Split) {
   op_case("Split").scalar<std::int32_t>(1).in(any, {2, 6}).attr("num_split", std::int64_t{3}).dtypes(kAll).check();
   op_case("Split").scalar<std::int32_t>(0).in(f32, {4, 2}).attr("num_split", std::int64_t{2}).empty().check();
   op_case("Split").scalar<std::int32_t>(-1).in(f32, {2, 6}).attr("num_split", std::int64_t{1}).check();
-  op_case("Split").scalar<std::int32_t>(0, fed).in(f32, {2, 6}).attr("num_split", std::int64_t{2}).refuses(Code::not_constant, "input 0").check();
 }
 
 TEST(Slice, SplitV) {
@@ -43,6 +42,18 @@ TEST(Slice, SplitV) {
   at_run_time({2, -1, 4}, 1).dtypes({f32, f64, i32, boolean}).check();
   at_run_time({-1, 0, 7}, -1).dtypes({f32}).check();
   at_run_time({1, 1}, 0).dtypes({f32}).check();
+}
+
+TEST(Slice, SplitAlongRuntimeAxis) {
+  for (const std::int32_t axis : {0, 1, -1}) {
+    op_case("Split").scalar(axis, fed).in(any, {2, 4, 6}).attr("num_split", std::int64_t{2}).dtypes({f32, i8, boolean}).check();
+    op_case("SplitV").in(f32, {5, 5, 5}).i32s({2, -1, 1}).scalar(axis, fed).attr("num_split", std::int64_t{3}).check();
+    op_case("SplitV").in(f32, {5, 5, 5}).i32s({2, -1, 1}, fed).scalar(axis, fed).attr("num_split", std::int64_t{3}).check();
+  }
+  op_case("Split").scalar<std::int32_t>(1, fed).in(f32, {2, 6}).attr("num_split", std::int64_t{2}).empty().check();
+  op_case("Split").scalar<std::int32_t>(1, fed).in(f32, {2, 6}).attr("num_split", std::int64_t{1}).check();
+  op_case("SplitV").in(f32, {2, 7}).i32s({2, 5}).scalar<std::int32_t>(-1, fed).attr("num_split", std::int64_t{2}).check();
+  op_case("Split").scalar<std::int32_t>(-1, fed).in(c64, {2, 6}).attr("num_split", std::int64_t{2}).check();
 }
 
 TEST(Slice, Unpack) {

@@ -54,8 +54,9 @@ TEST(Sparse, Slice) {
 }
 
 TEST(Sparse, SplitAndConcat) {
-  for (const std::int64_t axis : {0, 1})
-    op_case("SparseSplit").scalar<std::int64_t>(axis).values<std::int64_t>({4, 2}, {0, 1, 1, 2, 1, 4, 4, 6}).in(f32, {4}).ints({5, 7}, fed)
+  for (const std::int64_t axis : {0, 1, -1})
+    for (const Kind kind : {constant, fed})
+      op_case("SparseSplit").scalar<std::int64_t>(axis, kind).values<std::int64_t>({4, 2}, {0, 1, 1, 2, 1, 4, 4, 6}).in(f32, {4}).ints({5, 7}, fed)
         .attr("num_split", std::int64_t{3}).check();
   for (const std::int64_t axis : {0, 1, -1, -2}) {
     const bool rows = axis == 0 || axis == -2;

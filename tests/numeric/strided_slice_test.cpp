@@ -74,7 +74,13 @@ TEST(StridedSlice, Dtypes) {
 
 TEST(StridedSlice, RuntimeStrides) {
   op_case("StridedSlice").in(f32, {4, 5}).i32s({0}).i32s({3}).i32s({2}, fed).check();
-  op_case("StridedSlice").in(f32, {4, 5}).i32s({3, 4}, fed).i32s({0, 0}, fed).i32s({-2, -1}, fed)
+  op_case("StridedSlice").in(f32, {4, 5}).i32s({3, 4}, fed).i32s({0, 0}, fed).i32s({-2, -1}, fed).check();
+  op_case("StridedSlice").in(any, {4, 5, 6}).ints({3, 1}, fed).ints({0, 4}, fed).ints({-2, 1}, fed).dtypes({f32, u8, boolean}).empty().check();
+  op_case("StridedSlice").in(f32, {4, 5, 6}).i32s({-9, 1, 4}, fed).i32s({0, 4, -9}, fed).i32s({-2, 2, -1}, fed).check();
+  op_case("StridedSlice").in(f32, {4, 5, 6}).i32s({1, 1, 4}, fed).i32s({3, 4, 5}, fed).i32s({-2, 2, 1}, fed)
+      .attr("begin_mask", std::int64_t{1}).attr("end_mask", std::int64_t{3}).check();
+  op_case("StridedSlice").in(f32, {4}).i32s({}, fed).i32s({}, fed).i32s({}, fed).check();
+  op_case("StridedSlice").in(f32, {4, 5}).i32s({1}, fed).i32s({0}, fed).i32s({1}, fed).attr("shrink_axis_mask", std::int64_t{1})
       .refuses(Code::not_constant, "only known at run time", {Mode::batch, Mode::dims, Mode::rank}).check();
   for (const std::int32_t step : {-2, 2})
     op_case("StridedSlice").in(f32, {4, 5}).i32s({1, 1}).i32s({3, 2}).i32s({1, step}, fed).attr("begin_mask", std::int64_t{2})

@@ -29,12 +29,16 @@ TEST(Unique, Axis) {
       return op_case(op).values_as(any, {3, 3}, {1, 2, 1, 3, 4, 3, 1, 2, 1}).ints({axis}).dtypes({f32, f64, i8, i32, i64});
     };
     along(0).check();
-    along(1).without({Mode::rank}).check();
-    along(-1).without({Mode::rank}).check();
+    along(1).check();
+    along(-1).check();
     op_case(op).values<float>({4, 2}, {1, NAN, 1, NAN, -0.0F, 0, 0, 0}).ints({0}).check();
     op_case(op).values<std::int32_t>({2, 3, 2}, {1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6}).ints({1}).check();
     op_case(op).values<float>({2, 3, 2}, {1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6}).ints({0}).check();
+    op_case(op).values<float>({2, 3, 2}, {1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6}).ints({1}).check();
     op_case(op).values<float>({3}, {1, 2, 1}).ints({}).check();
+    for (const std::int64_t axis : {0, 1, -1})
+      op_case(op).values_as(any, {3, 3}, {1, 2, 1, 3, 4, 3, 1, 2, 1}).ints({axis}, fed).dtypes({f32, i32}).check();
+    op_case(op).values<float>({3}, {1, 2, 1}).ints({}, fed).check();
     op_case(op).i32s({1, 2, 1}, fed).ints({0}).attr("out_idx", i64).check();
   }
 }

@@ -79,8 +79,25 @@ TEST(XlaConv, AxesInAnyOrder) {
       .attr("dimension_numbers", message({{7, {2}}, {8, {1}}, {11, {0, 3}}, {3, {0}}, {4, {1}}, {6, {3, 2}}, {9, {0}}, {10, {3}}, {12, {2, 1}}})).attr("precision_config", "").check();
 }
 
-TEST(XlaConv, Refusals) {
-  conv({4, 4, 3}, {3, 3, 4}, {1}, {1, 1}, {1}, {1}).attr("batch_group_count", std::int64_t{2}).refuses(Code::unsupported_attr, "batch_group_count").check();
+TEST(XlaConv, GroupsOfTheBatch) {
+  const auto grouped = [](const Ints& x, const Ints& kernel) {
+    return op_case("XlaConvV2").in(f32, x).in(f32, kernel).ints({1, 2}).values<std::int64_t>({2, 2}, {1, 1, 0, 2}, constant).ints({1, 1}).ints({1, 2}).scalar<std::int64_t>(1)
+        .attr("dimension_numbers", message({{7, {0}}, {8, {1}}, {11, {2, 3}}, {3, {1}}, {4, {0}}, {6, {2, 3}}, {9, {0}}, {10, {1}}, {12, {2, 3}}}))
+        .attr("precision_config", "").attr("batch_group_count", std::int64_t{2}).attr("preferred_element_type", f32);
+  };
+  grouped({4, 3, 8, 7}, {6, 3, 3, 2}).check();
+  grouped({6, 1, 8, 7}, {2, 1, 3, 2}).check();
+}
+
+TEST(XlaConv, Integers) {
+  const auto of = [](Ints strides, Ints pads, Ints stretch, std::int64_t groups) {
+    return op_case("XlaConv").in(any, {2, 4, 8, 7}).in(any, {6, 4 / groups, 3, 2}, constant).ints(strides).values<std::int64_t>({2, 2}, pads, constant).ints(stretch)
+        .ints({1, 2}).scalar<std::int64_t>(groups)
+        .attr("dimension_numbers", message({{7, {0}}, {8, {1}}, {11, {2, 3}}, {3, {1}}, {4, {0}}, {6, {2, 3}}, {9, {0}}, {10, {1}}, {12, {2, 3}}})).attr("precision_config", "")
+        .dtypes({i32, i64});
+  };
+  of({1, 2}, {1, 1, 0, 2}, {1, 1}, 1).check();
+  of({1, 1}, {1, -1, 0, 0}, {2, 1}, 2).check();
 }
 
 }  // namespace

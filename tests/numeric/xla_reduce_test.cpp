@@ -119,14 +119,34 @@ TEST(XlaReduceWindow, AnyWindows) {
   windows("LogicalOr", {6, 5}, 0, {2, 2}, {1, 1}, {0, 0, 0, 0}).dtypes({boolean}).check();
 }
 
+struct Gradient {
+  std::string select;
+  Ints x, source, size, strides, pads;
+  float init = 0;
+  std::string scatter = "AddV2";
+};
+Case gradient(const Gradient& g) {
+  return graph_case("XlaSelectAndScatter " + g.select, [g](Builder& b) {
+    const auto rank = static_cast<std::int64_t>(g.x.size());
+    const std::string x = b.input(f32, g.x), s = b.input(f32, g.source), size = b.constant_of<std::int64_t>({rank}, g.size);
+    const std::string strides = b.constant_of<std::int64_t>({rank}, g.strides), pads = b.constant_of<std::int64_t>({rank, 2}, g.pads);
+    const std::string init = b.const_input(Tensor::scalar<float>(g.init));
+    add_function(b, {"select_one", 2, f32, {"z " + g.select + " a0 a1"}, {"z"}, "DT_BOOL"});
+    const auto add = combiner(b, g.scatter, f32);
+    b.output(b.op("XlaSelectAndScatter", {x, size, strides, pads, s, init}, {{"select", engines::TfFunction{"select_one"}}, {"scatter", add}}));
+  });
+}
+
 TEST(XlaReduceWindow, Gradient) {
-  graph_case("XlaSelectAndScatter", [](Builder& b) {
-    const std::string x = b.input(f32, {1, 4, 4, 1}), s = b.input(f32, {1, 2, 2, 1});
-    const std::string w = b.constant_of<std::int64_t>({4}, {1, 2, 2, 1}), p = b.constant_of<std::int64_t>({4, 2}, Ints(8, 0)), zero = b.const_input(Tensor::scalar<float>(0));
-    add_function(b, {"not_less", 2, f32, {"op GreaterEqual a0 a1"}, {"op"}, "DT_BOOL"});
-    const auto add = combiner(b, "AddV2", f32);
-    b.output(b.op("XlaSelectAndScatter", {x, w, w, p, s, zero}, {{"select", engines::TfFunction{"not_less"}}, {"scatter", add}}));
-  }).refuses(Code::unsupported_op, "gradient of a pooling").check();
+  const Ints no_pads(8, 0);
+  for (const char* select : {"GreaterEqual", "LessEqual"}) {
+    gradient({select, {2, 4, 6, 3}, {2, 2, 3, 3}, {1, 2, 2, 1}, {1, 2, 2, 1}, no_pads}).check();
+    gradient({select, {2, 4, 6, 3}, {2, 3, 5, 3}, {1, 2, 2, 1}, {1, 1, 1, 1}, no_pads, 2.5F}).check();
+    gradient({select, {2, 3, 5, 4}, {2, 3, 3, 2}, {1, 1, 3, 2}, {1, 1, 2, 2}, {0, 0, 0, 0, 1, 1, 0, 0}}).check();
+  }
+  gradient({"GreaterEqual", {5, 6}, {3, 2}, {3, 3}, {2, 3}, {1, 1, 0, 0}}).note("of two axes").check();
+  gradient({"Greater", {2, 4, 6, 3}, {2, 2, 3, 3}, {1, 2, 2, 1}, {1, 2, 2, 1}, no_pads}).refuses(Code::unsupported_attr, "selection").check();
+  gradient({"GreaterEqual", {2, 4, 6, 3}, {2, 2, 3, 3}, {1, 2, 2, 1}, {1, 2, 2, 1}, no_pads, 0, "Mul"}).refuses(Code::unsupported_attr, "does not add").check();
 }
 
 }  // namespace

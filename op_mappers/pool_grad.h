@@ -1,0 +1,12 @@
+#pragma once
+#include "op_mappers/registry.h"
+#include "op_mappers/window.h"
+
+namespace t2o::op_mappers {
+
+void register_pool_gradients(OpRegistry&);
+
+// Channels-first y: each spatial axis, from the first on, times its matrix [size, new size].
+Value* spatial_products(Emitter&, Value* y, const Values& matrices);
+
+}  // namespace t2o::op_mappers

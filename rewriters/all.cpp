@@ -4,6 +4,7 @@ namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
+      rewriters::gather_loop(),
       rewriters::length_branches(),
       rewriters::unrolled(),
       rewriters::recurrent(),
@@ -30,6 +31,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_attention(target),
       rewriters::einsum_product(target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
       rewriters::fuse_instance_norm(target),
+      rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
   list.push_back(rewriters::slice_before_pad(target));

@@ -18,6 +18,7 @@ namespace rewriters {
 Rewriter fuse_conv1d();         // tf: a convolution of images of height 1 is one of sequences
 Rewriter fuse_dilation();       // tf: a convolution between SpaceToBatchND and BatchToSpaceND is a dilated one
 Rewriter fuse_gelu();           // tf: t2o.Gelu
+Rewriter gather_loop();         // tf: a loop that collects a tensor's rows, as pfor leaves it, is one Gather
 Rewriter length_branches();     // tf: an If on the longest or shortest of sequences, whose branches choose by row anyway
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN
 Rewriter unrolled();            // tf: such a loop, drawn out step by step, likewise
@@ -54,6 +55,7 @@ Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a
 Rewriter einsum_product(const onnx::Target&);  // onnx: an Einsum that is a product of matrices is a MatMul
 Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention
 Rewriter fuse_rotary(const onnx::Target&);  // onnx: RotaryEmbedding
+Rewriter unflatten_matmul(const onnx::Target&);  // onnx: a dense layer over the last axis, without reshapes around it
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias
 
 }  // namespace rewriters

@@ -45,6 +45,12 @@ std::optional<Ints> reduced(const Values& in, Binary f, Dim start, Symbols& symb
   return Ints{d};
 }
 
+// Over whichever axes, of a list of one.
+std::optional<Ints> only_element(const Values& in) {
+  const std::optional<Ints> all = elements(in[0]);
+  return all && all->size() == 1 ? all : std::nullopt;
+}
+
 // The sizes that x is reshaped to; a negative entry is one that is not known or that is inferred.
 std::optional<Ints> target_of_reshape(const Values& in) {
   if (in[1]->known_elements()) return *in[1]->known_elements();
@@ -170,7 +176,8 @@ std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values
   if (in.empty() || !in[0] || !is_int(in[0]->dtype())) return nullptr;
   const bool may_do_nothing = std::any_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
   std::optional<Ints> out;
-  if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, multiply_dims, 1, symbols);
+  if (op == "ReduceMax" || op == "ReduceMin" || op == "ReduceSum") out = only_element(in);
+  else if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, multiply_dims, 1, symbols);
   else if (op == "Reshape" || op == "Identity" || op == "Flatten") out = elements(in[0]);
   else if (op == "Add") out = elementwise(in, add_dims, symbols);
   else if (op == "Sub") out = elementwise(in, subtract_dims, symbols);

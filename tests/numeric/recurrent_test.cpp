@@ -98,6 +98,9 @@ TEST(Recurrent, StaticRnnWithLengths) {
   check("static_lengths_gru", {{"GRU", 1}});
 }
 TEST(Recurrent, ShapesThatTheFileDoesNotHave) { check("time_distributed", {{"LSTM", 3}}); }
+TEST(Recurrent, StepsThatAreMapped) {
+  for (const char* model : {"mapped_dense", "mapped_first", "mapped_conv"}) check(model, {});
+}
 TEST(Recurrent, BlockCell) { check("lstm_block_cell", {{"LSTM", 1}}); }
 
 }  // namespace

@@ -20,6 +20,11 @@ struct AxisSizes {
 };
 AxisSizes axis_sizes(Emitter&, Value* nhwc, Value* size, int axis);  // axis: 0 height, 1 width
 
+// Resize-11 has to have all inputs, empty ones where newer forms leave them out.
+enum class ResizeForm : std::uint8_t { empty_inputs, omitted_inputs };
+// By ONNX's Resize; null: it computes something else for these sizes.
+Value* resize_cubic(MapperContext&, ResizeForm);
+
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling);  // the source of each pixel
 Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coordinates,
                   const std::string& rounding);

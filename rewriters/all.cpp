@@ -25,6 +25,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::cancel_transposes(),
       rewriters::fuse_activation(target),
       rewriters::fuse_einsum(target),
+      rewriters::unmerge_batches(target),
       rewriters::fuse_rotary(target),
       rewriters::fuse_repeat(target),  // what else is repeated
       rewriters::share_dims(target),  // a mask asks the scores for their shape, and so reads them

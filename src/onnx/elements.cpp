@@ -58,6 +58,19 @@ std::optional<Ints> target_of_reshape(const Values& in) {
   return std::nullopt;
 }
 
+// Where two dims are multiples of one size: those of which is taken out, by which numbers they differ.
+bool take_multiple(Ints& from, Dim target, const Symbols& all, std::int64_t& numbers, std::int64_t& divisor) {
+  if (!is_symbol(target)) return false;
+  const auto t = all.affine_of(target);
+  for (auto f = from.begin(); f != from.end(); ++f) {
+    if (!is_symbol(*f) || t.offset != 0 || all.affine_of(*f).base != t.base || all.affine_of(*f).offset != 0) continue;
+    const std::int64_t factor = all.affine_of(*f).factor;
+    from.erase(f);
+    return !__builtin_mul_overflow(numbers, factor, &numbers) && !__builtin_mul_overflow(divisor, t.factor, &divisor);
+  }
+  return false;
+}
+
 // What is left of the dims of x when those of the result but one are divided out of them.
 Dim left_over(Ints from, const Ints& target, std::size_t open, Symbols& all) {
   std::int64_t numbers = 1, divisor = 1;
@@ -66,6 +79,7 @@ Dim left_over(Ints from, const Ints& target, std::size_t open, Symbols& all) {
     if (target[i] == 0) return kUnknownDim;  // any size would do
     const auto same = std::find(from.begin(), from.end(), target[i]);
     if (same != from.end()) from.erase(same);
+    else if (take_multiple(from, target[i], all, numbers, divisor)) continue;
     else if (target[i] <= 0 || __builtin_mul_overflow(divisor, target[i], &divisor)) return kUnknownDim;
   }
   Ints symbols;

@@ -125,6 +125,25 @@ TEST(Attention, MasksThatHideWholeRows) {
 }
 
 // As GPT-J does: what is hidden is divided too.
+// Batch and heads are one axis in the products, and two where the mask is added.
+Case merged_heads(Mask mask, float low) {
+  return graph_case("merged heads", [=](Builder& b) {
+    const auto to = [&](const std::string& x, std::vector<std::int32_t> dims) {
+      return b.op("Reshape", {x, b.constant_of<std::int32_t>({static_cast<std::int64_t>(dims.size())}, dims)});
+    };
+    const std::string q = to(split_heads(b, b.input(f32, {2, 5, kHeads * kWidth}), 5), {-1, 5, kWidth});
+    const std::string k = to(split_heads(b, b.input(f32, {2, 3, kHeads * kWidth}), 3), {-1, 3, kWidth});
+    const std::string v = to(split_heads(b, b.input(f32, {2, 3, kHeads * kWidth}), 3), {-1, 3, kWidth});
+    std::string scores = b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}});
+    if (mask != Mask::none) scores = to(masked(b, to(scores, {-1, kHeads, 5, 3}), mask, 2, 5, 3, low), {-1, 5, 3});
+    const std::string y = to(b.op("BatchMatMulV2", {b.op("Softmax", {scores}), v}), {-1, kHeads, 5, kWidth});
+    b.output(b.op("Transpose", {y, b.constant_of<std::int32_t>({4}, {0, 2, 1, 3})}));
+  });
+}
+
+TEST(Attention, MergedHeads) {
+  for (const Mask mask : {Mask::none, Mask::padding, Mask::fed, Mask::summed}) merged_heads(mask, -1e9F).check();
+}
 TEST(Attention, MasksThatAreAddedUp) {
   for (const float low : {-1e4F, -1e9F, std::numeric_limits<float>::lowest()}) heads_first(Mask::summed, low).check();
 }

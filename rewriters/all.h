@@ -47,6 +47,7 @@ Rewriter clip_sums();           // onnx: a sum that only tells of NaN is clipped
 Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives
 Rewriter share_dims(const onnx::Target&);  // onnx: a size is asked for where it is first known
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
+Rewriter fuse_batch_norm(const onnx::Target&);  // onnx: a scale and a shift for each channel are one BatchNormalization
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "op_mappers/all.h"
 #include "op_mappers/pool_grad.h"
@@ -83,6 +84,17 @@ Value* finite_maxima(MapperContext& c, Value* x, const Ints& ksize) {
   return c.where(c.greater(x, low), x, low);
 }
 
+// Windows of one pixel pick that.
+Value* picked_pixels(MapperContext& c, const Window& w) {
+  const int spatial = static_cast<int>(w.spatial()), first = w.layout == Layout::channels_last ? 1 : 2;
+  Ints axes(w.spatial());
+  std::iota(axes.begin(), axes.end(), first);
+  const Ints starts(w.spatial(), 0), ends(w.spatial(), std::numeric_limits<std::int64_t>::max());
+  const bool all = std::all_of(w.strides.begin(), w.strides.end(), [](std::int64_t s) { return s == 1; });
+  Value* x = all || spatial == 0 ? c.in(0) : c.slice(c.in(0), starts, ends, axes, w.strides);
+  return finite_maxima(c, x, w.kernel);
+}
+
 // No other type holds all 64-bit integers. The highest of a window is that of its columns' highest.
 Value* max_of_wide_integers(MapperContext& c, const Window& w) {
   const int first = w.layout == Layout::channels_last ? 1 : 2;
@@ -104,6 +116,8 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
     return max_over_channels(c, ksize, strides);
   }
   const Window w = pool_window(c, layout, ksize, strides);
+  const bool single = std::all_of(w.kernel.begin(), w.kernel.end(), [](std::int64_t k) { return k == 1; });
+  if (single && w.padding != "EXPLICIT") return picked_pixels(c, w);
   if (c.in(0)->dtype() == DType::i64) return max_of_wide_integers(c, w);
   Value* x = to_channels_first(c, finite_maxima(c, c.in(0), ksize), layout, spatial);
   auto [padded, attrs, _] = apply_window(c, x, w, kLowest);

@@ -3,7 +3,7 @@
 #include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
-// Resamplings that ONNX's Resize does not compute: each pixel is a weighted sum of a few of the source, first
+// Resamplings that ONNX's Resize does not compute, or for some sizes only: each pixel is a weighted sum of a few of the source, first
 // along the height, then along the width.
 namespace t2o::op_mappers {
 namespace {
@@ -110,7 +110,9 @@ Taps cubic_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   return {index, e.div(inside, sum), scale};
 }
 
+template <ResizeForm form>
 Values map_bicubic(MapperContext& c) {
+  if (Value* resized = resize_cubic(c, form)) return {resized};
   const Sampling sampling = read_sampling(c);
   Value* x = c.cast(c.in(0), DType::f32);
   for (int axis = 0; axis < 2; ++axis) {
@@ -284,7 +286,8 @@ Values map_crop_grad(MapperContext& c) {
 
 void register_resample(OpRegistry& r) {
   r.op("ResizeArea").by(map_area);
-  r.op("ResizeBicubic").by(map_bicubic);
+  r.op("ResizeBicubic").by(map_bicubic<ResizeForm::empty_inputs>);
+  r.op("ResizeBicubic").since(13).by(map_bicubic<ResizeForm::omitted_inputs>);
   r.op("CropAndResize").by(map_crop_and_resize);
   r.op("ResizeBicubicGrad").by(map_bicubic_grad);
   r.op("CropAndResizeGradImage").note("below opset 16 memory of boxes times images").by(map_crop_grad<By::compare>);

@@ -28,6 +28,11 @@ Value* tap_matrix(Emitter&, Value* index, Value* weight, Value* in);
 // Of a gradient [n, h, w, c] that of the source, by the weights of rows and columns
 Value* resize_gradient(Emitter&, Value* gradient, Value* rows, Value* columns);
 
+// Resize-11 has to have all inputs, empty ones where newer forms leave them out.
+enum class ResizeForm : std::uint8_t { empty_inputs, omitted_inputs };
+// By ONNX's Resize; null: it computes something else for these sizes.
+Value* resize_cubic(MapperContext&, ResizeForm);
+
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling);  // the source of each pixel
 Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coordinates,
                   const std::string& rounding);

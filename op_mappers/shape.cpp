@@ -42,6 +42,18 @@ std::optional<Ints> dims_to_infer(const Value* x, const Value* shape) {
   return unknown <= 1 || copied == unknown ? std::optional(dims) : std::nullopt;
 }
 
+// The constant dims of a Reshape whose result turns out to have, at each place, a known size or that of x.
+std::optional<Ints> copied_dims(const Shape& x, const Shape& y) {
+  if (!x.ranked() || !y.ranked()) return std::nullopt;
+  Ints dims = y.dims();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] > 0) continue;
+    if (!is_symbol(dims[i]) || static_cast<int>(i) >= x.rank() || x[static_cast<int>(i)] != dims[i]) return std::nullopt;
+    dims[i] = 0;
+  }
+  return dims;
+}
+
 // Of an empty tensor an inferred size beside a size of 0 is what the other sizes that are not 0 leave, which
 // ONNX does not infer. There are no elements to keep: a scalar expands to none.
 Value* empty_reshape(MapperContext& c, const Ints& dims) {
@@ -85,7 +97,9 @@ Values map_reshape(MapperContext& c) {
   if (const auto dims = c.maybe_ints(1); dims && infers_beside_nothing(*dims))
     return {empty_reshape(c, *dims)};
   if (const auto dims = dims_to_infer(c.in(0), c.in(1))) return {c.reshape(c.in(0), *dims)};
-  return {c.reshape_to(c.in(0), c.in(1))};
+  Value* y = c.reshape_to(c.in(0), c.in(1));
+  if (const auto dims = c.in(1)->constant() ? std::nullopt : copied_dims(c.in(0)->shape(), y->shape())) return {c.reshape(c.in(0), *dims)};
+  return {y};
 }
 
 // Axes are an attribute: one that is known at run time only is said by the shape.

@@ -4,6 +4,7 @@ namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
+      rewriters::gather_loop(),
       rewriters::length_branches(),
       rewriters::unrolled(),
       rewriters::recurrent(),
@@ -24,12 +25,14 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::cancel_transposes(),
       rewriters::fuse_activation(target),
       rewriters::fuse_einsum(target),
+      rewriters::unmerge_batches(target),
       rewriters::fuse_rotary(target),
       rewriters::fuse_repeat(target),  // what else is repeated
       rewriters::share_dims(target),  // a mask asks the scores for their shape, and so reads them
       rewriters::fuse_attention(target),
       rewriters::einsum_product(target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
       rewriters::fuse_instance_norm(target),
+      rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
   list.push_back(rewriters::slice_before_pad(target));
@@ -46,6 +49,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_layer_norm(target),  // what is left channels last
       rewriters::average_by_conv(target),
       rewriters::fuse_conv(),
+      rewriters::fuse_batch_norm(target),  // what is left of them
       rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),

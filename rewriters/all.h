@@ -18,6 +18,7 @@ namespace rewriters {
 Rewriter fuse_conv1d();         // tf: a convolution of images of height 1 is one of sequences
 Rewriter fuse_dilation();       // tf: a convolution between SpaceToBatchND and BatchToSpaceND is a dilated one
 Rewriter fuse_gelu();           // tf: t2o.Gelu
+Rewriter gather_loop();         // tf: a loop that collects a tensor's rows, as pfor leaves it, is one Gather
 Rewriter length_branches();     // tf: an If on the longest or shortest of sequences, whose branches choose by row anyway
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN
 Rewriter unrolled();            // tf: such a loop, drawn out step by step, likewise
@@ -46,6 +47,7 @@ Rewriter clip_sums();           // onnx: a sum that only tells of NaN is clipped
 Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives
 Rewriter share_dims(const onnx::Target&);  // onnx: a size is asked for where it is first known
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding
+Rewriter fuse_batch_norm(const onnx::Target&);  // onnx: a scale and a shift for each channel are one BatchNormalization
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
@@ -54,6 +56,8 @@ Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a
 Rewriter einsum_product(const onnx::Target&);  // onnx: an Einsum that is a product of matrices is a MatMul
 Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention
 Rewriter fuse_rotary(const onnx::Target&);  // onnx: RotaryEmbedding
+Rewriter unmerge_batches(const onnx::Target&);  // onnx: products of matrices whose leading axes are merged work on both axes
+Rewriter unflatten_matmul(const onnx::Target&);  // onnx: a dense layer over the last axis, without reshapes around it
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias
 
 }  // namespace rewriters

@@ -208,6 +208,28 @@ def distributed():
     freeze("time_distributed", lambda x: layer(x), tf.TensorSpec((None, 3, 4, 2), tf.float32, "x"))
 
 
+def mapped():
+    """A step for all items at once, as TimeDistributed of Keras 3 has it: what is left of x[i] is a loop."""
+    def dense(x):
+        return tf.nn.relu(x @ w + b)
+
+    def conv(x):
+        return tf.nn.bias_add(tf.nn.conv2d(x, k, 1, "SAME"), b)
+
+    def over(layer, steps, axes):
+        def call(x):
+            rows = tf.transpose(x, axes)
+            y = tf.vectorized_map(lambda i: layer(rows[i]), tf.range(tf.shape(rows)[0] if steps is None else tf.minimum(steps, tf.shape(rows)[0])))
+            return tf.transpose(y, axes)
+        return call
+
+    w, b, k = (tf.constant(np.random.default_rng(8).standard_normal(d), tf.float32) for d in ((2, 3), (3,), (3, 3, 2, 3)))
+    images = tf.TensorSpec((None, None, 4, 4, 2), tf.float32, "x")
+    freeze("mapped_dense", over(dense, None, [1, 0, 2]), X)
+    freeze("mapped_first", over(dense, 2, [1, 0, 2]), X)
+    freeze("mapped_conv", over(conv, None, [1, 0, 2, 3, 4]), images)
+
+
 def with_lengths(name, layer):
     layer.build((None, None, 2))
     layer.set_weights([RANDOM.standard_normal(w.shape) for w in layer.get_weights()])
@@ -246,6 +268,7 @@ def main():
     with_lengths("lengths_gru_backwards", L.GRU(3, return_sequences=True, return_state=True, go_backwards=True))
     with_lengths("lengths_lstm_both_ways", L.Bidirectional(L.LSTM(3, return_sequences=True)))
     with_lengths("lengths_rnn_both_ways_zeros", L.Bidirectional(L.RNN(L.SimpleRNNCell(3), return_sequences=True, zero_output_for_mask=True)))
+    mapped()
 
 
 if __name__ == "__main__":

@@ -46,6 +46,39 @@ double magnitude(const Value* v, int depth = 16) {
   return kUnbounded;
 }
 
+// A sum of two masks of which each alone hides: what both hide is hidden by more, and -inf where they are lowest. The sum itself
+// cannot be held at a number then, for in a row of which all is hidden the softmax sees what only one of them does.
+bool is_sum_of_masks(const ir::Node& n) {
+  return n.op() == "Add" && magnitude(n.input(0)) >= kLowest / 2 && magnitude(n.input(1)) >= kLowest / 2;
+}
+
+bool has_sum_of_masks(const Value* v, int depth = 8) {
+  const ir::Node* n = v->producer();
+  if (!n || magnitude(v) < kLowest) return false;
+  if (depth == 0) return true;
+  const auto of = [&](std::size_t i) { return has_sum_of_masks(n->input(i), depth - 1); };
+  if (moves_elements(n->op())) return of(0);
+  if (n->op() == "Where") return of(1) || of(2);
+  if (n->op() == "Sub") return (magnitude(n->input(0)) >= kLowest / 2 && magnitude(n->input(1)) >= kLowest / 2) || of(0) || of(1);
+  if (n->op() == "Add" || n->op() == "Mul") return is_sum_of_masks(*n) || of(0) || of(1);
+  return false;
+}
+
+// Each mask of a sum can be held at its share.
+bool can_be_held(const Value* v, int depth = 4) {
+  const ir::Node* n = v->producer();
+  if (depth == 0 || !n || !is_sum_of_masks(*n)) return !has_sum_of_masks(v);
+  return can_be_held(n->input(0), depth - 1) && can_be_held(n->input(1), depth - 1);
+}
+
+Value* held(Emitter& e, Value* v, double lowest) {
+  const ir::Node* n = v->producer();
+  if (!n || !is_sum_of_masks(*n)) return magnitude(v) < lowest ? v : e.maximum(v, e.scalar_like(v, -lowest));
+  Value* a = held(e, n->input(0), lowest / 2);
+  Value* b = held(e, n->input(1), lowest / 2);
+  return e.add(a, b);
+}
+
 // A constant that leaves something to be seen in each row.
 bool hides_no_row(const Value* condition, bool hides) {
   const TensorPtr& t = condition->constant();
@@ -119,6 +152,7 @@ bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
   return stays_the_same() && std::all_of(terms_.begin(), terms_.end(), [&](const Term& t) {
     const Shape& s = t.value->shape();
     if (!s.ranked() || s.rank() > 4) return false;
+    if (!t.is_condition && (t.negated ? has_sum_of_masks(t.value) : !can_be_held(t.value))) return false;
     for (int i = 1; i <= s.rank(); ++i)
       if (!dim_fits(s[-i], scores[-i]) && i != 2 && !(i == 1 && columns_stay) && !(i == 4 && !is_known(s[-i]))) return false;
     return true;
@@ -140,8 +174,7 @@ bool AttentionMask::stays_the_same() const {
 }
 
 Value* AttentionMask::added(Emitter& e, const Term& t) {
-  Value* v = t.negated ? e.neg(t.value) : t.value;
-  return magnitude(t.value) < kLowest ? v : e.maximum(v, e.scalar_like(v, -kLowest));
+  return held(e, t.negated ? e.neg(t.value) : t.value, kLowest);
 }
 
 // x or c, where a condition says so, is x + 0 or x + c: for a c that x is lost in.

@@ -27,10 +27,13 @@ class MatMulFusion {
  public:
   MatMulFusion(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target) {}
 
-  int run() {
+  int run(bool only_unflatten) {
     int changes = 0;
-    for (ir::Node* n = g_.first(); n; n = n->next())
-      if (n->op() == "MatMul") changes += unflatten(*n) + permute_weights(*n) + make_gemm(*n);
+    for (ir::Node* n = g_.first(); n; n = n->next()) {
+      if (n->op() != "MatMul") continue;
+      changes += unflatten(*n);
+      if (!only_unflatten) changes += permute_weights(*n) + make_gemm(*n);
+    }
     if (changes != 0) g_.erase_dead();
     return changes;
   }
@@ -47,8 +50,11 @@ class MatMulFusion {
     ir::Node* last = sum && sum->op() == "Add" && is_row(*sum->input(sum->input(0) == n.output() ? 1 : 0)) ? sum : &n;
     ir::Node* after = only_reader(last->output());
     if (!after || after->op() != "Reshape" || after->input(0) != last->output()) return 0;
-    const Shape y = after->output()->shape();
-    if (!y.ranked() || y.rank() != x->shape().rank() || y[y.rank() - 1] != w[1] || !same_leading_dims(x->shape(), y.dims())) return 0;
+    Ints dims = after->output()->shape().ranked() ? after->output()->shape().dims() : Ints{};
+    if (dims.empty() || !same_leading_dims(x->shape(), dims)) return 0;
+    if (dims.back() == kUnknownDim) dims.back() = w[1];  // what is left of all elements
+    if (dims.back() != w[1]) return 0;
+    const Shape y(std::move(dims));
     g_.set_input(n, 0, x);
     g_.set_input(*after, 0, x);  // so that nothing reads the old product any more
     for (Value* v : {n.output(), last->output()}) g_.set_type(v, v->dtype(), y);
@@ -108,7 +114,11 @@ class MatMulFusion {
 }  // namespace
 
 Rewriter fuse_matmul(const onnx::Target& target) {
-  return {"fuse_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(); }, {"MatMul"}};
+  return {"fuse_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(false); }, {"MatMul"}};
+}
+
+Rewriter unflatten_matmul(const onnx::Target& target) {
+  return {"unflatten_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(true); }, {"MatMul"}};
 }
 
 }  // namespace t2o::rewriters

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "rewriters/all.h"
 #include "rewriters/tf/linear.h"
 
@@ -27,26 +29,67 @@ bool pads_height(const ir::Node& conv) {
   return all && all->size() == 8 && ((*all)[2] != 0 || (*all)[3] != 0);
 }
 
-Value* one_dimensional(const Match& m, Rewrite& r, const Pat& x, const Pat& kernel, const Pat& convolution) {
-  const ir::Node& conv = *m[convolution]->producer();
-  const auto* format = conv.attr_if<std::string>("data_format");
-  const auto* squeezed = m.root()->producer()->attr_if<Ints>("squeeze_dims");
-  const auto* padding = conv.attr_if<std::string>("padding");
-  if ((format && *format != "NHWC") || !padding || !squeezed || (*squeezed != Ints{-3} && *squeezed != Ints{1}) || pads_height(conv)) return nullptr;
+bool drops_height(const ir::Node& squeeze) {
+  const auto* axes = squeeze.attr_if<Ints>("squeeze_dims");
+  return axes && (*axes == Ints{-3} || *axes == Ints{1});
+}
+
+// Of a convolution of images of height 1 that could be one of sequences.
+std::optional<Attrs> attrs_without_height(const Match& m, const ir::Node& conv) {
+  const auto *format = conv.attr_if<std::string>("data_format"), *padding = conv.attr_if<std::string>("padding");
+  if ((format && *format != "NHWC") || !padding || !drops_height(*m.root()->producer()) || pads_height(conv)) return std::nullopt;
   Attrs attrs = {{"padding", *padding}, {"data_format", std::string("CHANNELS_LAST")}, {"strides", without_height(conv, "strides")}, {"dilations", without_height(conv, "dilations")}};
   if (*padding == "EXPLICIT") attrs.push_back({"explicit_paddings", explicit_paddings(conv)});
-  return r.make("Conv", {m[x], m[kernel]}, std::move(attrs));
+  return attrs;
+}
+
+// Conv of x, the squeezed image.
+Value* one_dimensional(const Match& m, Rewrite& r, Value* x, const Pat& kernel, const Pat& convolution) {
+  auto attrs = attrs_without_height(m, *m[convolution]->producer());
+  return attrs ? r.make("Conv", {x, m[kernel]}, *std::move(attrs)) : nullptr;
+}
+
+// kernel [k, c, times] of each channel: Conv with as many groups, of [k, 1, c * times]
+Value* by_channel(const Match& m, Rewrite& r, const Pat& x, const Pat& kernel, const Pat& convolution) {
+  const Shape& k = m[kernel]->shape();
+  auto attrs = attrs_without_height(m, *m[convolution]->producer());
+  if (!attrs || !k.is_static() || k.rank() != 3) return nullptr;
+  attrs->push_back({"groups", k[1]});
+  const std::vector<std::int32_t> dims{static_cast<std::int32_t>(k[0]), 1, static_cast<std::int32_t>(k[1] * k[2])};
+  Value* sizes = r.constant(Tensor::of<std::int32_t>({3}, dims));
+  const DType type = m[kernel]->dtype();
+  Value* grouped = r.make("Reshape", {m[kernel], sizes}, {{"T", type}, {"Tshape", DType::i32}}, type, Shape(Ints{k[0], 1, k[1] * k[2]}));
+  return r.make("Conv", {m[x], grouped}, *std::move(attrs));
+}
+
+// Squeeze(Conv2D(y, kernel)) = Conv(Squeeze(y), kernel): the first of two convolutions is then squeezed itself
+Value* squeezed_before(const Match& m, Rewrite& r, const Pat& first, const Pat& kernel, const Pat& convolution) {
+  if (!attrs_without_height(m, *m[convolution]->producer())) return nullptr;
+  Value* image = m[first];
+  const ir::Node& squeeze = *m.root()->producer();
+  const Shape& s = image->shape();
+  const Shape without = s.ranked() && s.rank() == 4 ? Shape(Ints{s[0], s[2], s[3]}) : Shape();
+  return one_dimensional(m, r, r.make("Squeeze", {image}, squeeze.attrs(), image->dtype(), without), kernel, convolution);
 }
 
 }  // namespace
 
-// A convolution of sequences, which TensorFlow does as one of images of height 1.
+// A convolution of sequences, which TensorFlow does as one of images of height 1; also of each channel, and behind that of all.
 Rewriter fuse_conv1d() {
-  const Pat x = any(), kernel = any();  // both of rank 3: Conv2D takes no others
+  const Pat x = any(), kernel = any(), pointwise = any();  // all of rank 3: Conv2D takes no others
   const Pat height = any().where([](const Value* v) { return is_number(v, {1, -3}); });
-  const Pat first = any().where([](const Value* v) { return is_number(v, {0, -4}); });
+  const auto is_first = [](const Value* v) { return is_number(v, {0, -4}); };
+  const Pat first = any().where(is_first), first_too = any().where(is_first);
   const Pat convolution = op("Conv2D", op("ExpandDims", x, height), op("ExpandDims", kernel, first));
-  return rewriter("fuse_conv1d", op("Squeeze", convolution), [=](const Match& m, Rewrite& r) { return one_dimensional(m, r, x, kernel, convolution); });
+  const Pat depthwise = op("DepthwiseConv2dNative", op("ExpandDims", x, height), op("ExpandDims", kernel, first));
+  const Pat separable = op("Conv2D", depthwise, op("ExpandDims", pointwise, first_too));
+  const auto plain = [=](const Match& m, Rewrite& r) { return one_dimensional(m, r, m[x], kernel, convolution); };
+  const auto two = [=](const Match& m, Rewrite& r) { return squeezed_before(m, r, depthwise, pointwise, separable); };
+  const auto channels = [=](const Match& m, Rewrite& r) { return by_channel(m, r, x, kernel, depthwise); };
+  return in_turn("fuse_conv1d",
+                 {rewriter("fuse_conv1d", op("Squeeze", convolution), plain), rewriter("fuse_conv1d", op("Squeeze", separable), two),
+                  rewriter("fuse_conv1d", op("Squeeze", depthwise), channels)},
+                 {"Squeeze"});
 }
 
 }  // namespace t2o::rewriters

@@ -127,12 +127,28 @@ Value* UnrolledLoop::written(const UnrolledOutput& o) {
 
 // Zeros are no input of the layer: any will do that are as wide.
 Value* UnrolledLoop::initial_of(const Unrolled::State& s) {
-  if (!s.is_own_zero) return s.initial;
-  std::int64_t width = known_last_dim(s.initial);
+  return s.is_own_zero ? zero_like(s.initial) : s.initial;
+}
+
+Value* UnrolledLoop::zero_like(Value* zeros) {
+  std::int64_t width = known_last_dim(zeros);
   for (const Unrolled::State& other : u_.states)
     if (width < 0) width = known_last_dim(other.initial);
-  const std::vector<std::byte> zero(byte_size(s.initial->dtype(), 1));
-  return constant(Tensor::filled(s.initial->dtype(), {1, std::max<std::int64_t>(width, 1)}, zero));
+  const std::vector<std::byte> zero(byte_size(zeros->dtype(), 1));
+  return constant(Tensor::filled(zeros->dtype(), {1, std::max<std::int64_t>(width, 1)}, zero));
+}
+
+void UnrolledLoop::add_numbers() {
+  for (const Value* v : u_.numbers) {
+    const ir::NodeSpec cast{.op = "Cast",
+                            .inputs = {counter_},
+                            .attrs = {{"SrcT", DType::i32}, {"DstT", v->dtype()}},
+                            .outputs = {{"", v->dtype(), Shape::scalar()}},
+                            .origin = u_.body.back()->shared_origin(),
+                            .name = name()};
+    inner_[v] = v->dtype() == DType::i32 ? counter_ : body_->add(cast).output();
+  }
+  for (Value* v : u_.read_zeros) inner_[v] = zero_like(v);
 }
 
 bool UnrolledLoop::build(bool finals_in_lists, std::string& why) {
@@ -158,6 +174,7 @@ bool UnrolledLoop::build(bool finals_in_lists, std::string& why) {
     why = "the rank of its input is not known, or is another than 3";
     return false;
   }
+  add_numbers();
   copy_body();
   close();
   return true;

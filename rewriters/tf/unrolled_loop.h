@@ -53,6 +53,8 @@ class UnrolledLoop {
   void add_list(UnrolledOutput& o, bool finals_in_lists);
   Value* written(const UnrolledOutput& o);
   Value* initial_of(const Unrolled::State& s);
+  Value* zero_like(Value* zeros);
+  void add_numbers();
   void close();
   void add_read(UnrolledOutput& o);
 

@@ -28,6 +28,8 @@ bool is_stateful(const ir::Node& n) {
   return !def || def->stateful;
 }
 
+bool is_select(const ir::Node* n) { return n && (n->op() == "Select" || n->op() == "SelectV2"); }
+
 bool is_same_constant(const Value& a, const Value& b) {
   if (!a.constant() || !b.constant()) return false;
   if (a.constant() == b.constant()) return true;
@@ -332,6 +334,43 @@ bool UnrolledFinder::find_states() {
   return !found_.states.empty();
 }
 
+// ---- outputs that are no states: where(t >= lengths, zeros, h), where the state is where(t >= lengths, last, h)
+
+void UnrolledFinder::find_tails() {
+  tails_.clear();
+  std::unordered_set<const ir::Node*> seen;
+  for (const Unrolled::State& s : found_.states) seen.insert(s.after[1]->producer());
+  for (const Unrolled::State& s : found_.states) {
+    if (!is_select(s.after[1]->producer())) continue;
+    for (const std::size_t i : {1, 2}) {
+      const Value* chosen = s.after[1]->producer()->input(i);
+      if (level(chosen) != 1) continue;
+      spend(chosen->uses().size());
+      for (const ir::Use& u : chosen->uses())
+        if (is_select(u.node) && level_of(*u.node) == 1 && seen.insert(u.node).second) tails_.push_back(u.node->output());
+    }
+  }
+}
+
+bool UnrolledFinder::match_tail(Value* b) {
+  const ir::Node& n = *b->producer();
+  for (const std::size_t i : {1, 2}) {
+    const auto from = matched_.find(n.input(i));
+    if (from == matched_.end()) continue;
+    spend(from->second->uses().size());
+    for (const bool same_zeros : {true, false})  // at first a state may be zeros too
+      for (const ir::Use& u : from->second->uses()) {
+        if (u.node->op() != n.op() || u.input != i || (u.node->input(3 - i) == n.input(3 - i)) != same_zeros) continue;
+        const auto matched = matched_;
+        const auto kinds = kinds_;
+        if (match(b, u.node->output(), 0)) return true;
+        matched_ = matched;
+        kinds_ = kinds;
+      }
+  }
+  return false;
+}
+
 // ---- each step does what the second one does
 
 bool UnrolledFinder::match_producers(const Value* b, const Value* a, int depth) {
@@ -344,10 +383,26 @@ bool UnrolledFinder::match_producers(const Value* b, const Value* a, int depth) 
   return true;
 }
 
+// Sequences with lengths compare them with the number of the step.
+bool UnrolledFinder::match_constants(Value* b, const Value* a) {
+  if (is_same_constant(*b, *a)) return is_kind(b, Kind::same);
+  if (!b->shape().is_scalar() || !is_number(b, 1) || a->dtype() != b->dtype() || !a->shape().is_scalar() ||
+      !is_number(a, static_cast<std::int64_t>(step_)) || !is_kind(b, Kind::number))
+    return false;
+  if (items_.insert(b).second) found_.numbers.push_back(b);
+  return true;
+}
+
+bool UnrolledFinder::match_same(Value* b) {
+  if (!is_kind(b, Kind::same)) return false;
+  if (own_zeros_.contains(b->producer()) && items_.insert(b).second) found_.read_zeros.push_back(b);
+  return true;
+}
+
 // b of the second step, a of step_.
 bool UnrolledFinder::match(Value* b, Value* a, int depth) {
   if (!a || !b || depth > kDeepest) return a == b;
-  if (b->constant()) return is_same_constant(*b, *a);
+  if (b->constant()) return match_constants(b, a);
   if (const auto at = matched_.find(b); at != matched_.end()) return at->second == a;
   if (const auto at = state_of_.find(b); at != state_of_.end()) {
     Unrolled::State& s = found_.states[at->second];
@@ -359,7 +414,7 @@ bool UnrolledFinder::match(Value* b, Value* a, int depth) {
   const int own = level(b);  // 0: made of the state before alone
   if (own > 1 || (own != kOutside && level(a) != static_cast<int>(step_) + own - 1)) return false;
   if (own == kOutside) {
-    if (a == b) return is_kind(b, Kind::same) && !own_zeros_.contains(b->producer());
+    if (a == b) return match_same(b);
     if (level(a) != kOutside) return false;
     ir::Node* n = b->producer();
     if (n && n->op() == "Unpack" && n == a->producer()) {
@@ -378,6 +433,8 @@ bool UnrolledFinder::match_step(std::size_t step) {
   matched_.clear();
   for (const Unrolled::State& s : found_.states)
     if (s.after[step] && !match(s.after[1], s.after[step], 0)) return false;
+  for (Value* tail : tails_)
+    if (!match_tail(tail)) return false;
   for (const auto& [b, a] : matched_) {
     Values& all = found_.in_each_step[b];
     all.resize(found_.steps);
@@ -402,6 +459,7 @@ std::optional<Unrolled> UnrolledFinder::find(ir::Node& unpack, bool backwards) {
   const bool has_states = find_states();
   if (budget_ == 0) return too_big();
   if (!has_states) return no("no states go from step to step");
+  find_tails();
   for (std::size_t step = 0; step < found_.steps; ++step)
     if (step != 1 && !match_step(step)) return no("the steps differ");
   std::unordered_set<ir::Node*> body;

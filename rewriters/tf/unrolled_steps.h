@@ -28,6 +28,8 @@ struct Unrolled {
   std::unordered_set<const ir::Node*> zeros;              // only the shape of what they read matters
   std::unordered_set<const ir::Node*> aside;              // those that depend on no state and no input
   std::vector<std::pair<const Value*, ir::Node*>> items;  // rows of other Unpacks that it reads
+  Values numbers;     // constants that are the number of the step in each
+  Values read_zeros;  // of `zeros`, those that each step reads
   std::unordered_map<const Value*, Values> in_each_step;  // what its values are in each step; null as above
 
   std::size_t row(std::size_t step) const { return backwards ? steps - 1 - step : step; }
@@ -43,7 +45,7 @@ class UnrolledFinder {
 
  private:
   static constexpr int kOutside = -1;
-  enum class Kind : std::uint8_t { same, item, made };
+  enum class Kind : std::uint8_t { same, item, made, number };
   struct Mark {
     int level = kOutside;  // the last step that the node depends on
     int depth = 0;         // the most nodes of this level in a row up to it
@@ -76,8 +78,12 @@ class UnrolledFinder {
   bool is_same_outside(const Value* b, const Value* a, int depth) const;
   std::optional<std::size_t> made_of(const Unrolled::State& s) const;
   bool follow(Value* first);
+  void find_tails();
+  bool match_tail(Value* b);
   bool match_step(std::size_t step);
   bool match(Value* b, Value* a, int depth);
+  bool match_constants(Value* b, const Value* a);
+  bool match_same(Value* b);
   bool match_producers(const Value* b, const Value* a, int depth);
   bool is_kind(const Value* b, Kind kind) { return kinds_.try_emplace(b, kind).first->second == kind; }
 
@@ -96,6 +102,7 @@ class UnrolledFinder {
   std::vector<std::vector<ir::Node*>> nodes_;  // of each step
   std::vector<std::unordered_map<std::size_t, std::vector<ir::Node*>>> by_key_;
   std::unordered_map<const Value*, std::size_t> state_of_;  // what the first step leaves
+  Values tails_;                                            // what the second one gives beside its states
   std::unordered_map<const Value*, Kind> kinds_;            // of what comes from outside
   std::unordered_map<const Value*, Value*> matched_;
   std::unordered_set<const Value*> items_;

@@ -45,11 +45,30 @@ std::optional<Ints> reduced(const Values& in, Binary f, Dim start, Symbols& symb
   return Ints{d};
 }
 
+// Over whichever axes, of a list of one.
+std::optional<Ints> only_element(const Values& in) {
+  const std::optional<Ints> all = elements(in[0]);
+  return all && all->size() == 1 ? all : std::nullopt;
+}
+
 // The sizes that x is reshaped to; a negative entry is one that is not known or that is inferred.
 std::optional<Ints> target_of_reshape(const Values& in) {
   if (in[1]->known_elements()) return *in[1]->known_elements();
   if (in[1]->constant()) return in[1]->constant()->to_ints();
   return std::nullopt;
+}
+
+// Where two dims are multiples of one size: those of which is taken out, by which numbers they differ.
+bool take_multiple(Ints& from, Dim target, const Symbols& all, std::int64_t& numbers, std::int64_t& divisor) {
+  if (!is_symbol(target)) return false;
+  const auto t = all.affine_of(target);
+  for (auto f = from.begin(); f != from.end(); ++f) {
+    if (!is_symbol(*f) || t.offset != 0 || all.affine_of(*f).base != t.base || all.affine_of(*f).offset != 0) continue;
+    const std::int64_t factor = all.affine_of(*f).factor;
+    from.erase(f);
+    return !__builtin_mul_overflow(numbers, factor, &numbers) && !__builtin_mul_overflow(divisor, t.factor, &divisor);
+  }
+  return false;
 }
 
 // What is left of the dims of x when those of the result but one are divided out of them.
@@ -60,6 +79,7 @@ Dim left_over(Ints from, const Ints& target, std::size_t open, Symbols& all) {
     if (target[i] == 0) return kUnknownDim;  // any size would do
     const auto same = std::find(from.begin(), from.end(), target[i]);
     if (same != from.end()) from.erase(same);
+    else if (take_multiple(from, target[i], all, numbers, divisor)) continue;
     else if (target[i] <= 0 || __builtin_mul_overflow(divisor, target[i], &divisor)) return kUnknownDim;
   }
   Ints symbols;
@@ -170,7 +190,8 @@ std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values
   if (in.empty() || !in[0] || !is_int(in[0]->dtype())) return nullptr;
   const bool may_do_nothing = std::any_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
   std::optional<Ints> out;
-  if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, multiply_dims, 1, symbols);
+  if (op == "ReduceMax" || op == "ReduceMin" || op == "ReduceSum") out = only_element(in);
+  else if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, multiply_dims, 1, symbols);
   else if (op == "Reshape" || op == "Identity" || op == "Flatten") out = elements(in[0]);
   else if (op == "Add") out = elementwise(in, add_dims, symbols);
   else if (op == "Sub") out = elementwise(in, subtract_dims, symbols);

@@ -190,6 +190,18 @@ void read_elements(Inferred& r, const TensorShapeProto* data, Symbols& symbols) 
   take_elements(r, std::make_shared<const Ints>(std::move(elements)));
 }
 
+// The parts of a list that a Split takes apart.
+void split_elements(std::vector<Inferred>& parts, const Value& list) {
+  const auto elements = list.known_elements();
+  if (!elements || !list.shape().ranked() || list.shape().rank() != 1) return;
+  auto next = elements->begin();
+  for (Inferred& part : parts) {
+    if (!part.shape.is_static() || part.shape.rank() != 1 || elements->end() - next < part.shape[0]) return;
+    take_elements(part, std::make_shared<const Ints>(next, next + part.shape[0]));
+    next += part.shape[0];
+  }
+}
+
 bool is_unknown(Dim d) { return d == kUnknownDim; }
 
 // The schemas of Slice and Gather take a bound or an index that is no number for 0.
@@ -219,6 +231,7 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
       if (elements && (!result[0].elements || std::count_if(elements->begin(), elements->end(), is_unknown) < std::count_if(result[0].elements->begin(), result[0].elements->end(), is_unknown)))
         take_elements(result[0], elements);
     }
+    if (info.op == "Split") split_elements(result, *inputs[0]);
     if (outputs == 1) result[0].shape = refined_shape(info.op, inputs, attrs, result[0].shape, symbols);
   } catch (const std::exception& e) {
     t2o::fail(Code::bad_model, "the shapes do not fit ONNX " + info.op + ": " + e.what());

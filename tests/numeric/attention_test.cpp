@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kHeads = 2, kWidth = 4;
 
-enum class Mask : std::uint8_t { none, padding, fed, condition, inverted, causal, multiplied };
+enum class Mask : std::uint8_t { none, padding, fed, condition, inverted, causal, multiplied, summed };
 
 std::string shape_of(Builder& b, std::int64_t rows, std::int64_t last) {
   return last == 0 ? b.constant_of<std::int32_t>({4}, {-1, static_cast<std::int32_t>(rows), kHeads, kWidth})
@@ -51,6 +51,14 @@ std::string masked(Builder& b, const std::string& scores, Mask mask, std::int64_
     std::vector<float> added;
     for (const std::uint8_t s : visible(batch, rows, columns, true)) added.push_back(s != 0 ? 0 : low);
     return b.op("AddV2", {b.input(Tensor::of<float>({batch, 1, rows, columns}, added)), scores});
+  }
+  if (mask == Mask::summed) {  // the first batch is padded everywhere: a row sees what only one of the two hides
+    std::vector<float> causal, padding;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c) causal.push_back(c <= r ? 0 : low);
+    for (std::int64_t i = 0; i < batch * columns; ++i) padding.push_back(i < columns || i % 2 == 0 ? low : 0);
+    const std::string one = b.input(Tensor::of<float>({batch, 1, 1, columns}, padding));
+    return b.op("AddV2", {scores, b.op("AddV2", {one, b.input(Tensor::of<float>({1, 1, rows, columns}, causal))})});
   }
   if (mask == Mask::causal) {
     std::vector<std::uint8_t> seen;
@@ -117,6 +125,28 @@ TEST(Attention, MasksThatHideWholeRows) {
 }
 
 // As GPT-J does: what is hidden is divided too.
+// Batch and heads are one axis in the products, and two where the mask is added.
+Case merged_heads(Mask mask, float low) {
+  return graph_case("merged heads", [=](Builder& b) {
+    const auto to = [&](const std::string& x, std::vector<std::int32_t> dims) {
+      return b.op("Reshape", {x, b.constant_of<std::int32_t>({static_cast<std::int64_t>(dims.size())}, dims)});
+    };
+    const std::string q = to(split_heads(b, b.input(f32, {2, 5, kHeads * kWidth}), 5), {-1, 5, kWidth});
+    const std::string k = to(split_heads(b, b.input(f32, {2, 3, kHeads * kWidth}), 3), {-1, 3, kWidth});
+    const std::string v = to(split_heads(b, b.input(f32, {2, 3, kHeads * kWidth}), 3), {-1, 3, kWidth});
+    std::string scores = b.op("BatchMatMulV2", {q, k}, {{"adj_y", true}});
+    if (mask != Mask::none) scores = to(masked(b, to(scores, {-1, kHeads, 5, 3}), mask, 2, 5, 3, low), {-1, 5, 3});
+    const std::string y = to(b.op("BatchMatMulV2", {b.op("Softmax", {scores}), v}), {-1, kHeads, 5, kWidth});
+    b.output(b.op("Transpose", {y, b.constant_of<std::int32_t>({4}, {0, 2, 1, 3})}));
+  });
+}
+
+TEST(Attention, MergedHeads) {
+  for (const Mask mask : {Mask::none, Mask::padding, Mask::fed, Mask::summed}) merged_heads(mask, -1e9F).check();
+}
+TEST(Attention, MasksThatAreAddedUp) {
+  for (const float low : {-1e4F, -1e9F, std::numeric_limits<float>::lowest()}) heads_first(Mask::summed, low).check();
+}
 TEST(Attention, ScaledBehindTheMask) {
   for (const float low : {-1e9F, -3e4F, -1e4F, -std::numeric_limits<float>::infinity()})
     graph_case("scaled behind the mask", [low](Builder& b) {

@@ -262,5 +262,23 @@ TEST(Conv2D, Integers) {
       .refuses(Code::not_constant, "kernel of integers", {Mode::batch, Mode::dims, Mode::rank}).check();
 }
 
+// SeparableConv1D: images of height 1, each channel by itself and then all.
+TEST(DepthwiseConv2dNative, OfSequences) {
+  for (const char* padding : {"SAME", "VALID"})
+    for (const std::int64_t stride : {1, 2})
+      for (const std::int64_t times : {1, 2})
+        graph_case("separable", [=](Builder& b) {
+          const std::string one = b.constant_of<std::int32_t>({}, {1}), zero = b.constant_of<std::int32_t>({}, {0});
+          const std::string x = b.op("ExpandDims", {b.input(f32, {2, 7, 3}), one});
+          const std::string k = b.op("ExpandDims", {b.const_input(f32, {3, 3, times}), zero});
+          const std::string p = b.op("ExpandDims", {b.const_input(f32, {1, 3 * times, 4}), b.constant_of<std::int32_t>({}, {0})});
+          const std::string d = b.op("DepthwiseConv2dNative", {x, k}, {{"strides", Ints{1, stride, stride, 1}}, {"padding", std::string(padding)}});
+          const std::string y = b.op("Conv2D", {d, p}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", std::string("VALID")}});
+          b.output(b.op("Squeeze", {y}, {{"squeeze_dims", Ints{1}}}));
+          const std::string alone = b.op("DepthwiseConv2dNative", {b.op("ExpandDims", {b.input(f32, {2, 7, 3}), one}), k}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", std::string(padding)}});
+          b.output(b.op("Squeeze", {alone}, {{"squeeze_dims", Ints{1}}}));
+        }).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

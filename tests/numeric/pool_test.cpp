@@ -46,6 +46,15 @@ TEST(MaxPool, Dtypes) {
       .check();
 }
 
+TEST(MaxPool, SinglePixels) {
+  for (const char* padding : {"SAME", "VALID"})
+    for (const std::int64_t stride : {1, 2, 3, 7})
+      op_case("MaxPool").in(any, {2, 5, 6, 2}).attr("ksize", Ints{1, 1, 1, 1}).attr("strides", Ints{1, stride, 2, 1}).attr("padding", padding)
+          .dtypes({f32, f16, i64, u8}).empty().check();
+  op_case("MaxPool").in(f32, {1, 3, 4, 2}).attr("ksize", Ints{1, 1, 1, 1}).attr("strides", Ints{1, 2, 2, 1}).attr("padding", "EXPLICIT")
+      .attr("explicit_paddings", Ints{0, 0, 0, 0, 0, 0, 0, 0}).check();
+}
+
 TEST(MaxPool, PassesOverNan) {
   op_case("MaxPool")
       .values_as(any, {1, 1, 6, 1}, {0, NAN, 2, 3, NAN, NAN})

@@ -94,10 +94,13 @@ TEST(Recurrent, StaticRnn) {
   check("static_cells", {});    // the cells of all steps are read
 }
 TEST(Recurrent, StaticRnnWithLengths) {
-  check("static_lengths_lstm", {});
-  check("static_lengths_gru", {});
+  check("static_lengths_lstm", {{"LSTM", 1}});
+  check("static_lengths_gru", {{"GRU", 1}});
 }
 TEST(Recurrent, ShapesThatTheFileDoesNotHave) { check("time_distributed", {{"LSTM", 3}}); }
+TEST(Recurrent, StepsThatAreMapped) {
+  for (const char* model : {"mapped_dense", "mapped_first", "mapped_conv"}) check(model, {});
+}
 TEST(Recurrent, BlockCell) { check("lstm_block_cell", {{"LSTM", 1}}); }
 
 }  // namespace

@@ -47,6 +47,12 @@ TEST(ResizeBicubic, ModesAndSizes) {
   resize("ResizeBicubic", any, {8, 12}, constant, kModes[2]).dtypes({f16, f64, u8, i32}).check();
 }
 
+TEST(ResizeBicubic, WhereEachPixelIsInTheTable) {
+  for (const Mode3 m : kModes)
+    for (const auto& size : std::vector<std::vector<std::int32_t>>{{16, 6}, {2, 24}, {64, 48}, {7, 11}, {4, 48}})
+      for (const Kind kind : {constant, fed}) resize("ResizeBicubic", f32, size, kind, m).check();
+}
+
 TEST(ResizeArea, ModesAndSizes) {
   for (const bool align : {false, true})
     for (const auto& size : kSizes)

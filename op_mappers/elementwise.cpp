@@ -6,12 +6,18 @@
 #include "op_mappers/all.h"
 #include "op_mappers/bitcast.h"
 #include "op_mappers/special.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
 
 Values map_sign(MapperContext& c) {
   Value* x = c.in(0);
+  if (x->dtype() == DType::i64) {  // ONNX Runtime's kernel looks at 32 bits
+    Value* zero = c.scalar_like(x, 0);
+    Value* above = c.cast(c.greater(x, zero), DType::i64);
+    return {c.sub(above, c.cast(c.less(x, zero), DType::i64))};
+  }
   if (x->dtype() != DType::f16 && x->dtype() != DType::bf16) return {c.emit("Sign", {x})};
   // ONNX Runtime's kernels for halves turn NaN into 0
   Value* wide = c.cast(x, DType::f32);
@@ -89,14 +95,14 @@ Values map_erfc(MapperContext& c) {
 Values map_relu(MapperContext& c) {
   Value* x = c.in(0);
   if (is_unsigned_int(x->dtype())) return {x};
-  return {is_int(x->dtype()) ? c.maximum(x, c.scalar_like(x, 0)) : c.emit("Relu", {x})};
+  return {is_int(x->dtype()) ? larger(c, x, c.scalar_like(x, 0)) : c.emit("Relu", {x})};
 }
 
 Values map_relu6(MapperContext& c) {
   Value* x = c.in(0);
   if (!is_int(x->dtype())) return {c.clip(x, 0, 6)};
-  Value* positive = c.maximum(x, c.scalar_like(x, 0));
-  return {c.minimum(positive, c.scalar_like(x, 6))};
+  Value* positive = larger(c, x, c.scalar_like(x, 0));
+  return {smaller(c, positive, c.scalar_like(x, 6))};
 }
 
 // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which cannot overflow

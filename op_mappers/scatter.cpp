@@ -6,6 +6,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/generate.h"
 #include "op_mappers/scatter.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -41,7 +42,7 @@ struct Combination {
 Value* applied(MapperContext& c, const Combination& how, Value* a, Value* b) {
   if (how.how == Reduction::add) return c.add(a, b);
   if (how.how == Reduction::mul) return c.mul(a, b);
-  return how.how == Reduction::max ? c.maximum(a, b) : c.minimum(a, b);
+  return how.how == Reduction::max ? larger(c, a, b) : smaller(c, a, b);
 }
 bool is_extremum(const Combination& how) { return how.how == Reduction::max || how.how == Reduction::min; }
 Combination combination(const std::string& tf_op) {

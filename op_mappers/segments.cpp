@@ -1,4 +1,5 @@
 #include "op_mappers/segments.h"
+#include "op_mappers/wide_integers.h"
 
 #include <limits>
 #include <string>
@@ -53,7 +54,7 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), none);
   Value* reduced = c.reduce(reduce_name(how), chosen, Ints{0}, false);
   if (arithmetic || (is_int(type) && surely_some(rows))) return c.cast(reduced, type);
-  return c.cast(how == Reduction::max ? c.maximum(reduced, none) : c.minimum(reduced, none),
+  return c.cast(how == Reduction::max ? larger(c, reduced, none) : smaller(c, reduced, none),
                 type);  // also of no rows
 }
 

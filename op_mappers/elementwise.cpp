@@ -113,6 +113,12 @@ Values map_softplus(MapperContext& c) {
   return {c.add(c.emit("Relu", {x}), tail)};
 }
 
+// At opsets 18 and 19 ONNX Runtime computes it of halves by its definition, log(exp(x) + 1).
+Values map_softplus_18(MapperContext& c) {
+  if (c.in(0)->dtype() != DType::f16) return map_softplus(c);
+  return {c.cast(c.emit("Softplus", {c.cast(c.in(0), DType::f32)}), DType::f16)};
+}
+
 Values map_softsign(MapperContext& c) {
   Value* x = c.in(0);
   if (x->dtype() != DType::f64) return {c.emit("Softsign", {x})};
@@ -191,6 +197,8 @@ void register_elementwise(OpRegistry& r) {
   r.op("Relu").by(map_relu);
   r.op("Relu6").by(map_relu6);
   r.op("Softplus").by(map_softplus);
+  r.op("Softplus").since(18).by(map_softplus_18);
+  r.op("Softplus").since(20).by(map_softplus);
   r.op("Softsign").by(map_softsign);
   r.op("Atan2").by(map_atan2);
   r.op("L2Loss").by(map_l2_loss);

@@ -25,13 +25,16 @@ struct Colors {
   Value *table, *count;
 };
 
-// Those given, if there are any.
-Colors colors_of(MapperContext& c, Value* depth) {
+// Those given, if there are any; of the image's channels.
+Colors colors_of(MapperContext& c, Value* channels) {
   Value* ten = c.constant(kColors);
-  if (c.input_count() < 3) return {default_colors(c, depth), ten};
+  Value* from = c.ints({0});
+  Value* along = c.ints({1});
+  Value* preset = c.slice(default_colors(c, c.squeeze(channels, {0})), from, channels, along);
+  if (c.input_count() < 3) return {preset, ten};
   Value* given = c.dim(c.in(2), 0);
   Value* has_none = c.equal(given, c.constant<std::int64_t>(0));
-  Value* table = c.concat({c.in(2), default_colors(c, depth)}, 0);
+  Value* table = c.concat({c.slice(c.in(2), from, channels, along), preset}, 0);
   return {table, c.where(has_none, ten, given)};
 }
 
@@ -71,10 +74,8 @@ Values map_draw(MapperContext& c) {
   Value* boxes = c.in(1);
   Value* height = c.dim(images, 1);
   Value* width = c.dim(images, 2);
-  const Colors colors = colors_of(c, c.dim(images, 3));
-  Value* from = c.ints({0});
-  Value* channels = c.slice(colors.table, from, c.dims(images, 3, 4), c.ints({1}));
-  Value* table = c.cast_like(channels, images);
+  const Colors colors = colors_of(c, c.dims(images, 3, 4));
+  Value* table = c.cast_like(colors.table, images);
   Value* y = c.reshape(iota(c, height), {1, -1, 1, 1});
   Value* x = c.reshape(iota(c, width), {1, 1, -1, 1});
   const auto step = [&](Emitter& e, Value* k, const Values& state) -> Values {

@@ -91,7 +91,7 @@ Value* iota(Emitter& c, Value* count) {
 
 Value* with_tail(Emitter& c, Value* v, const Value* like) {
   Value* rows = const_cast<Value*>(like);
-  if (rows->shape().ranked()) {
+  if (rows->shape().ranked() && v->shape().ranked()) {
     Ints axes;
     for (int i = 1; i < rows->shape().rank(); ++i) axes.push_back(v->shape().rank() + i - 1);
     return c.unsqueeze(v, axes);

@@ -189,7 +189,8 @@ Values map_euclidean_norm(MapperContext& c) {
     return {c.cast(c.sqrt(c.cast(sum, DType::f64)), x->dtype())};
   }
   Value* norm = reduced<form>(c, "ReduceL2", x);
-  return {norm == x || !c.maybe_ints(1) ? c.abs(norm) : norm};  // over no axes
+  if (norm == x) return {c.sqrt(c.mul(x, x))};  // over no axes
+  return {c.maybe_ints(1) ? norm : c.abs(norm)};
 }
 
 // TensorFlow never picks NaN, ONNX Runtime does when it comes first.

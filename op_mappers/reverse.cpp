@@ -24,6 +24,7 @@ Values map_reverse(MapperContext& c) {
 
 Values map_reverse_v2(MapperContext& c) {
   if (const auto axes = c.maybe_ints(1)) return {reversed(c, *axes)};
+  if (c.in(0)->shape().is_scalar()) return {c.in(0)};
   Value* axes = c.cast(c.in(1), DType::i64);
   Value* count = c.shape_of(axes);
   Value* starts = c.expand(c.constant(kLast), count);

@@ -63,6 +63,7 @@ TEST(Reduction, NanInfAndNothing) {
     op_case(op).in(i64, {3, 40}).range(-16e9, 16e9).i32s({1}, fed).check();
   }
   for (const char* op : {"Max", "Min"}) op_case(op).values<float>({3}, {-0.0F, -0.0F, 0}).i32s({0}).check();
+  op_case("EuclideanNorm").values<float>({2}, {1e30F, 2}).i32s({}).check();
   for (const char* op : {"Sum", "Max", "Min", "Prod"}) op_case(op).in(any, {4, 5}).i32s({0}).dtypes({i32, i64, u8, i8}).empty().check();
 }
 

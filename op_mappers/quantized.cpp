@@ -215,7 +215,9 @@ Values map_concat(MapperContext& c) {
       const Values both_mins{mins[i], all.min}, both_maxes{maxes[i], all.max};
       if (same_constants(both_mins) && same_constants(both_maxes)) continue;
       Value* numbers = numbers_of(c, parts[i], {mins[i], maxes[i]});
-      parts[i] = levels_of(c, numbers, type, all);
+      Value* moved = levels_of(c, numbers, type, all);
+      Value* same_min = c.equal(mins[i], all.min);
+      parts[i] = c.where(c.logical_and(same_min, c.equal(maxes[i], all.max)), parts[i], moved);
     }
   Values in{c.in(0)};
   in.insert(in.end(), parts.begin(), parts.end());

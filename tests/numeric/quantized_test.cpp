@@ -96,9 +96,11 @@ TEST(Quantized, Concat) {
           .check();
 }
 
-TEST(Quantized, ConcatOfSymmetricRanges) {  // 0 lies between two levels
-  op_case("QuantizedConcat").scalar<std::int32_t>(0).in(qu8, {3, 30}).range(0, 255).in(qu8, {2, 30}).range(0, 255).as_list(2)
-      .scalar(-4.1F).scalar(-4.9F).as_list(2).scalar(4.1F).scalar(4.9F).as_list(2).check();
+TEST(Quantized, ConcatOfSymmetricRanges) {  // 0 lies between two levels; a part that has the common range stays as it is
+  for (const Kind kind : {fed, constant})
+    for (const float second : {4.1F, 4.9F})
+      op_case("QuantizedConcat").scalar<std::int32_t>(0).in(qu8, {3, 30}).range(0, 255).in(qu8, {2, 30}).range(0, 255).as_list(2)
+          .scalar(-4.3F, kind).scalar(-second, kind).as_list(2).scalar(4.3F, kind).scalar(second, kind).as_list(2).check();
 }
 
 TEST(Quantized, MulOfARangeWithoutZero) {

@@ -71,6 +71,8 @@ Values map_unique(MapperContext& c) {
     Value* x = is_vector && !s.ranked() ? c.reshape(c.in(0), {-1}) : c.in(0);
     u = unique_floats(c, x, is_vector ? 0 : axis);
   } else {
+    if (!is_vector && s.elements() == 0 && s[static_cast<int>(axis < 0 ? axis + s.rank() : axis)] != 0)
+      c.fail(Code::unsupported_attr, "slices without elements, at which ONNX Runtime ends the process");
     u = is_vector ? unique(c, c.in(0), false) : unique(c, c.in(0), false, axis);
   }
   Values out{u.values, c.cast(u.inverse, c.output_dtype(1))};

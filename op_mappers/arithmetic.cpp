@@ -3,6 +3,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/special.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -161,8 +162,8 @@ Values pow(MapperContext& c, DType wide_type) {
 Values map_pow(MapperContext& c) { return pow(c, DType::f64); }
 Values map_pow_12(MapperContext& c) { return pow(c, DType::i64); }  // of integers since then
 
-Values map_maximum(MapperContext& c) { return {c.maximum(c.in(0), c.in(1))}; }
-Values map_minimum(MapperContext& c) { return {c.minimum(c.in(0), c.in(1))}; }
+Values map_maximum(MapperContext& c) { return {larger(c, c.in(0), c.in(1))}; }
+Values map_minimum(MapperContext& c) { return {smaller(c, c.in(0), c.in(1))}; }
 
 Values map_squared_difference(MapperContext& c) {
   Value* d = c.sub(c.in(0), c.in(1));
@@ -178,7 +179,7 @@ bool are_ordered_scalars(const Value* low, const Value* high) {
 // Min.
 Values map_clip_by_value(MapperContext& c) {
   Value *x = c.in(0), *low = c.in(1), *high = c.in(2);
-  if (is_int(x->dtype())) return {c.maximum(c.minimum(x, high), low)};
+  if (is_int(x->dtype())) return {larger(c, smaller(c, x, high), low)};
   if (are_ordered_scalars(low, high)) return {c.emit("Clip", {x, low, high})};
   Value* above = c.greater(x, high);
   Value* capped = c.where(above, high, x);

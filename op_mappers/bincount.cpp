@@ -5,6 +5,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
 #include "op_mappers/segments.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -152,7 +153,9 @@ Values map_histogram(MapperContext& c) {
   Value* values = is_vector(c.in(0)) ? c.in(0) : c.reshape(c.in(0), {-1});
   Value* n = c.cast(bins, DType::f64);
   Value* step = c.div(c.cast(c.sub(high, low), DType::f64), n);
-  Value* above = c.sub(c.maximum(values, low), low);
+  Value* at_least = larger(c, values, low);
+  const bool exact = is_int(values->dtype());  // whose differences could wrap around
+  Value* above = exact ? c.sub(c.cast(at_least, DType::f64), c.cast(low, DType::f64)) : c.sub(at_least, low);
   Value* scaled = c.div(c.cast(above, DType::f64), step);
   Value* last = c.sub(n, c.scalar(DType::f64, 1));
   Value* bin = c.cast(c.minimum(scaled, last), DType::i64);

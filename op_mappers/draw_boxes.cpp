@@ -25,18 +25,16 @@ struct Colors {
   Value *table, *count;
 };
 
-// Those given, if there are any, of the image's channels.
-Colors colors_of(MapperContext& c, Value* depth) {
+// Those given, if there are any; of the image's channels.
+Colors colors_of(MapperContext& c, Value* channels) {
   Value* ten = c.constant(kColors);
-  const auto of_channels = [&](Value* table) {
-    Value* from = c.ints({0});
-    return c.slice(table, from, c.dims(c.in(0), 3, 4), c.ints({1}));
-  };
-  if (c.input_count() < 3) return {of_channels(default_colors(c, depth)), ten};
+  Value* from = c.ints({0});
+  Value* along = c.ints({1});
+  Value* preset = c.slice(default_colors(c, c.squeeze(channels, {0})), from, channels, along);
+  if (c.input_count() < 3) return {preset, ten};
   Value* given = c.dim(c.in(2), 0);
   Value* has_none = c.equal(given, c.constant<std::int64_t>(0));
-  Value* own = of_channels(c.in(2));
-  Value* table = c.concat({own, of_channels(default_colors(c, depth))}, 0);
+  Value* table = c.concat({c.slice(c.in(2), from, channels, along), preset}, 0);
   return {table, c.where(has_none, ten, given)};
 }
 
@@ -76,7 +74,7 @@ Values map_draw(MapperContext& c) {
   Value* boxes = c.in(1);
   Value* height = c.dim(images, 1);
   Value* width = c.dim(images, 2);
-  const Colors colors = colors_of(c, c.dim(images, 3));
+  const Colors colors = colors_of(c, c.dims(images, 3, 4));
   Value* table = c.cast_like(colors.table, images);
   Value* y = c.reshape(iota(c, height), {1, -1, 1, 1});
   Value* x = c.reshape(iota(c, width), {1, 1, -1, 1});

@@ -6,12 +6,18 @@
 #include "op_mappers/all.h"
 #include "op_mappers/bitcast.h"
 #include "op_mappers/special.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
 
 Values map_sign(MapperContext& c) {
   Value* x = c.in(0);
+  if (x->dtype() == DType::i64) {  // ONNX Runtime's kernel looks at 32 bits
+    Value* zero = c.scalar_like(x, 0);
+    Value* above = c.cast(c.greater(x, zero), DType::i64);
+    return {c.sub(above, c.cast(c.less(x, zero), DType::i64))};
+  }
   if (x->dtype() != DType::f16 && x->dtype() != DType::bf16) return {c.emit("Sign", {x})};
   // ONNX Runtime's kernels for halves turn NaN into 0
   Value* wide = c.cast(x, DType::f32);
@@ -89,14 +95,14 @@ Values map_erfc(MapperContext& c) {
 Values map_relu(MapperContext& c) {
   Value* x = c.in(0);
   if (is_unsigned_int(x->dtype())) return {x};
-  return {is_int(x->dtype()) ? c.maximum(x, c.scalar_like(x, 0)) : c.emit("Relu", {x})};
+  return {is_int(x->dtype()) ? larger(c, x, c.scalar_like(x, 0)) : c.emit("Relu", {x})};
 }
 
 Values map_relu6(MapperContext& c) {
   Value* x = c.in(0);
   if (!is_int(x->dtype())) return {c.clip(x, 0, 6)};
-  Value* positive = c.maximum(x, c.scalar_like(x, 0));
-  return {c.minimum(positive, c.scalar_like(x, 6))};
+  Value* positive = larger(c, x, c.scalar_like(x, 0));
+  return {smaller(c, positive, c.scalar_like(x, 6))};
 }
 
 // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which cannot overflow
@@ -105,6 +111,12 @@ Values map_softplus(MapperContext& c) {
   if (x->dtype() != DType::f64) return {c.emit("Softplus", {x})};
   Value* tail = c.log(c.add(c.exp(c.neg(c.abs(x))), c.scalar_like(x, 1)));
   return {c.add(c.emit("Relu", {x}), tail)};
+}
+
+// At opsets 18 and 19 ONNX Runtime computes it of halves by its definition, log(exp(x) + 1).
+Values map_softplus_18(MapperContext& c) {
+  if (c.in(0)->dtype() != DType::f16) return map_softplus(c);
+  return {c.cast(c.emit("Softplus", {c.cast(c.in(0), DType::f32)}), DType::f16)};
 }
 
 Values map_softsign(MapperContext& c) {
@@ -185,6 +197,8 @@ void register_elementwise(OpRegistry& r) {
   r.op("Relu").by(map_relu);
   r.op("Relu6").by(map_relu6);
   r.op("Softplus").by(map_softplus);
+  r.op("Softplus").since(18).by(map_softplus_18);
+  r.op("Softplus").since(20).by(map_softplus);
   r.op("Softsign").by(map_softsign);
   r.op("Atan2").by(map_atan2);
   r.op("L2Loss").by(map_l2_loss);

@@ -56,7 +56,8 @@ Matrices runtime_matrices(MapperContext& c, const MatrixPlan& plan) {
   Value* row = c.unsqueeze(c.range(zero, plan.rows, one), {1});
   Value* column = c.range(zero, plan.columns, one);
   Value* n = c.cast(plan.n, plan.dtype);
-  Value* turns = c.cast(c.emit("Mod", {c.mul(row, column), plan.n}), plan.dtype);
+  Value* divisor = c.maximum(plan.n, one);  // no numbers
+  Value* turns = c.cast(c.emit("Mod", {c.mul(row, column), divisor}), plan.dtype);
   Value* angle = c.mul(turns, c.div(c.scalar(plan.dtype, 2 * std::numbers::pi), n));
   Matrices m = {c.emit("Cos", {angle}), c.emit("Sin", {angle})};
   if (plan.sine_sign < 0) m.sine = c.neg(m.sine);

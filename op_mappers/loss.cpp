@@ -121,9 +121,8 @@ Values map_sqrt_grad(MapperContext& c) {
 // -g/2 * y^3
 Values map_rsqrt_grad(MapperContext& c) {
   Value *y = c.in(0), *g = c.in(1);
-  Value* half = c.mul(g, c.scalar_like(g, -0.5));
-  Value* cube = c.mul(c.mul(y, y), y);
-  return {zero_where_no_gradient(c, c.mul(half, cube))};
+  Value* half = c.mul(c.mul(g, y), c.scalar_like(g, -0.5));
+  return {zero_where_no_gradient(c, c.mul(half, c.mul(y, y)))};
 }
 
 // -g * y^2

@@ -5,6 +5,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/pool_grad.h"
 #include "op_mappers/segments.h"
+#include "op_mappers/wide_integers.h"
 #include "op_mappers/window_gather.h"
 
 namespace t2o::op_mappers {
@@ -102,7 +103,7 @@ Value* max_of_wide_integers(MapperContext& c, const Window& w) {
   for (std::size_t i = 0; i < w.spatial(); ++i) {
     const int axis = first + static_cast<int>(i);
     x = gather_windows(c, x, w, i, axis);
-    x = c.reduce("ReduceMax", x, Ints{axis + 1}, false);
+    x = reduced_wide(c, "ReduceMax", x, Ints{axis + 1}, false);
   }
   return x;
 }

@@ -135,6 +135,17 @@ Scaled scaled(MapperContext& c, Value* x, Range r, const Limits& t, bool narrow,
          "use mode 'SCALED'");
 }
 
+// A vector along an axis, but a scalar of one channel.
+Value* bound(MapperContext& c, Value* v, std::int64_t axis) {
+  if (axis < 0) return c.reshape(v, {});
+  const auto count = v->shape().elements();
+  if (count) return c.reshape(v, *count == 1 ? Ints{} : Ints{-1});
+  Value* size = c.unsqueeze(c.size_of(v), {0});
+  Value* one = c.ints({1});
+  Value* kept = c.cast(c.logical_not(c.equal(size, one)), DType::i64);
+  return c.reshape_to(v, c.slice(size, c.ints({0}), kept, c.ints({0})));
+}
+
 Values map_quantize(MapperContext& c) {
   const auto mode = c.attr_or<std::string>("mode", "MIN_COMBINED");
   const auto rounding = c.attr_or<std::string>("round_mode", "HALF_AWAY_FROM_ZERO");
@@ -162,10 +173,9 @@ Values map_quantize(MapperContext& c) {
   } else {
     c.fail(Code::unsupported_attr, "mode '" + mode + "' is not known");
   }
-  const Ints bounds_shape = axis < 0 ? Ints{} : Ints{-1};
   Value* y = view.back(c, c.cast(level, t.type));
-  Value* min = c.reshape(range.min, bounds_shape);
-  return {y, min, c.reshape(range.max, bounds_shape)};
+  Value* min = bound(c, range.min, axis);
+  return {y, min, bound(c, range.max, axis)};
 }
 
 Values map_dequantize(MapperContext& c) {

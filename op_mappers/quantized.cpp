@@ -120,6 +120,38 @@ Values map_reshape(MapperContext& c) {
   return {y, c.in(2), c.in(3)};
 }
 
+// ---- the reading and writing of TensorFlow's Eigen kernels, in single precision, which is seen where a number lies
+// between two levels
+
+Value* f32(Emitter& e, double v) { return e.scalar(DType::f32, v); }
+
+Value* rounded_away_f32(Emitter& e, Value* x) {
+  Value* size = e.add(e.abs(x), f32(e, static_cast<double>(std::nextafter(0.5f, 0.0f))));
+  return e.mul(e.emit("Sign", {x}), e.emit("Floor", {size}));
+}
+
+Value* span_of(Emitter& e, QuantizedRange r) { return e.cast(e.sub(r.max, r.min), DType::f64); }
+
+// round(min / step) * step - lowest * step + x * step
+Value* numbers_of(Emitter& e, Value* levels, QuantizedRange r) {
+  const DType plain = levels->dtype();
+  const double lowest = lowest_level(plain);
+  Value* step = e.cast(e.div(span_of(e, r), wide(e, highest_level(plain) - lowest)), DType::f32);
+  Value* base = e.mul(rounded_away_f32(e, e.div(r.min, step)), step);
+  if (lowest != 0) base = e.sub(base, e.mul(step, f32(e, lowest)));
+  return e.add(base, e.mul(e.cast(levels, DType::f32), step));
+}
+
+// round(x * scale) - (round(min * scale) - lowest), saturated
+Value* levels_of(Emitter& e, Value* numbers, DType plain, QuantizedRange r) {
+  const double lowest = lowest_level(plain), highest = highest_level(plain);
+  Value* scale = e.cast(e.div(wide(e, highest - lowest), span_of(e, r)), DType::f32);
+  Value* offset = rounded_away_f32(e, e.mul(r.min, scale));
+  if (lowest != 0) offset = e.sub(offset, f32(e, lowest));
+  Value* level = e.sub(rounded_away_f32(e, e.mul(numbers, scale)), offset);
+  return e.cast(e.clip(level, lowest, highest > 65535 ? 2147483520.0 : highest), plain);
+}
+
 // The numbers of both, in a range that has room for sums.
 Values map_bias_add(MapperContext& c) {
   const QuantizedRange r = range_at(c, 2), b = range_at(c, 4);
@@ -160,7 +192,7 @@ Values map_add(MapperContext& c) {
 Values map_mul(MapperContext& c) {
   const QuantizedRange x = range_at(c, 2), y = range_at(c, 4);
   const auto centered = [&](Value* v, QuantizedRange r) {
-    Value* zero = c.cast(zero_level(c, v->dtype(), r), DType::i32);
+    Value* zero = c.cast(scale_of(c, v->dtype(), r).zero, DType::i32);  // in a range without zero no level
     return c.sub(c.cast(v, DType::i32), zero);
   };
   Value* a = centered(c.in(0), x);
@@ -203,8 +235,12 @@ Values map_concat(MapperContext& c) {
   maxes.push_back(all.max);
   if (!same_constants(mins) || !same_constants(maxes))
     for (std::size_t i = 0; i < n; ++i) {
-      Value* numbers = dequantized(c, parts[i], scale_of(c, type, {mins[i], maxes[i]}));
-      parts[i] = quantized(c, numbers, type, scale_of(c, type, all));
+      const Values both_mins{mins[i], all.min}, both_maxes{maxes[i], all.max};
+      if (same_constants(both_mins) && same_constants(both_maxes)) continue;
+      Value* numbers = numbers_of(c, parts[i], {mins[i], maxes[i]});
+      Value* moved = levels_of(c, numbers, type, all);
+      Value* same_min = c.equal(mins[i], all.min);
+      parts[i] = c.where(c.logical_and(same_min, c.equal(maxes[i], all.max)), parts[i], moved);
     }
   Values in{c.in(0)};
   in.insert(in.end(), parts.begin(), parts.end());
@@ -226,9 +262,34 @@ Values map_range(MapperContext& c) {
   return {r.min, r.max};
 }
 
+// floor(x / 2^32)
+Value* shifted_by_32(Emitter& e, Value* x) {
+  Value* unit = e.constant(std::int64_t{1} << 32);
+  Value* below = e.emit("Mod", {x, unit});
+  return e.div(e.sub(x, below), unit);
+}
+
+// TensorFlow's fixed point of 16 bits: ((x * scale >> 32) + offset - lowest + half) >> 16, saturated
+Value* requantized_to_bytes(MapperContext& c, QuantizedRange from, QuantizedRange to) {
+  constexpr double kOne = 1 << 16;
+  const auto fixed = [&](Value* v) { return c.cast(v, DType::i64); };
+  Value* span = span_of(c, to);
+  Value* scale = fixed(c.div(c.mul(span_of(c, from), wide(c, 255 * kOne)), span));
+  Value* middle = c.mul(c.add(from.min, from.max), f32(c, 0.5));
+  Value* per_level = c.cast(c.div(wide(c, 255), span), DType::f32);
+  Value* offset = fixed(c.mul(c.mul(middle, per_level), f32(c, kOne)));
+  Value* lowest = fixed(c.div(c.mul(c.mul(c.cast(to.min, DType::f64), wide(c, 255)), wide(c, kOne)), span));
+  Value* bias = c.add(c.sub(offset, lowest), c.constant(std::int64_t{1} << 15));
+  Value* unit = c.constant(std::int64_t{1} << 16);
+  Value* above = c.add(shifted_by_32(c, c.mul(c.cast(c.in(0), DType::i64), scale)), bias);
+  Value* level = c.div(c.sub(above, c.emit("Mod", {above, unit})), unit);
+  return c.cast(c.clip(c.cast(level, DType::f32), 0, 255), DType::u8);
+}
+
 Value* requantized(MapperContext& c, QuantizedRange to) {
-  Value* numbers = dequantized(c, c.in(0), scale_of(c, c.in(0)->dtype(), range_at(c, 1)));
   const DType type = plain_type(c.output_dtype());
+  if (type == DType::u8 && c.in(0)->dtype() == DType::i32) return requantized_to_bytes(c, range_at(c, 1), to);
+  Value* numbers = dequantized(c, c.in(0), scale_of(c, c.in(0)->dtype(), range_at(c, 1)));
   return quantized(c, numbers, type, scale_of(c, type, to));
 }
 
@@ -256,7 +317,7 @@ void register_quantized(OpRegistry& r) {
   r.op("QuantizedAdd").by(map_add);
   r.op("QuantizedConcat").note(level).by(map_concat);
   r.op("RequantizationRange").by(map_range);
-  r.op("Requantize").note(level).by(map_requantize);
+  r.op("Requantize").by(map_requantize);
   r.op("QuantizeDownAndShrinkRange").note(level).by(map_shrink);
   register_quantized_products(r);
   register_quantized_images(r);

@@ -6,6 +6,7 @@
 #include "op_mappers/segments.h"
 #include "op_mappers/source_patterns.h"
 #include "op_mappers/three_axes.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -20,7 +21,10 @@ Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* whole, Va
   Value* y = counted_loop_of_any_size(
       c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
         const Sides s = sides(e, state[0], e.gather(axes, k, 0));
-        Value* three = e.reduce(op, as_three(e, state[0], s), Ints{1}, true);
+        Value* three = as_three(e, state[0], s);
+        const bool wide = three->dtype() == DType::i64 && op != "ReduceSum" && op != "ReduceProd";
+        if (wide && !three->shape().ranked()) three = e.reshape(three, {0, 0, 0});  // so that its rank is known
+        three = wide ? reduced_wide(e, op, three, Ints{1}, true) : e.reduce(op, three, Ints{1}, true);
         return {e.reshape_to(three, e.concat({s.before, e.ints({1}), s.after}, 0))};
       })[0];
   y = c.cast_like(y, whole);
@@ -99,9 +103,19 @@ Value* half_of_unsigned(MapperContext& c) { return c.constant(std::numeric_limit
 Value* with_sign(MapperContext& c, Value* x, Value* half) { return c.add(c.cast(x, DType::i64), half); }
 
 template <Axes form>
+Value* wide_extremum(MapperContext& c, const std::string& op, Value* x) {
+  const bool keep = c.flag("keep_dims");
+  const auto axes = c.maybe_ints(1);
+  if (x->known_elements()) return reduced<form>(c, op, x);
+  if (axes && x->shape().ranked()) return reduced_wide(c, op, x, *axes, keep);
+  const bool all = is_all_axes(c.node().input(1), c.node().input(0));
+  return all && !keep ? reduced_wide(c, op, c.reshape(x, {-1}), {0}, false) : reduced_in_turn(c, op, x, c.in(1), keep);
+}
+
+template <Axes form>
 Value* unsigned_extremum(MapperContext& c, const std::string& op) {
   Value* half = half_of_unsigned(c);
-  Value* m = reduced<form>(c, op, with_sign(c, c.in(0), half));
+  Value* m = wide_extremum<form>(c, op, with_sign(c, c.in(0), half));
   return c.cast(c.add(m, half), DType::u64);
 }
 
@@ -110,6 +124,8 @@ Value* extremum(MapperContext& c, const std::string& op) {
   const DType type = c.in(0)->dtype();
   if (type == DType::u64) return unsigned_extremum<form>(c, op);
   if (is_float(type)) return float_extremum<form>(c, op);
+  if (type == DType::i64) return wide_extremum<form>(c, op, c.in(0));
+  if (type == DType::u32) return c.cast(wide_extremum<form>(c, op, c.cast(c.in(0), DType::i64)), type);
   const bool narrow = type == DType::i8 || type == DType::i16;
   return narrow && !surely_not_empty(c) ? narrow_extremum<form>(c, op) : reduced<form>(c, op, c.in(0));
 }
@@ -173,7 +189,8 @@ Values map_euclidean_norm(MapperContext& c) {
     return {c.cast(c.sqrt(c.cast(sum, DType::f64)), x->dtype())};
   }
   Value* norm = reduced<form>(c, "ReduceL2", x);
-  return {norm == x || !c.maybe_ints(1) ? c.abs(norm) : norm};  // over no axes
+  if (norm == x) return {c.sqrt(c.mul(x, x))};  // over no axes
+  return {c.maybe_ints(1) ? norm : c.abs(norm)};
 }
 
 // TensorFlow never picks NaN, ONNX Runtime does when it comes first.

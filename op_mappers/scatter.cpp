@@ -6,6 +6,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/generate.h"
 #include "op_mappers/scatter.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -59,7 +60,7 @@ struct Combination {
 Value* applied(MapperContext& c, const Combination& how, Value* a, Value* b) {
   if (how.how == Reduction::add) return c.add(a, b);
   if (how.how == Reduction::mul) return c.mul(a, b);
-  return how.how == Reduction::max ? c.maximum(a, b) : c.minimum(a, b);
+  return how.how == Reduction::max ? larger(c, a, b) : smaller(c, a, b);
 }
 bool is_extremum(const Combination& how) { return how.how == Reduction::max || how.how == Reduction::min; }
 Combination combination(const std::string& tf_op) {
@@ -330,15 +331,16 @@ void register_scatter(OpRegistry& r) {
   r.op("TensorScatterUpdate").by(map_update);
   const std::string note = "below opset ";
   const std::string cost = " indices that may repeat take memory of rows x updates";
+  const std::string rounded = ", and integers beyond 2^53 are rounded";
   r.op("TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd")
-      .note(note + "16" + cost)
+      .note(note + "16" + cost + rounded)
       .by(map_combine<By::compare>);
   r.op("TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd")
       .since(16)
       .by(map_combine<By::scatter>);
   r.op("TensorScatterMax", "TensorScatterMin").note(note + "18" + cost).by(map_combine<By::compare>);
   r.op("TensorScatterMax", "TensorScatterMin").since(18).by(map_combine<By::scatter>);
-  r.op("ScatterNd").note(note + "16" + cost).by(map_scatter_nd<By::compare>);
+  r.op("ScatterNd").note(note + "16" + cost + rounded).by(map_scatter_nd<By::compare>);
   r.op("ScatterNd").since(16).by(map_scatter_nd<By::scatter>);
   r.op("DynamicStitch", "ParallelDynamicStitch")
       .ignores({"N"})

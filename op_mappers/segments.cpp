@@ -1,4 +1,5 @@
 #include "op_mappers/segments.h"
+#include "op_mappers/wide_integers.h"
 
 #include <limits>
 #include <string>
@@ -54,7 +55,7 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), none);
   Value* reduced = c.reduce(reduce_name(how), chosen, Ints{0}, false);
   if (arithmetic || (is_int(type) && surely_some(rows))) return c.cast(reduced, type);
-  return c.cast(how == Reduction::max ? c.maximum(reduced, none) : c.minimum(reduced, none),
+  return c.cast(how == Reduction::max ? larger(c, reduced, none) : smaller(c, reduced, none),
                 type);  // also of no rows
 }
 
@@ -100,7 +101,7 @@ Value* iota(Emitter& c, Value* count) {
 
 Value* with_tail(Emitter& c, Value* v, const Value* like) {
   Value* rows = const_cast<Value*>(like);
-  if (rows->shape().ranked()) {
+  if (rows->shape().ranked() && v->shape().ranked()) {
     Ints axes;
     for (int i = 1; i < rows->shape().rank(); ++i) axes.push_back(v->shape().rank() + i - 1);
     return c.unsqueeze(v, axes);

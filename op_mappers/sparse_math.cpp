@@ -4,6 +4,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
 #include "op_mappers/segments.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -64,11 +65,11 @@ Values map_add(MapperContext& c) {
 
 Values map_maximum(MapperContext& c) {
   const Pair p = aligned(c);
-  return {unravel(c, p.places, c.in(2)), c.maximum(p.a, p.b)};
+  return {unravel(c, p.places, c.in(2)), larger(c, p.a, p.b)};
 }
 Values map_minimum(MapperContext& c) {
   const Pair p = aligned(c);
-  return {unravel(c, p.places, c.in(2)), c.minimum(p.a, p.b)};
+  return {unravel(c, p.places, c.in(2)), smaller(c, p.a, p.b)};
 }
 
 // ---- a sparse and a dense tensor

@@ -146,7 +146,8 @@ Value* lgamma_of_positive(MapperContext& c, Value* x) {
   return c.where(c.equal(x, number(c, kInf)), x, y);
 }
 
-Value* fraction(MapperContext& c, Value* x) { return c.sub(x, c.emit("Floor", {x})); }
+// With the sign of x, and exact next to zero.
+Value* fraction(MapperContext& c, Value* x) { return c.emit("Mod", {x, number(c, 1)}, {{"fmod", std::int64_t{1}}}); }
 
 }  // namespace
 
@@ -155,7 +156,7 @@ Value* lgamma(MapperContext& c, Value* x) {
   Value* is_small = c.less(x, number(c, 0.5));
   Value* mirrored = c.where(is_small, c.sub(number(c, 1), x), x);
   Value* y = lgamma_of_positive(c, mirrored);
-  Value* sine = c.emit("Sin", {c.mul(fraction(c, x), number(c, kPi))});
+  Value* sine = c.emit("Sin", {c.mul(c.abs(fraction(c, x)), number(c, kPi))});
   Value* reflected = c.sub(c.log(c.div(number(c, kPi), sine)), y);
   Value* result = c.where(is_small, reflected, y);
   return c.where(c.equal(x, number(c, -kInf)), number(c, kInf), result);

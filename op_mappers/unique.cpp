@@ -72,11 +72,19 @@ bool is_vector(MapperContext& c) {
   return axis && axis->empty();
 }
 
+// ONNX Runtime ends the process at slices of integers without elements.
+void refuse_empty_slices(MapperContext& c, std::int64_t axis) {
+  const Shape& s = c.in(0)->shape();
+  if (!is_float(c.in(0)->dtype()) && s.elements() == 0 && s[static_cast<int>(axis)] != 0)
+    c.fail(Code::unsupported_attr, "slices without elements, at which ONNX Runtime ends the process");
+}
+
 Unique unique_of(MapperContext& c) {
   Value* x = c.in(0);
   if (is_vector(c)) return is_float(x->dtype()) ? unique_floats(c, c.reshape(x, {-1})) : unique(c, x, false);
   const auto axis = c.maybe_ints(1);
   if (axis && axis->size() > 1) c.fail(Code::bad_model, "more than one axis");
+  if (axis) refuse_empty_slices(c, axis->front());
   if (axis && axis->front() == 0) return unique_rows(c, x);
   if (axis && !is_float(x->dtype())) return unique(c, x, false, axis->front());
   if (axis && c.has_rank(0)) {

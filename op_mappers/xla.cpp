@@ -1,3 +1,4 @@
+#include "op_mappers/wide_integers.h"
 #include "op_mappers/xla.h"
 
 #include <algorithm>
@@ -162,9 +163,9 @@ Value* combine(MapperContext& c, Combiner how, Value* a, Value* b) {
     case Combiner::mul:
       return c.mul(a, b);
     case Combiner::max:
-      return c.maximum(a, b);
+      return larger(c, a, b);
     case Combiner::min:
-      return c.minimum(a, b);
+      return smaller(c, a, b);
     case Combiner::logical_and:
       return c.logical_and(a, b);
     case Combiner::logical_or:

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string_view>
 
+#include "onnx/emitter.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/zero_pad.h"
 
@@ -30,12 +31,27 @@ TensorPtr below_zero(DType type) {
   return std::make_shared<Tensor>(type, Ints{}, heap_storage({half.begin(), half.end()}));
 }
 
-// From opset 18 on with all axes spelled out, below with a number for 0 that is next to it: both are not what is looked for.
-bool keep_away(ir::Graph& g, ir::Node& pad, int opset) {
+// One Cast in between is looked through, two are not.
+bool cast_twice(ir::Graph& g, ir::Node& pad, const Target& target) {
+  const auto is_cast = [](const ir::Use& u) { return u.node->op() == "Cast"; };
+  const auto& uses = pad.output()->uses();
+  if (uses.size() == 1 && is_cast(uses[0]) && std::all_of(uses[0].node->output()->uses().begin(), uses[0].node->output()->uses().end(), is_cast))
+    return false;
+  const DType type = pad.input(0)->dtype();
+  Emitter e(g, target, pad.shared_origin(), pad.next());
+  Value* padded = e.emit("Pad", {pad.input(0), pad.input(1), e.scalar(type, 0)});
+  Value* wide = e.emit("Cast", {padded}, {{"to", type == DType::i64 ? DType::u64 : DType::i64}});
+  return take_over(g, pad.output(), e.emit("Cast", {wide}, {{"to", type}}));
+}
+
+// From opset 18 on with all axes spelled out, below with a number for 0 that is next to it, or of integers in front of two casts: all
+// are not what is looked for.
+bool keep_away(ir::Graph& g, ir::Node& pad, const Target& target) {
   const DType type = pad.input(0)->dtype();
   const auto rank = static_cast<std::int64_t>(pad.input(1)->constant()->elements() / 2);
-  if (opset < 18) {
-    if (!is_float(type) || bit_width(type) < 16) return false;
+  if (target.opset < 18) {
+    if (!is_float(type)) return cast_twice(g, pad, target);
+    if (bit_width(type) < 16) return false;
     Value* fill = g.add_constant(pad.output()->name() + "/zero", below_zero(type));
     if (pad.input_count() < 3) g.add_node_input(pad, fill);
     else g.set_input(pad, 2, fill);
@@ -55,7 +71,8 @@ Rewriter guard_pads(const onnx::Target& target) {
     int changes = 0;
     if (!target.for_ort()) return 0;
     for (ir::Node* n = g.first(); n; n = n->next())
-      if ((is_zero_pad(*n) || is_zero_pad(*n, false)) && reaches_pool(n->output()) && keep_away(g, *n, target.opset)) ++changes;
+      if ((is_zero_pad(*n) || is_zero_pad(*n, false)) && reaches_pool(n->output()) && keep_away(g, *n, target)) ++changes;
+    if (changes != 0) g.erase_dead();
     return changes;
   };
   return {"guard_pads", run, {"Pad"}};

@@ -47,6 +47,11 @@ TEST(Arithmetic, IntegersWrapAround) {
   check_binary("SquaredDifference", {i32, i64});
   for (const char* op : {"Maximum", "Minimum"}) check_binary(op, {i8, u8, i16, u16, i32, u32, i64}, 0, 120);
   op_case("Maximum").values<std::int64_t>({2}, {(1LL << 60) + 1, 5}).values<std::int64_t>({2}, {1LL << 60, -5}).check();
+  for (const char* op : {"Maximum", "Minimum"}) {  // beyond 32 bits
+    op_case(op).in(i64, {5, 9}).range(-16e9, 16e9).in(i64, {5, 9}).range(-16e9, 16e9).check();
+    op_case(op).in(i64, {5, 9}).range(-16e9, 16e9).scalar<std::int64_t>(5).check();
+  }
+  op_case("ClipByValue").in(i64, {5, 9}).range(-16e9, 16e9).scalar<std::int64_t>(-5).scalar<std::int64_t>(1LL << 33).check();
 }
 
 TEST(Arithmetic, TruncateDivOfFloats) {

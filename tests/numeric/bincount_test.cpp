@@ -72,6 +72,7 @@ TEST(Bincount, Histogram) {
   op_case("HistogramFixedWidth").values<float>({10}, {-1, 0, 1, 2, 5, 9.9999F, 10, 11, inf, -inf}).values<float>({2}, {0, 10}).scalar<std::int32_t>(5).check();
   op_case("HistogramFixedWidth").in(f32, {4, 30}).values<float>({2}, {-0.9F, 0.7F}, constant).scalar<std::int32_t>(7).attr("dtype", i64).check();
   op_case("HistogramFixedWidth").values_as(any, {2, 3}, {-1, 0, 1, 2, 5, 9}).values_as(any, {2}, {0, 10}).scalar<std::int32_t>(3, fed).dtypes({f32, f64, i32, i64}).check();
+  op_case("HistogramFixedWidth").values<std::int64_t>({4}, {INT64_MAX - 1, 2, 8, -3}).values<std::int64_t>({2}, {-2, 8}, constant).scalar<std::int32_t>(2).check();
 }
 
 TEST(Bincount, Bucketize) {

@@ -15,6 +15,8 @@ TEST(DrawBoundingBoxes, Sides) {
       .note("beyond the image, and turned around")
       .check();
   op_case("DrawBoundingBoxes").in(f32, {2, 5, 5, 3}).in(f32, {2, 0, 4}).check();
+  for (const std::int64_t depth : {1, 3})  // colors of the image's depth
+    op_case("DrawBoundingBoxesV2").in(f32, {2, 9, 7, depth}).in(f32, {2, 3, 4}).range(0, 1).in(f32, {2, depth}).range(0, 1).check();
 }
 
 TEST(DrawBoundingBoxes, Colors) {

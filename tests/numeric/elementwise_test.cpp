@@ -47,6 +47,8 @@ TEST(Elementwise, SmallArgumentsKeepTheirDigits) {
 }
 
 TEST(Elementwise, Integers) {
+  for (const char* op : {"Sign", "Relu", "Relu6"}) op_case(op).in(i64, {5, 9}).range(-16e9, 16e9).check();  // beyond 32 bits
+  op_case("Softplus").values_as(f16, {4}, {1000, 12, -1000, 0.5}).only_opsets({13, 18, 19, 20, 23}).check();
   for (const char* op : {"Abs", "Neg", "Sign"}) op_case(op).in(any, {3, 4}).dtypes({i8, i16, i32, i64}).empty().check();
   op_case("Square").in(any, {3, 4}).dtypes({i32, i64}).check();
   op_case("Square").values<std::int32_t>({2}, {70000, -70001}).note("wraps").check();

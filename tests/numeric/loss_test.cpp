@@ -41,6 +41,7 @@ TEST(Loss, GradientsOfActivations) {
   for (const char* op : {"SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad"})
     op_case(op).values<float>({4}, {0, INFINITY, NAN, -INFINITY}).values<float>({4}, {0, 0, 0, 0}).check();
   for (const char* op : {"ReluGrad", "LeakyReluGrad", "SeluGrad", "RsqrtGrad"}) op_case(op).in(any, {3}).in(any, {3}).dtypes({f64, bf16}).check();
+  op_case("RsqrtGrad").values<float>({2}, {3e18F, 2}).values<float>({2}, {1e-37F, 3}).check();
   op_case("LeakyReluGrad").in(f32, {3, 4}).in(f32, {3, 4}).attr("alpha", 0.75F).check();
   for (const char* op : {"ReluGrad", "Relu6Grad"}) op_case(op).in(any, {3, 4}).in(any, {3, 4}).dtypes({i32, i64, i8, u8, u16}).check();
 }

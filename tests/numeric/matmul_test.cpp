@@ -51,6 +51,8 @@ TEST(BatchMatMul, AdjointsAndBroadcasting) {
 // Which ONNX Runtime does not broadcast: known, it is nothing to compute.
 TEST(BatchMatMul, ABatchOfNothingBesideOne) {
   op_case("BatchMatMulV2").in(f32, {0, 0, 4, 5, 1}).in(f32, {0, 1, 4, 1, 1}, constant).without({Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("BatchMatMulV2").in(f32, {3, 2}).in(f32, {0, 2, 4}).without({Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("BatchMatMulV2").in(f32, {1, 3, 0}).in(f32, {5, 0, 4}).without({Mode::batch, Mode::dims, Mode::rank}).check();
 }
 
 TEST(BatchMatMul, AnEmptyBatchBesideAMatrix) {

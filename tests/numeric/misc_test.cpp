@@ -55,6 +55,8 @@ TEST(Misc, GatherOfStrings) {
 
 TEST(Misc, InplaceAddsBelowScatterNdOfSums) {
   for (const char* op : {"InplaceAdd", "InplaceSub"})
+    op_case(op).in(i8, {3, 4, 1}).i32s({1, 2}, fed).in(i8, {2, 4, 1}, constant).only_opsets({13, 18}).check();
+  for (const char* op : {"InplaceAdd", "InplaceSub"})
     for (const Kind kind : {constant, fed})
       op_case(op)
           .in(any, {4, 3})

@@ -55,6 +55,20 @@ TEST(MaxPool, SinglePixels) {
       .attr("explicit_paddings", Ints{0, 0, 0, 0, 0, 0, 0, 0}).check();
 }
 
+TEST(MaxPool, IntegersBeyond32Bits) {
+  op_case("MaxPool").in(i64, {2, 9, 9, 5}).range(-16e9, 16e9).attr("ksize", Ints{1, 2, 3, 1}).attr("strides", Ints{1, 1, 2, 1}).attr("padding", "SAME").check();
+}
+
+TEST(MaxPool, BehindAPadOfIntegers) {
+  for (const DType t : {i8, u8, i32, i16})
+    graph_case("Pad and MaxPool", [t](Builder& b) {
+      const std::string x = b.input(t, {1, 5, 5, 2}, verify::Range{t == u8 ? 0.0 : -9.0, t == u8 ? 9.0 : -1.0});
+      const std::string pads = b.constant_of<std::int32_t>({4, 2}, {0, 0, 1, 1, 1, 1, 0, 0});
+      const std::string padded = b.op("Pad", {x, pads});
+      b.output(b.op("MaxPool", {padded}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "VALID"}}));
+    }).only_opsets({11, 12, 17, 18}).check();
+}
+
 TEST(MaxPool, PassesOverNan) {
   op_case("MaxPool")
       .values_as(any, {1, 1, 6, 1}, {0, NAN, 2, 3, NAN, NAN})

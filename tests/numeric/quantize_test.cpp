@@ -59,6 +59,8 @@ TEST(Quantize, Axis) {
 TEST(Quantize, Special) {
   op_case("QuantizeV2").in(f32, {2, 3}).scalar(-1.0F).scalar(1.0F).attr("T", qu8).empty().check();
   op_case("QuantizeV2").in(f32, {}).scalar(-1.0F).scalar(1.0F).attr("T", qi8).check();
+  for (const Kind kind : {fed, constant})  // the range of one channel is a scalar
+    op_case("QuantizeV2").in(f32, {1, 3}).values<float>({1}, {-1}, kind).values<float>({1}, {2}, kind).attr("T", qu8).attr("mode", "SCALED").attr("axis", 0).check();
   op_case("QuantizeV2")
       .in(f32, {2})
       .scalar(-1.0F)

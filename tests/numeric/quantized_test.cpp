@@ -86,7 +86,7 @@ TEST(Quantized, Reshape) {
 TEST(Quantized, Concat) {
   for (const Ends& r : kRanges)
     for (const Kind kind : {fed, constant})
-      one_level(op_case("QuantizedConcat"))
+      op_case("QuantizedConcat")
           .scalar<std::int32_t>(1)
           .in(qu8, {2, 30})
           .range(0, 255)
@@ -100,6 +100,17 @@ TEST(Quantized, Concat) {
           .scalar(r.max, kind)
           .as_list(2)
           .check();
+}
+
+TEST(Quantized, ConcatOfSymmetricRanges) {  // 0 lies between two levels; a part that has the common range stays as it is
+  for (const Kind kind : {fed, constant})
+    for (const float second : {4.1F, 4.9F})
+      op_case("QuantizedConcat").scalar<std::int32_t>(0).in(qu8, {3, 30}).range(0, 255).in(qu8, {2, 30}).range(0, 255).as_list(2)
+          .scalar(-4.3F, kind).scalar(-second, kind).as_list(2).scalar(4.3F, kind).scalar(second, kind).as_list(2).check();
+}
+
+TEST(Quantized, MulOfARangeWithoutZero) {
+  quantized("QuantizedMul", {{qu8, {3, 5}, {-1, 6}}, {qu8, {3, 5}, {-4.6F, -1}}}, constant).attr("Toutput", qi32).check();
 }
 
 TEST(Quantized, Normalizations) {
@@ -143,7 +154,7 @@ TEST(Quantized, To8Bits) {
     quantized("RequantizationRange", {{qi32, {4, 30}, r}}).check();
     one_level(quantized("QuantizeDownAndShrinkRange", {{qi32, {4, 30}, {-50, 50}}})).attr("out_type", qu8).check();
     for (const Kind kind : {fed, constant})
-      one_level(quantized("Requantize", {{qi32, {4, 30}, r}}))
+      quantized("Requantize", {{qi32, {4, 30}, r}})
           .scalar(-0.03F, kind)
           .scalar(0.04F, kind)
           .attr("out_type", qu8)

@@ -56,7 +56,14 @@ TEST(Reduction, NanInfAndNothing) {
     op_case(op).in(any, {4, 5}).i32s({0}).dtypes({f32, f64}).nan_inf().empty().check();
     op_case(op).in(any, {4, 5}).i32s({0, 1}).dtypes({f32}).nan_inf().empty().check();
   }
+  for (const char* op : {"Max", "Min"}) {  // beyond 31 bits
+    for (const Ints& axes : std::vector<Ints>{{0}, {1}, {-1, 0}})
+      op_case(op).in(i64, {40, 33}).range(-16e9, 16e9).i32s({axes.begin(), axes.end()}).empty().check();
+    op_case(op).in(any, {3, 40}).range(0, 4294967295.0).i32s({1}).attr("keep_dims", true).dtypes({u32, u64}).check();
+    op_case(op).in(i64, {3, 40}).range(-16e9, 16e9).i32s({1}, fed).check();
+  }
   for (const char* op : {"Max", "Min"}) op_case(op).values<float>({3}, {-0.0F, -0.0F, 0}).i32s({0}).check();
+  op_case("EuclideanNorm").values<float>({2}, {1e30F, 2}).i32s({}).check();
   for (const char* op : {"Sum", "Max", "Min", "Prod"}) op_case(op).in(any, {4, 5}).i32s({0}).dtypes({i32, i64, u8, i8}).empty().check();
 }
 

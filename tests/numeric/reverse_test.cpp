@@ -11,6 +11,7 @@ TEST(Reverse, Axes) {
   op_case("ReverseV2").in(any, {3, 4}).i32s({1}).dtypes(kAll).check();
   op_case("ReverseV2").in(f32, {2, 3, 4}).i32s({-1, 0}).empty().check();
   op_case("ReverseV2").in(f32, {2, 3}).i32s({}).check();
+  op_case("ReverseV2").in(f32, {}).i32s({}, fed).without({Mode::rank}).check();
   op_case("ReverseV2").in(f32, {2, 3, 4}).ints({0, -1}, fed).check();
   op_case("ReverseV2").strings({3}, {"a", "b", "c"}).i32s({0}).check();
   op_case("Reverse").in(f32, {2, 3}).values<bool>({2}, {false, true}, constant).check();

@@ -25,6 +25,7 @@ TEST(Scatter, Tensor) {
     op_case(op).in(f32, {4, 2}).values<std::int32_t>({2, 1}, {1, 3}, constant).in(f32, {2, 2}).check();
   }
   for (const char* op : {"TensorScatterMax", "TensorScatterMin"}) {
+    op_case(op).in(i64, {6, 9}).range(-16e9, 16e9).values<std::int32_t>({4, 1}, {1, 5, 1, 0}, fed).in(i64, {4, 9}).range(-16e9, 16e9).check();
     op_case(op).in(any, {4, 2}).values<std::int32_t>({3, 1}, {1, 1, 3}).in(any, {3, 2}).dtypes(kNumbers).check();
     op_case(op).in(f32, {4, 2}).values<std::int32_t>({2, 1}, {1, 3}, constant).in(f32, {2, 2}).check();
     op_case(op).in(f32, {4, 2}).values<std::int32_t>({2, 1}, {1, 3}).in(f32, {2, 2}).check();

@@ -65,6 +65,8 @@ TEST(Special, Zeta) {
 TEST(Special, Poles) {
   op_case("Zeta").values<float>({3}, {2, INFINITY, 1}).values<float>({3}, {INFINITY, 2, 2}).only_opsets({11}).check();
   op_case("Digamma").values<float>({4}, {0, -0.0F, -1, INFINITY}).only_opsets({11}).check();
+  for (const char* op : {"Lgamma", "Digamma"})
+    op_case(op).values_as(any, {4}, {-1e-17, 1e-17, -1e-30, -2.5}).dtypes({f32, f64}).tol(1e-6, 1e-7).only_opsets({11}).check();
   op_case("Betainc").values<double>({3}, {-1, 1, 2}).values<double>({3}, {1, 0, 3}).values<double>({3}, {0.5, 0.5, 2}).only_opsets({11}).check();
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "op_mappers/registry.h"
+
+// Max, Min and most of ReduceMax and ReduceMin of ONNX Runtime compare only the lower 32 bits of an i64 with AVX: numbers beyond
+// 2^31 come out wrong. Shapes are smaller; tensors of the model take these.
+namespace t2o::op_mappers {
+
+Value* larger(Emitter&, Value* a, Value* b);
+Value* smaller(Emitter&, Value* a, Value* b);
+// ReduceMax or ReduceMin of an i64 by ArgMax or ArgMin, which compare all bits. Without a rank the axes
+// count from the front and are not empty.
+Value* reduced_wide(Emitter&, const std::string& op, Value* x, const Ints& axes, bool keep_dims);
+
+}  // namespace t2o::op_mappers

@@ -33,6 +33,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::einsum_product(target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
       rewriters::fuse_instance_norm(target),
       rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
+      rewriters::channel_shuffle(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
   list.push_back(rewriters::slice_before_pad(target));

@@ -56,6 +56,7 @@ Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a
 Rewriter einsum_product(const onnx::Target&);  // onnx: an Einsum that is a product of matrices is a MatMul
 Rewriter fuse_attention(const onnx::Target&);  // onnx: Attention
 Rewriter fuse_rotary(const onnx::Target&);  // onnx: RotaryEmbedding
+Rewriter channel_shuffle(const onnx::Target&);  // onnx: channels that are shuffled are so where they come first
 Rewriter unmerge_batches(const onnx::Target&);  // onnx: products of matrices whose leading axes are merged work on both axes
 Rewriter unflatten_matmul(const onnx::Target&);  // onnx: a dense layer over the last axis, without reshapes around it
 Rewriter fuse_matmul(const onnx::Target&);  // onnx: without reshapes around it, with the order of an image in its weights, with its bias

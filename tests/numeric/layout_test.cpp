@@ -76,6 +76,23 @@ TEST(Layout, Nets) {
     with(graph_case("a small net", small_net), layout).check();
 }
 
+// ShuffleNet: the channels of the groups of one convolution go to each group of the next.
+void shuffled_net(Builder& b) {
+  const auto conv = [&](const std::string& x, std::int64_t own) {
+    return b.op("Conv2D", {x, b.const_input(f32, {1, 1, own, 6})}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
+  };
+  const std::string first = b.op("Relu", {conv(b.input(f32, {2, 4, 5, 3}), 3)});
+  const std::string groups = b.op("Reshape", {first, b.constant_of<std::int32_t>({5}, {-1, 4, 5, 2, 3})});
+  const std::string swapped = b.op("Transpose", {groups, b.constant_of<std::int32_t>({5}, {0, 1, 2, 4, 3})});
+  const std::string shuffled = b.op("Reshape", {swapped, b.constant_of<std::int32_t>({4}, {-1, 4, 5, 6})});
+  b.output(b.op("AddV2", {conv(shuffled, 6), first}));
+}
+
+TEST(Layout, ShuffledChannels) {
+  for (const Layout layout : {Layout::automatic, Layout::nchw, Layout::nhwc})
+    with(graph_case("shuffled channels", shuffled_net), layout).check();
+}
+
 TEST(Layout, FunctionsNeedAnOpset) {
   op_case("AvgPool")
       .in(f32, {1, 4, 4, 2})

@@ -172,6 +172,7 @@ struct Range {
 // [channels] so that it lies along the axis of x
 Value* along_axis(MapperContext& c, Value* v, std::int64_t axis, std::int64_t rank) {
   if (axis < 0) return v->shape().is_scalar() ? v : c.reshape(v, {});
+  if (axis >= rank) c.fail(Code::bad_model, "the axis is beyond the tensor's rank");
   Ints dims(static_cast<std::size_t>(rank - axis), 1);
   dims[0] = -1;
   return c.reshape(v, dims);

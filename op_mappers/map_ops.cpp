@@ -194,8 +194,8 @@ class Mapping : public SubgraphMapper {
       if (type == DType::variant && from->is_graph_output() && from->graph() == &source_)
         throw ConversionError({Severity::error, Code::unsupported_type, "the output '" + from->name() + "' is a TensorList, which ONNX does not know", "ask for the tensors that are made of it with --outputs", n.origin(), SourceLoc::here()});
       if (type != DType::undefined && type != DType::variant && to->dtype() != type)
-        throw ConversionError({Severity::error, Code::internal, "output " + std::to_string(i) + " came out as " + std::string(name(to->dtype())) + " instead of " + std::string(name(type)),
-                               "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
+        throw ConversionError({Severity::error, Code::bad_model, "output " + std::to_string(i) + " is of type " + std::string(name(to->dtype())) + ", the node's attributes say " + std::string(name(type)),
+                               "if TensorFlow runs this model, please report it", n.origin(), SourceLoc::here()});
       if (type != DType::variant && from->dtype() != DType::resource && !to->constant() && !to->is_graph_input() && to->graph() == out_)
         if (const auto shape = merge(to->shape(), mapped_shape(*from))) out_->set_type(to, to->dtype(), *shape);
       if (to->name().empty() && !from->is_graph_output()) out_->rename(to, from->name());  // fresh, and the first to ask

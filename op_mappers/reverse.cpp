@@ -9,6 +9,7 @@
 namespace t2o::op_mappers {
 namespace {
 
+constexpr std::int64_t kMostAxes = 254;  // that a tensor of TensorFlow can have
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(),
                        kLast = std::numeric_limits<std::int64_t>::max();
 
@@ -61,6 +62,9 @@ Value* reverse_of_any_rank(MapperContext& c, std::int64_t time, std::int64_t bat
 Values map_reverse_sequence(MapperContext& c) {
   Value* lengths = c.cast(c.in(1), DType::i64);
   const auto time = c.attr<std::int64_t>("seq_dim"), batch = c.attr<std::int64_t>("batch_dim");
+  const std::int64_t axes = c.has_rank(0) ? c.rank(0) : kMostAxes;
+  if (time == batch || std::min(time, batch) < 0 || std::max(time, batch) >= axes)
+    c.fail(Code::bad_model, "seq_dim and batch_dim are no two axes of the input");
   const auto reverse = [&](Value* x, std::int64_t time_axis, std::int64_t batch_axis) {
     return c.emit("ReverseSequence", {x, lengths}, {{"batch_axis", batch_axis}, {"time_axis", time_axis}});
   };

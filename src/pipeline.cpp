@@ -57,6 +57,8 @@ template <class Work>
 void guarded(Diagnostics& diagnostics, Work&& work) {
   try {
     collect(diagnostics, work);
+  } catch (const std::length_error& e) {  // of a tensor that nobody can make
+    diagnostics.push_back({Severity::error, Code::bad_model, e.what(), "", {}, SourceLoc::here()});
   } catch (const std::bad_alloc&) {
     diagnostics.push_back({Severity::error, Code::bad_file, "the model asks for more memory than there is", "", {}, SourceLoc::here()});
   } catch (const std::exception& e) {

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "diagnostics.h"
+
 namespace t2o {
 namespace {
 
@@ -128,7 +130,14 @@ TensorPtr Tensor::filled(DType dtype, Ints dims, Bytes element) {
   return std::make_shared<Tensor>(dtype, std::move(dims), std::make_shared<FilledStorage>(size, std::vector<std::byte>(element.begin(), element.end())));
 }
 
+namespace {
+void check_element(const Tensor& t, std::int64_t i) {
+  if (i < 0 || i >= t.elements()) fail(Code::bad_model, "a tensor of " + std::to_string(t.elements()) + " elements has no element " + std::to_string(i));
+}
+}  // namespace
+
 std::int64_t Tensor::int_at(std::int64_t i) const {
+  check_element(*this, i);
   switch (dtype_) {
     case DType::i8: case DType::qi8: return at<std::int8_t>(i);
     case DType::u8: case DType::qu8: case DType::boolean: return at<std::uint8_t>(i);
@@ -141,11 +150,12 @@ std::int64_t Tensor::int_at(std::int64_t i) const {
       const auto nibble = static_cast<int>((at<std::uint8_t>(i / 2) >> (4 * (i % 2))) & 0xf);
       return dtype_ == DType::i4 && nibble > 7 ? nibble - 16 : nibble;
     }
-    default: throw std::logic_error("int_at on a tensor of " + std::string(name(dtype_)));
+    default: fail(Code::bad_model, "whole numbers are wanted, and the tensor is of type " + std::string(name(dtype_)));
   }
 }
 
 double Tensor::float_at(std::int64_t i) const {
+  check_element(*this, i);
   switch (dtype_) {
     case DType::f32: return static_cast<double>(at<float>(i));
     case DType::f64: return at<double>(i);

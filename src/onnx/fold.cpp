@@ -118,7 +118,17 @@ class PermutedStorage final : public Storage {
   std::unique_ptr<std::byte[]> cache_;
 };
 
+bool is_permutation_of(const Ints& perm, int rank) {
+  std::vector<bool> seen(static_cast<std::size_t>(rank), false);
+  for (const std::int64_t p : perm) {
+    if (p < 0 || p >= rank || seen[static_cast<std::size_t>(p)]) return false;
+    seen[static_cast<std::size_t>(p)] = true;
+  }
+  return perm.size() == seen.size();
+}
+
 TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
+  if (!is_permutation_of(perm, t->rank())) return nullptr;
   Ints dims(perm.size());
   for (std::size_t i = 0; i < perm.size(); ++i) dims[i] = t->dims()[static_cast<std::size_t>(perm[i])];
   if (t->elements() <= 1) return t->with_dims(dims);
@@ -192,7 +202,7 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   }
   if (op == "Cast")
     for (const ir::NamedAttr& a : attrs)
-      if (a.name == "to") return one(converted(in[0], std::get<DType>(a.value)));
+      if (const auto* to = std::get_if<DType>(&a.value); to && a.name == "to") return one(converted(in[0], *to));
   if (op == "Identity") return one(in[0]);
   if (op == "Reshape") return one(folding::reshape(in, attrs));
   if (op == "Squeeze") return one(folding::squeeze(in, attrs));

@@ -217,7 +217,7 @@ TensorPtr variadic(const std::string& op, const std::vector<TensorPtr>& in) {
 }
 
 TensorPtr where(const std::vector<TensorPtr>& in) {
-  if (in.size() != 3 || !in[1] || !in[2] || in[1]->dtype() != in[2]->dtype()) return nullptr;
+  if (in.size() != 3 || !in[1] || !in[2] || in[0]->dtype() != DType::boolean || in[1]->dtype() != in[2]->dtype()) return nullptr;
   const auto b = broadcast({in[0].get(), in[1].get(), in[2].get()});
   const std::size_t width = bit_width(in[1]->dtype()) / 8;
   if (!b || width == 0) return nullptr;
@@ -271,7 +271,9 @@ TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const 
 }
 
 TensorPtr range(const std::vector<TensorPtr>& in) {
-  if (in.size() != 3 || !in[1] || !in[2] || !integral(in[0]->dtype())) return nullptr;
+  if (in.size() != 3 || !in[1] || !in[2]) return nullptr;
+  for (const TensorPtr& t : in)
+    if (!integral(t->dtype()) || t->elements() != 1) return nullptr;
   const std::int64_t start = in[0]->int_at(0), limit = in[1]->int_at(0), delta = in[2]->int_at(0);
   if (delta == 0) return nullptr;
   const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));

@@ -95,6 +95,11 @@ bool too_big(const Ints& dims, const Tensor& in) {  // a smaller or equal result
   return n > kMaxElements && n > in.elements();
 }
 
+bool are_distinct(Ints axes) {
+  std::sort(axes.begin(), axes.end());
+  return std::adjacent_find(axes.begin(), axes.end()) == axes.end();
+}
+
 // An operator's axes: an input since opset 13, an attribute before.
 std::optional<Ints> axes_of(const std::vector<TensorPtr>& in, const Attrs& attrs) {
   if (in.size() > 1 && in[1]) return in[1]->to_ints();
@@ -132,6 +137,7 @@ std::optional<Ints> normal_axes(Ints axes, int rank) {
 }
 
 TensorPtr reshape(const std::vector<TensorPtr>& in, const Attrs& attrs) {
+  if (in.size() < 2 || !in[1]) return nullptr;
   Ints dims = in[1]->to_ints();
   const bool allow_zero = int_attr(attrs, "allowzero", 0) != 0;
   std::int64_t known = 1, inferred = -1;
@@ -169,7 +175,7 @@ TensorPtr unsqueeze(const std::vector<TensorPtr>& in, const Attrs& attrs) {
   const auto given = axes_of(in, attrs);
   if (!given) return nullptr;
   auto axes = normal_axes(*given, in[0]->rank() + static_cast<int>(given->size()));
-  if (!axes) return nullptr;
+  if (!axes || !are_distinct(*axes)) return nullptr;
   std::sort(axes->begin(), axes->end());
   Ints dims = in[0]->dims();
   for (const std::int64_t a : *axes) dims.insert(dims.begin() + a, 1);
@@ -185,7 +191,9 @@ TensorPtr concat(const std::vector<TensorPtr>& in, const Attrs& attrs) {
   std::int64_t outer = 1;
   for (std::size_t i = 0; i < a; ++i) outer *= dims[i];
   for (const TensorPtr& t : in) {
-    if (!t || t->rank() != in[0]->rank()) return nullptr;
+    if (!t || t->rank() != in[0]->rank() || t->dtype() != in[0]->dtype()) return nullptr;
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      if (i != a && t->dims()[i] != dims[i]) return nullptr;
     dims[a] += t->dims()[a];
   }
   const std::size_t width = bit_width(in[0]->dtype()) / 8;
@@ -219,7 +227,7 @@ TensorPtr slice(const std::vector<TensorPtr>& in, const Attrs&) {
   if (in.size() > 3 && in[3]) given = in[3]->to_ints();
   if (in.size() > 4 && in[4]) steps = in[4]->to_ints();
   const auto axes = normal_axes(given, x.rank());
-  if (!axes) return nullptr;
+  if (!axes || !are_distinct(*axes) || ends.size() != starts.size() || steps.size() != starts.size() || given.size() != starts.size()) return nullptr;
   Walk walk{x.dims(), strides_of(x.dims())};
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto a = static_cast<std::size_t>((*axes)[i]);
@@ -281,6 +289,7 @@ TensorPtr gather(const std::vector<TensorPtr>& in, const Attrs& attrs) {
 }
 
 TensorPtr expand(const std::vector<TensorPtr>& in) {
+  if (in.size() < 2 || !in[1]) return nullptr;
   const Tensor& x = *in[0];
   Ints want = in[1]->to_ints(), have = x.dims();
   while (have.size() < want.size()) have.insert(have.begin(), 1);
@@ -297,6 +306,7 @@ TensorPtr expand(const std::vector<TensorPtr>& in) {
 }
 
 TensorPtr tile(const std::vector<TensorPtr>& in) {
+  if (in.size() < 2 || !in[1]) return nullptr;
   const Tensor& x = *in[0];
   const Ints repeats = in[1]->to_ints(), strides = strides_of(x.dims());
   Ints dims = x.dims();

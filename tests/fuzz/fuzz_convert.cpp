@@ -1,8 +1,8 @@
 // Converts damaged models, in this process: none may end it, take long, or meet a bug that we catch ourselves.
 //
-//   fuzz_convert [--runs N] [--first N] [--seconds S] [--keep FILE] MODEL.pb...
+//   fuzz_convert [--runs N] [--first N] [--seconds S] [--tell] [--keep FILE] MODEL.pb...
 //
-// Run N of the same models is always the same. --keep writes each model to a file before it is converted: the one that ended
+// Run N of the same models is always the same, its result too: --tell prints a line for each, to compare. --keep writes each model to a file before it is converted: the one that ended
 // the process is there. With the asan preset it sees what does not crash by itself.
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -47,6 +47,7 @@ extern "C" void tell_run(int signal) {
 struct Settings {
   long runs = 1000, first = 0;
   double seconds = 1e9;
+  bool tell = false;
   std::string keep;
   std::vector<std::string> models;
 };
@@ -110,6 +111,7 @@ class Fuzzer {
     GraphDef graph = *models_[mutator_.below(models_.size())];
     for (std::size_t n = 1 + mutator_.below(3); n > 0; --n) mutator_.mutate(graph);
     std::string bytes = serialized(graph);
+    mutator_.reseed(~static_cast<std::uint64_t>(run));  // protobuf's maps may have led to it on another way
     if (mutator_.below(8) == 0) mutator_.damage(bytes);
     Options options;
     options.opset = 11 + static_cast<int>(mutator_.below(18));
@@ -126,10 +128,15 @@ class Fuzzer {
     std::string onnx;
     if (c.ok()) diagnostics = write_model(c, options, onnx);
     ++(c.ok() ? converted_ : refused_);
+    if (!settings_.keep.empty()) std::ofstream(settings_.keep + ".onnx", std::ios::binary) << onnx;
     std::string all;
     for (const Diagnostic& d : diagnostics) all += "\n  " + to_string(d);
     for (const Diagnostic& d : diagnostics)
-      if (d.code == Code::internal) return complain(run, options, all);
+      if (d.code == Code::internal) {
+        complain(run, options, all);
+        break;
+      }
+    if (settings_.tell) std::printf("run %ld: opset %d, %s, %s: model %016zx %s %016zx\n", run, options.opset, options.target_runtime.c_str(), options.layout == tf2onnx::Layout::nhwc ? "nhwc" : "auto", std::hash<std::string>()(bytes), c.ok() ? "converted" : "refused", std::hash<std::string>()(c.ok() ? onnx : all));
     if (const double s = std::chrono::duration<double>(Clock::now() - start).count(); s > kLongestConversion)
       complain(run, options, "took " + std::to_string(s) + " s");
   }
@@ -156,8 +163,9 @@ Settings read_arguments(int argc, char** argv) {
     if (word == "--first") s.first = std::stol(value);
     if (word == "--seconds") s.seconds = std::stod(value);
     if (word == "--keep") s.keep = value;
+    s.tell = s.tell || word == "--tell";
     if (is_option) ++i;
-    else s.models.push_back(word);
+    else if (word != "--tell") s.models.push_back(word);
   }
   return s;
 }

@@ -29,21 +29,25 @@ std::vector<int> elements_in_order(const pb::Message& m, const Field* f) {
   return order;
 }
 
-// Every field that is set, in the message and in those inside of it.
-template <class Visit>
-void walk(const pb::Message& root, const Visit& visit) {
-  std::vector<const pb::Message*> todo = {&root};
+const pb::Message* inner(const pb::Message* m, const Field* f) { return &m->GetReflection()->GetMessage(*m, f); }
+const pb::Message* inner(const pb::Message* m, const Field* f, int i) { return &m->GetReflection()->GetRepeatedMessage(*m, f, i); }
+pb::Message* inner(pb::Message* m, const Field* f) { return m->GetReflection()->MutableMessage(m, f); }
+pb::Message* inner(pb::Message* m, const Field* f, int i) { return m->GetReflection()->MutableRepeatedMessage(m, f, i); }
+
+// Every field that is set, in the message and in those inside of it. Message: const, or to be changed, which a map has to know.
+template <class Message, class Visit>
+void walk(Message* root, const Visit& visit) {
+  std::vector<Message*> todo = {root};
   while (!todo.empty()) {
-    const pb::Message& m = *todo.back();
+    Message* m = todo.back();
     todo.pop_back();
-    const pb::Reflection& r = *m.GetReflection();
     std::vector<const Field*> fields;
-    r.ListFields(m, &fields);
+    m->GetReflection()->ListFields(*m, &fields);
     for (const Field* f : fields) {
       visit(m, f);
       if (f->cpp_type() != Field::CPPTYPE_MESSAGE) continue;
-      if (!f->is_repeated()) todo.push_back(&r.GetMessage(m, f));
-      else for (const int i : elements_in_order(m, f)) todo.push_back(&r.GetRepeatedMessage(m, f, i));
+      if (!f->is_repeated()) todo.push_back(inner(m, f));
+      else for (const int i : elements_in_order(*m, f)) todo.push_back(inner(m, f, i));
     }
   }
 }
@@ -52,15 +56,14 @@ void walk(const pb::Message& root, const Visit& visit) {
 
 void Mutator::learn(const pb::Message& root) {
   messages_[root.GetDescriptor()].push_back(&root);
-  walk(root, [&](const pb::Message& m, const Field* f) {
-    const pb::Reflection& r = *m.GetReflection();
-    for (const int i : f->is_repeated() ? elements_in_order(m, f) : std::vector<int>{0}) {
+  walk(&root, [&](const pb::Message* m, const Field* f) {
+    const pb::Reflection& r = *m->GetReflection();
+    for (const int i : f->is_repeated() ? elements_in_order(*m, f) : std::vector<int>{0}) {
       if (f->cpp_type() == Field::CPPTYPE_STRING) {
-        std::string word = f->is_repeated() ? r.GetRepeatedString(m, f, i) : r.GetString(m, f);
+        std::string word = f->is_repeated() ? r.GetRepeatedString(*m, f, i) : r.GetString(*m, f);
         if (word.size() < kLongest) words_[f->name()].push_back(std::move(word));
       } else if (f->cpp_type() == Field::CPPTYPE_MESSAGE) {
-        const pb::Message& inner = f->is_repeated() ? r.GetRepeatedMessage(m, f, i) : r.GetMessage(m, f);
-        messages_[inner.GetDescriptor()].push_back(&inner);
+        messages_[f->message_type()].push_back(f->is_repeated() ? inner(m, f, i) : inner(m, f));
       }
     }
   });
@@ -68,7 +71,7 @@ void Mutator::learn(const pb::Message& root) {
 
 void Mutator::mutate(pb::Message& root) {
   std::vector<Place> places;
-  walk(root, [&](const pb::Message& m, const Field* f) { places.push_back({const_cast<pb::Message*>(&m), f}); });
+  walk(&root, [&](pb::Message* m, const Field* f) { places.push_back({m, f}); });
   if (places.empty()) return;
   const Place p = any(places);
   if (below(12) == 0) return p.message->GetReflection()->ClearField(p.message, p.field);

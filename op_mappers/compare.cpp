@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -90,8 +91,8 @@ Value* shifted(MapperContext& c, Value* x, const char* direction) {
   Value* amount = c.in(1);
   const DType type = x->dtype(), bits = shifted_as(type);
   const auto highest = static_cast<double>(bit_width(type) - 1);
-  amount = c.minimum(amount, c.scalar_like(amount, highest));
-  if (is_signed_int(type)) amount = c.maximum(amount, c.scalar_like(amount, 0));
+  amount = smaller(c, amount, c.scalar_like(amount, highest));
+  if (is_signed_int(type)) amount = larger(c, amount, c.scalar_like(amount, 0));
   Value* raw = c.cast(x, bits);
   Value* by = c.cast(amount, bits);
   return c.cast(c.emit("BitShift", {raw, by}, {{"direction", std::string(direction)}}), type);

@@ -45,6 +45,7 @@ Value* depthwise_kernel(MapperContext& c, Value* kernel) {
 // Where channels are not known: what the op says (Conv does), else one group.
 std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channels) {
   const auto stated = c.attr_or<std::int64_t>("groups", 1);
+  if (stated < 1 || input_channels == 0) c.fail(Code::bad_model, "there are no groups, or no channels");
   if (!is_known(input_channels) || !is_known(kernel_channels)) return stated;
   if (kernel_channels == 0 || input_channels % kernel_channels != 0)
     c.fail(Code::bad_model, std::to_string(input_channels) +

@@ -161,7 +161,7 @@ class Mapping : public SubgraphMapper {
       diagnostics_.push_back(e.diagnostic());
       if (diagnostics_.back().origin.op.empty()) diagnostics_.back().origin = n.origin();
     } catch (const std::length_error& e) {  // of a tensor that nobody can make
-      diagnostics_.push_back({Severity::error, Code::bad_model, e.what(), "", n.origin(), SourceLoc::here()});
+      diagnostics_.push_back({Severity::error, Code::bad_model, std::string("a tensor of an impossible size: ") + e.what(), "", n.origin(), SourceLoc::here()});
     } catch (const std::bad_alloc&) {
       throw;  // no other node will have more
     } catch (const std::exception& e) {

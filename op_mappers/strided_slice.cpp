@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(),
                        kLast = std::numeric_limits<std::int64_t>::max();
 
+constexpr std::size_t kMostEntries = 2 * 254;  // TensorFlow's axes, and as many new ones
+
 enum class Kind : std::uint8_t { range, index, new_axis, ellipsis };
 
 struct Entry {
@@ -205,6 +207,7 @@ Values map_strided_slice(MapperContext& c) {
   if ((m.ellipsis & (m.ellipsis - 1)) != 0) c.fail(Code::bad_model, "more than one ellipsis");
   const auto count = entry_count(c);
   if (!count) return {ranges_of_any_count(c, m)};
+  if (*count > kMostEntries) c.fail(Code::bad_model, std::to_string(*count) + " entries, more than a tensor can have axes");
   const std::vector<Entry> list = entries(m, *count);
   Bounds begin(c, 1), end(c, 2), strides(c, 3);
   Value* x = ranges(c, list, m, begin, end, strides);

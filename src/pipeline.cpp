@@ -6,8 +6,8 @@
 #include "interface.h"
 #include "ir/text.h"
 #include "model_info.h"
-#include "onnx/writer.h"
 #include "onnx/checker.h"
+#include "onnx/writer.h"
 #include "op_mappers/map_ops.h"
 #include "plan.h"
 #include "rewriters/all.h"
@@ -58,7 +58,7 @@ void guarded(Diagnostics& diagnostics, Work&& work) {
   try {
     collect(diagnostics, work);
   } catch (const std::length_error& e) {  // of a tensor that nobody can make
-    diagnostics.push_back({Severity::error, Code::bad_model, e.what(), "", {}, SourceLoc::here()});
+    diagnostics.push_back({Severity::error, Code::bad_model, std::string("a tensor of an impossible size: ") + e.what(), "", {}, SourceLoc::here()});
   } catch (const std::bad_alloc&) {
     diagnostics.push_back({Severity::error, Code::bad_file, "the model asks for more memory than there is", "", {}, SourceLoc::here()});
   } catch (const std::exception& e) {

@@ -352,6 +352,20 @@ void UnrolledFinder::find_tails() {
   }
 }
 
+UnrolledFinder::Trial UnrolledFinder::trial() const {
+  return {matched_, kinds_, items_, found_.items.size(), found_.numbers.size(), found_.read_zeros.size()};
+}
+
+// What was noted on a way that did not lead on must not be taken for a part of the loop.
+void UnrolledFinder::undo(const Trial& before) {
+  matched_ = before.matched;
+  kinds_ = before.kinds;
+  items_ = before.items;
+  found_.items.resize(before.item_count);
+  found_.numbers.resize(before.number_count);
+  found_.read_zeros.resize(before.zero_count);
+}
+
 bool UnrolledFinder::match_tail(Value* b) {
   const ir::Node& n = *b->producer();
   for (const std::size_t i : {1, 2}) {
@@ -361,11 +375,9 @@ bool UnrolledFinder::match_tail(Value* b) {
     for (const bool same_zeros : {true, false})  // at first a state may be zeros too
       for (const ir::Use& u : from->second->uses()) {
         if (u.node->op() != n.op() || u.input != i || (u.node->input(3 - i) == n.input(3 - i)) != same_zeros) continue;
-        const auto matched = matched_;
-        const auto kinds = kinds_;
+        const Trial before = trial();
         if (match(b, u.node->output(), 0)) return true;
-        matched_ = matched;
-        kinds_ = kinds;
+        undo(before);
       }
   }
   return false;

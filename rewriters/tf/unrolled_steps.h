@@ -53,6 +53,13 @@ class UnrolledFinder {
     std::size_t key = 0;
   };
 
+  struct Trial {  // what match() notes
+    std::unordered_map<const Value*, Value*> matched;
+    std::unordered_map<const Value*, Kind> kinds;
+    std::unordered_set<const Value*> items;
+    std::size_t item_count, number_count, zero_count;
+  };
+
   std::nullopt_t no(const char* why) {
     *why_ = why;
     return std::nullopt;
@@ -79,6 +86,8 @@ class UnrolledFinder {
   std::optional<std::size_t> made_of(const Unrolled::State& s) const;
   bool follow(Value* first);
   void find_tails();
+  Trial trial() const;
+  void undo(const Trial&);
   bool match_tail(Value* b);
   bool match_step(std::size_t step);
   bool match(Value* b, Value* a, int depth);

@@ -54,13 +54,13 @@ std::size_t terminal_width() {
   return std::min<std::size_t>(size.ws_col, 120);
 }
 
-Console::Console(const Common& common, int results)
-    : results_(results == STDOUT_FILENO ? std::cout : std::cerr),
+Console::Console(const Common& common, bool stdout_is_taken)
+    : results_(stdout_is_taken ? std::cerr : std::cout),
       quiet_(common.quiet),
       verbose_(common.verbose > 0 || common.debug),
       debug_(common.debug),
       json_(common.json),
-      color_out_(wants_color(common.color, results)),
+      color_out_(wants_color(common.color, stdout_is_taken ? STDERR_FILENO : STDOUT_FILENO)),
       color_err_(wants_color(common.color, STDERR_FILENO)),
       progress_(!common.quiet && isatty(STDERR_FILENO) != 0) {}
 

@@ -17,7 +17,7 @@ enum class Style : std::uint8_t { error, warning, note, good, strong };
 // Everything for people: results to stdout, diagnostics to stderr, colours on a terminal only.
 class Console {
  public:
-  explicit Console(const Common& common, int results = 1);  // 2: standard output is taken
+  explicit Console(const Common& common, bool stdout_is_taken = false);  // then the results go to stderr too
 
   void say(const std::string& line) const;  // not when quiet or JSON is asked for
   // stderr: errors, warnings, and notes when verbose; after errors their count and what it means.

@@ -124,12 +124,13 @@ void check_standard_output(const ConvertArguments& a) {
   const auto refuse = [](const std::string& why) { fail(Code::bad_option, "-o - writes the model to standard output, " + why, "give --output the name of a file"); };
   if (a.common.json) refuse("which --json needs");
   if (a.verify) refuse("where --verify cannot read it");
+  if (a.options.external_data == tf2onnx::ExternalData::always) refuse("where there is no place for its weights beside it");
   if (isatty(STDOUT_FILENO) != 0) refuse("which is a terminal");
 }
 
 int run_convert(const CLI::App& command, ConvertArguments& a) {
   const bool to_stdout = a.output == kStandardOutput;
-  const Console console(a.common, to_stdout ? STDERR_FILENO : STDOUT_FILENO);
+  const Console console(a.common, to_stdout);
   if (!a.refused.empty()) {
     console.report(a.refused);
     if (console.json())

@@ -134,6 +134,13 @@ namespace {
 void check_element(const Tensor& t, std::int64_t i) {
   if (i < 0 || i >= t.elements()) fail(Code::bad_model, "a tensor of " + std::to_string(t.elements()) + " elements has no element " + std::to_string(i));
 }
+
+// Lists of numbers are sizes, axes, indices. A file of few bytes can claim a constant of any size.
+constexpr std::int64_t kLongestList = std::int64_t{1} << 24;
+std::size_t list_size(const Tensor& t) {
+  if (t.elements() > kLongestList) fail(Code::bad_model, "a constant of " + std::to_string(t.elements()) + " elements stands where a list of numbers is wanted");
+  return static_cast<std::size_t>(t.elements());
+}
 }  // namespace
 
 std::int64_t Tensor::int_at(std::int64_t i) const {
@@ -167,13 +174,13 @@ double Tensor::float_at(std::int64_t i) const {
 }
 
 Ints Tensor::to_ints() const {
-  Ints v(static_cast<std::size_t>(elements_));
+  Ints v(list_size(*this));
   for (std::int64_t i = 0; i < elements_; ++i) v[static_cast<std::size_t>(i)] = int_at(i);
   return v;
 }
 
 std::vector<double> Tensor::to_floats() const {
-  std::vector<double> v(static_cast<std::size_t>(elements_));
+  std::vector<double> v(list_size(*this));
   for (std::int64_t i = 0; i < elements_; ++i) v[static_cast<std::size_t>(i)] = float_at(i);
   return v;
 }

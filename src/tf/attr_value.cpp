@@ -1,6 +1,7 @@
 #include "tf/attr_value.h"
 
 #include <array>
+#include <type_traits>
 
 #include "support/wire.h"
 
@@ -152,6 +153,22 @@ DType dtype_from_number(std::uint64_t number) {
 
 Attr decode_attr(Bytes attr_value, const AttrContext& context, std::string_view type) {
   return decode(WireReader(attr_value), context, type, 0);
+}
+
+bool is_of_type(const Attr& a, std::string_view type) {
+  const auto is = [&]<class T>(std::type_identity<T>) { return std::holds_alternative<T>(a); };
+  if (type == "int" || type == "bool") return is(std::type_identity<std::int64_t>());
+  if (type == "float") return is(std::type_identity<float>());
+  if (type == "string") return is(std::type_identity<std::string>());
+  if (type == "type") return is(std::type_identity<DType>());
+  if (type == "shape") return is(std::type_identity<Shape>());
+  if (type == "tensor") return is(std::type_identity<TensorPtr>());
+  if (type == "list(int)" || type == "list(bool)") return is(std::type_identity<Ints>());
+  if (type == "list(float)") return is(std::type_identity<Floats>());
+  if (type == "list(string)") return is(std::type_identity<Strings>());
+  if (type == "list(type)") return is(std::type_identity<DTypes>());
+  if (type == "list(shape)") return is(std::type_identity<Shapes>());
+  return true;  // functions, whose bodies may stand in their place
 }
 
 std::optional<std::string_view> attr_placeholder(Bytes attr_value) {

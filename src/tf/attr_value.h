@@ -20,6 +20,7 @@ struct AttrContext {
 // Booleans become 0 and 1. `type` is the op definition's ("list(shape)"): an empty list does not tell its
 // kind itself.
 Attr decode_attr(Bytes attr_value, const AttrContext&, std::string_view type = {});
+bool is_of_type(const Attr&, std::string_view type);
 std::optional<std::string_view> attr_placeholder(Bytes attr_value);
 Strings function_names(Bytes attr_value);  // of an attribute of type func or list(func)
 

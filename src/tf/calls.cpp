@@ -185,12 +185,26 @@ bool Importer::is_invariant(const PendingNode& loop, std::size_t i) {
   });
 }
 
+// A condition gives one, another function what the node gives.
+void Importer::check_results(const Frame& f, const PendingNode& pending) const {
+  const OpInfo& op = *f.body->ops[pending.node];
+  if (!op.def || op.kind == OpKind::computation) return;
+  const std::size_t of_node = tensor_types(op.def->outputs, pending.attrs).size();
+  for (std::size_t i = 0; i < pending.branches.size(); ++i) {
+    const bool is_condition = op.kind == OpKind::while_ && pending.attrs[pending.branches[i].attr].name == "cond";
+    const std::size_t count = pending.graphs[i]->outputs().size(), wanted = is_condition ? 1 : of_node;
+    if (count != wanted)
+      fail(Code::bad_model, "function '" + pending.branches[i].function.name + "' gives " + std::to_string(count) + " results, not " + std::to_string(wanted));
+  }
+}
+
 void Importer::end_branch(GraphPtr graph) {
   Frame& f = frames_.back();
   PendingNode& pending = *f.pending;
   pending.graphs.push_back(std::move(graph));
   try {
     if (pending.graphs.size() < pending.branches.size()) return begin_branch(f, pending.node);
+    check_results(f, pending);
     for (std::size_t i = 0; i < pending.branches.size(); ++i) {
       Attr& a = pending.attrs[pending.branches[i].attr].value;
       if (std::holds_alternative<Func>(a)) {

@@ -118,6 +118,7 @@ std::vector<Item> Importer::import_placeholder(Frame& f, std::uint32_t n, const 
     return {inputs[0]};
   if (f.kind != Frame::Kind::main) return import_node(f, n, inputs);
   ir::OutputSpec type = known_type({static_cast<std::int32_t>(n), 0});
+  if (type.dtype == DType::undefined) fail(Code::bad_model, "the placeholder has no type that is known");
   std::string name = std::string(def.name) + ":0";
   for (const Feed& spare : request_->spare_feeds)
     if (spare.tensor == name || spare.tensor == def.name) {
@@ -200,8 +201,9 @@ Attrs Importer::decode_attrs(const Frame& f, std::uint32_t n) const {
   for (const RawAttr& a : def.attrs) {
     if (a.name == "_class") continue;
     const AttrDef* expected = op ? op->attr(a.name) : nullptr;
-    attrs.push_back({std::string(a.name),
-                     decode_attr(a.value, context, expected ? std::string_view(expected->type) : "")});
+    attrs.push_back({std::string(a.name), decode_attr(a.value, context, expected ? std::string_view(expected->type) : "")});
+    if (expected && !is_of_type(attrs.back().value, expected->type))
+      fail(Code::bad_model, "attribute '" + expected->name + "' is of another type than " + expected->type);
   }
   if (op) add_defaults(*op, attrs);
   return attrs;

@@ -137,6 +137,7 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
     return complain("the input '" + feed.tensor + "' is of type " + std::string(name(type.dtype)) + ", not " +
                     std::string(name(feed.dtype)));
   if (feed.dtype != DType::undefined) type.dtype = feed.dtype;
+  if (type.dtype == DType::undefined) return complain("the type of the input '" + feed.tensor + "' is not known");
   if (feed.shape_given) {
     // rank 0: an old file's word for not known
     if (feed.shape.ranked() && type.shape.ranked() && type.shape.rank() > 0 && feed.shape.rank() != type.shape.rank())

@@ -150,6 +150,7 @@ class Importer {
   void begin_call(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   void begin_control_flow(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   void begin_branch(Frame&, std::uint32_t node);
+  void check_results(const Frame&, const PendingNode&) const;
   void end_branch(GraphPtr);
   void add_branch_inputs(Frame&, const PendingNode&, bool is_loop);
   void add_own_inputs(Frame&);

@@ -8,11 +8,12 @@
 namespace t2o::tfgraph {
 namespace {
 
+// Another result each time, or a list that is changed: by the name, for nothing here knows TensorFlow's table of operators.
 bool has_effect(const ir::Node& n) {
+  constexpr std::string_view kBegins[] = {"TensorList", "Random", "Read", "Stateful", "Rng", "TruncatedNormal", "ParameterizedTruncated", "Multinomial", "NonDeterministic"};
   bool nested = false;
   ir::for_each_subgraph(n, [&](ir::Graph&) { nested = true; });
-  return nested || n.op().starts_with("TensorList") || n.op().starts_with("Random") ||
-         n.op().starts_with("Read");
+  return nested || std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) { return n.op().starts_with(begin); });
 }
 
 }  // namespace

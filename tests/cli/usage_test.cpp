@@ -77,7 +77,7 @@ TEST_F(Usage, ToStandardOutput) {
   const std::string redirected = (dir_ / "redirected.onnx").string();
   EXPECT_EQ(run({model_, "-o", "-"}, {.stdout_path = redirected}).exit_code, 0);
   EXPECT_TRUE(content(redirected) == file);
-  for (const char* option : {"--json", "--verify"}) EXPECT_EQ(run({model_, "-o", "-", option}).exit_code, kUsage) << option;
+  for (const char* option : {"--json", "--verify", "--external-data"}) EXPECT_EQ(run({model_, "-o", "-", option}).exit_code, kUsage) << option;
 }
 
 TEST_F(Usage, Version) {

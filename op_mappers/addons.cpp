@@ -41,7 +41,8 @@ Values map_shrink(MapperContext& c) {
   return {c.where(is_below, below, c.where(c.greater(x, upper), above, zero))};
 }
 
-// Bilinear pixels of [batch, height, width, channels] at x and y, the last axis of [batch, .., 2]; beyond the image is zero.
+// Bilinear pixels of [batch, height, width, channels] at x and y, the last axis of [batch, .., 2]; beyond the
+// image is zero.
 Values resampled(MapperContext& c, const std::string& mode) {
   Value* image = c.transpose(c.in(0), {0, 3, 1, 2});
   Value* places = c.cast(c.in(1), DType::f32);
@@ -50,7 +51,8 @@ Values resampled(MapperContext& c, const std::string& mode) {
   Value* grid = c.sub(c.div(twice, sizes), c.scalar(DType::f32, 1));
   Value* count = c.reduce("ReduceProd", c.dims(c.in(1), 1, -1), Ints{0}, true);
   Value* rows = c.reshape_to(grid, c.concat({c.dims(c.in(1), 0, 1), count, c.ints({1, 2})}, 0));
-  const Attrs attrs = {{"mode", mode}, {"padding_mode", std::string("zeros")}, {"align_corners", std::int64_t{0}}};
+  const Attrs attrs = {
+      {"mode", mode}, {"padding_mode", std::string("zeros")}, {"align_corners", std::int64_t{0}}};
   Value* pixels = c.emit("GridSample", {c.cast(image, DType::f32), rows}, attrs);
   Value* last = c.transpose(pixels, {0, 2, 3, 1});
   Value* dims = c.concat({c.dims(c.in(1), 0, -1), c.dims(c.in(0), 3, 4)}, 0);

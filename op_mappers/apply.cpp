@@ -7,9 +7,11 @@ namespace t2o::op_mappers {
 Values apply(MapperContext& c, const std::string& op, Values inputs) {
   const OpRegistry::Entry* row = tf_registry().find(op, c.opset());
   if (!row) {
-    if (!tf_registry().knows(op)) c.fail(Code::internal, "no row for " + op, "this is a bug: please report it with the model");
+    if (!tf_registry().knows(op))
+      c.fail(Code::internal, "no row for " + op, "this is a bug: please report it with the model");
     const std::string lowest = std::to_string(tf_registry().lowest_opset(op));
-    c.fail(Code::opset_too_low, "needs " + op + ", which needs opset " + lowest, "--opset " + lowest + " or above");
+    c.fail(Code::opset_too_low, "needs " + op + ", which needs opset " + lowest,
+           "--opset " + lowest + " or above");
   }
   MapperContext inner(c.node(), std::move(inputs), c.graph(), c.target());
   Values out = row->map(inner);

@@ -7,7 +7,6 @@
 namespace t2o::op_mappers {
 namespace {
 
-
 Value* gathered(Emitter& e, Value* x, Value* at) {
   return e.emit("GatherElements", {x, at}, {{"axis", std::int64_t{1}}});
 }

@@ -138,8 +138,8 @@ Values map_bitcast(MapperContext& c, Bits how) {
   return {is_float(to) ? float_of_bits(c, bits, to, how) : c.cast(bits, to)};
 }
 
-// The number beside x1 on the way to x2. Finite numbers are in the order of their bits, counted down below zero; from 0 the
-// next one has the lowest bits, and x2's sign.
+// The number beside x1 on the way to x2. Finite numbers are in the order of their bits, counted down below
+// zero; from 0 the next one has the lowest bits, and x2's sign.
 Values map_next_after(MapperContext& c, Bits how) {
   Value *x = c.in(0), *to = c.in(1);
   const DType type = x->dtype();

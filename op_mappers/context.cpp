@@ -16,34 +16,43 @@ Layout MapperContext::layout(SourceLoc at) const {
   const auto f = attr_or<std::string>("data_format", "NHWC");
   if (f == "NHWC" || f == "NDHWC" || f == "NWC") return Layout::channels_last;
   if (f == "NCHW" || f == "NCDHW" || f == "NCW") return Layout::channels_first;
-  fail(Code::unsupported_attr, "data_format \"" + f + "\" is not supported", "rebuild the layer with NHWC or NCHW", at);
+  fail(Code::unsupported_attr, "data_format \"" + f + "\" is not supported",
+       "rebuild the layer with NHWC or NCHW", at);
 }
 
 Ints MapperContext::const_ints(std::size_t i, SourceLoc at) const {
   if (auto v = constant_ints(in(i))) return *std::move(v);
-  fail(Code::not_constant, "input " + std::to_string(i) + " ('" + source_->input(i)->name() + "') must be known at conversion time",
+  fail(Code::not_constant,
+       "input " + std::to_string(i) + " ('" + source_->input(i)->name() +
+           "') must be known at conversion time",
        "make it a constant in the model, or cut the graph there with --inputs", at);
 }
 
 std::int64_t MapperContext::const_int(std::size_t i, SourceLoc at) const {
   const Ints v = const_ints(i, at);
-  if (v.size() != 1) fail(Code::bad_model, "input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, not one", "", at);
+  if (v.size() != 1)
+    fail(Code::bad_model,
+         "input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, not one", "", at);
   return v[0];
 }
 
 std::int64_t MapperContext::dim_of(std::size_t i, int axis, SourceLoc at) const {
   const int r = rank(i, at);
-  if (axis < -r || axis >= r) fail(Code::bad_model, "input " + std::to_string(i) + " has rank " + std::to_string(r), "", at);
+  if (axis < -r || axis >= r)
+    fail(Code::bad_model, "input " + std::to_string(i) + " has rank " + std::to_string(r), "", at);
   const Dim d = in(i)->shape()[axis];
   if (!is_known(d))
-    fail(Code::not_constant, "the size of axis " + std::to_string(axis) + " of input " + std::to_string(i) + " ('" + source_->input(i)->name() + "') must be known",
+    fail(Code::not_constant,
+         "the size of axis " + std::to_string(axis) + " of input " + std::to_string(i) + " ('" +
+             source_->input(i)->name() + "') must be known",
          "give the input shapes: --inputs NAME:0[...]", at);
   return d;
 }
 
 int MapperContext::rank(std::size_t i, SourceLoc at) const {
   if (!in(i)->shape().ranked())
-    fail(Code::not_constant, "the rank of input " + std::to_string(i) + " ('" + source_->input(i)->name() + "') must be known",
+    fail(Code::not_constant,
+         "the rank of input " + std::to_string(i) + " ('" + source_->input(i)->name() + "') must be known",
          "give the input shapes: --inputs NAME:0[...]", at);
   return in(i)->shape().rank();
 }

@@ -192,7 +192,8 @@ Values map_case(MapperContext& context) {
 class Sources {
  public:
   // Calls found(v) for each that has not been found before.
-  template <class F> void add(const Value* root, F&& found) {
+  template <class F>
+  void add(const Value* root, F&& found) {
     reach(root, found);
     while (!work_.empty()) {
       const ir::Node& n = *work_.back();
@@ -207,7 +208,8 @@ class Sources {
   }
 
  private:
-  template <class F> void reach(const Value* v, F&& found) {
+  template <class F>
+  void reach(const Value* v, F&& found) {
     if (!v || !values_.insert(v).second) return;
     found(v);
     if (v->producer() && nodes_.insert(v->producer()).second) work_.push_back(v->producer());

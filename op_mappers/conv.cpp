@@ -90,8 +90,10 @@ Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
   auto [padded, attrs, _] = integers ? Windowed{x, {}} : apply_window(c, x, w, 0);
   const Dim channels = dim_or_unknown(x, 1), own = dim_or_unknown(kernel, static_cast<int>(n));
   const std::int64_t group = group_count(c, channels, own);
-  if (const Dim filters = dim_or_unknown(kernel, static_cast<int>(n) + 1); is_known(filters) && filters % group != 0)
-    c.fail(Code::bad_model, std::to_string(filters) + " filters are no multiple of the " + std::to_string(group) + " groups of channels");
+  if (const Dim filters = dim_or_unknown(kernel, static_cast<int>(n) + 1);
+      is_known(filters) && filters % group != 0)
+    c.fail(Code::bad_model, std::to_string(filters) + " filters are no multiple of the " +
+                                std::to_string(group) + " groups of channels");
   Value* k = kernel_channels_first(c, kernel, n);
   const bool unclear =
       group == 1 && (!is_known(channels) || !is_known(own)) && !(is_symbol(own) && channels == own);

@@ -5,9 +5,9 @@
 #include "op_mappers/window.h"
 #include "op_mappers/window_gather.h"
 
-// The gradients of convolutions with respect to their filter: the filter's place (h, w) collects what the input has
-// there, relative to the window, times the gradient of the window. That is a convolution of the input, batch and
-// channels swapped, with the gradient; strides and dilations are swapped.
+// The gradients of convolutions with respect to their filter: the filter's place (h, w) collects what the
+// input has there, relative to the window, times the gradient of the window. That is a convolution of the
+// input, batch and channels swapped, with the gradient; strides and dilations are swapped.
 namespace t2o::op_mappers {
 namespace {
 
@@ -57,7 +57,8 @@ Value* filter_gradient(MapperContext& c, Window w, const Filter& f) {
   for (std::size_t i = 0; i < n; ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
   perm.insert(perm.end(), axes.begin(), axes.end());
   Attrs attrs{{"strides", w.dilations}, {"dilations", w.strides}};
-  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) attrs.push_back({"pads", pads});
+  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
+    attrs.push_back({"pads", pads});
   if (f.groups != 1) attrs.push_back({"group", f.groups});
   Value* images = batch_as_channels(c, x, f.groups, n);
   Value* y = c.emit("Conv", {images, c.transpose(gradient, perm)}, attrs);
@@ -66,7 +67,8 @@ Value* filter_gradient(MapperContext& c, Window w, const Filter& f) {
 
 Ints filter_sizes(MapperContext& c, std::size_t spatial) {
   const Ints sizes = c.const_ints(1);
-  if (sizes.size() != spatial + 2 || std::any_of(sizes.begin(), sizes.end(), [](std::int64_t s) { return s < 1; }))
+  if (sizes.size() != spatial + 2 ||
+      std::any_of(sizes.begin(), sizes.end(), [](std::int64_t s) { return s < 1; }))
     c.fail(Code::bad_model, "filter_sizes needs " + std::to_string(spatial + 2) + " sizes");
   return sizes;
 }
@@ -76,7 +78,8 @@ std::int64_t groups_of(MapperContext& c, const Window& w, std::int64_t own) {
   const Shape& x = c.in(0)->shape();
   if (!x.ranked()) return 1;
   const Dim channels = x[w.layout == Layout::channels_last ? static_cast<int>(w.spatial()) + 1 : 1];
-  if (is_known(channels) && channels % own != 0) c.fail(Code::bad_model, "the input's channels are no multiple of the filter's");
+  if (is_known(channels) && channels % own != 0)
+    c.fail(Code::bad_model, "the input's channels are no multiple of the filter's");
   return is_known(channels) ? channels / own : 1;
 }
 

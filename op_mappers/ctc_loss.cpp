@@ -37,7 +37,8 @@ Labels labels_of(MapperContext& c, Value* batch, Value* blank, bool blank_first)
   Value* longest = c.reduce("ReduceMax", c.concat({c.ints({0}), c.reshape(columns, {-1})}, 0), Ints{0}, true);
   Value* sizes = c.concat({batch, longest}, 0);
   Value* classes = c.cast(c.in(2), DType::i64);
-  Value* counted = blank_first ? c.expand(one, c.shape_of(classes)) : c.cast(c.less(classes, blank), DType::i64);
+  Value* counted =
+      blank_first ? c.expand(one, c.shape_of(classes)) : c.cast(c.less(classes, blank), DType::i64);
   if (!blank_first) classes = c.minimum(classes, blank);
   Value* dense = c.emit("ScatterND", {c.expand(blank, sizes), at, classes});
   Value* present = c.emit("ScatterND", {c.expand(c.constant<std::int64_t>(0), sizes), at, counted});

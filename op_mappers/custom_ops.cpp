@@ -20,11 +20,14 @@ std::optional<Attr> as_onnx(const Attr& a) {
   if (const auto* s = std::get_if<Shape>(&a)) {
     if (!s->ranked()) return std::nullopt;
     Ints dims = s->dims();
-    std::replace_if(dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{-1});
+    std::replace_if(
+        dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{-1});
     return Attr(std::move(dims));
   }
-  const bool is_plain = std::holds_alternative<std::int64_t>(a) || std::holds_alternative<float>(a) || std::holds_alternative<std::string>(a) || std::holds_alternative<Ints>(a) ||
-                        std::holds_alternative<Floats>(a) || std::holds_alternative<Strings>(a) || std::holds_alternative<TensorPtr>(a);
+  const bool is_plain = std::holds_alternative<std::int64_t>(a) || std::holds_alternative<float>(a) ||
+                        std::holds_alternative<std::string>(a) || std::holds_alternative<Ints>(a) ||
+                        std::holds_alternative<Floats>(a) || std::holds_alternative<Strings>(a) ||
+                        std::holds_alternative<TensorPtr>(a);
   return is_plain ? std::optional(a) : std::nullopt;
 }
 
@@ -32,7 +35,9 @@ DType output_type(const MapperContext& c, std::size_t i) {
   if (c.output_dtype(i) != DType::undefined) return c.output_dtype(i);
   for (const char* name : {"T", "dtype", "Tout", "out_type"})
     if (const auto* t = c.node().attr_if<DType>(name)) return *t;
-  c.fail(Code::unsupported_type, "nothing says which type output " + std::to_string(i) + " of this custom op has", "give the op a type attribute T");
+  c.fail(Code::unsupported_type,
+         "nothing says which type output " + std::to_string(i) + " of this custom op has",
+         "give the op a type attribute T");
 }
 
 }  // namespace
@@ -41,7 +46,8 @@ void CustomOps::add(const std::string& op) {
   const std::size_t colon = op.find(':');
   const std::string domain = colon == std::string::npos ? kDefaultDomain : op.substr(colon + 1);
   if (colon == 0 || domain.empty() || domain == "ai.onnx")
-    fail(Code::bad_option, "--custom-ops: '" + op + "' is no op with a domain", "write Op or Op:domain, with a domain of your own");
+    fail(Code::bad_option, "--custom-ops: '" + op + "' is no op with a domain",
+         "write Op or Op:domain, with a domain of your own");
   domains_[op.substr(0, colon)] = domain;
 }
 
@@ -60,7 +66,13 @@ void warn_of_idle(const CustomOps& custom_ops, ir::Graph& source, Diagnostics& d
   if (custom_ops.names().empty()) return;
   const std::unordered_set<std::string> there = ir::contents_of(source).ops;
   for (const std::string& op : custom_ops.names())
-    if (!there.contains(op)) diagnostics.push_back({Severity::warning, Code::bad_option, "--custom-ops: the graph has no node of '" + op + "'", "", {}, SourceLoc::here()});
+    if (!there.contains(op))
+      diagnostics.push_back({Severity::warning,
+                             Code::bad_option,
+                             "--custom-ops: the graph has no node of '" + op + "'",
+                             "",
+                             {},
+                             SourceLoc::here()});
 }
 
 Values keep_custom(MapperContext& c, const std::string& domain) {
@@ -70,7 +82,8 @@ Values keep_custom(MapperContext& c, const std::string& domain) {
     if (a.name.starts_with("_")) continue;
     if (auto value = as_onnx(a.value)) spec.attrs.push_back({a.name, std::move(*value)});
   }
-  for (std::size_t i = 0; i < c.node().outputs().size(); ++i) spec.outputs.push_back({"", output_type(c, i), c.output_shape(i)});
+  for (std::size_t i = 0; i < c.node().outputs().size(); ++i)
+    spec.outputs.push_back({"", output_type(c, i), c.output_shape(i)});
   return c.graph().add(std::move(spec)).outputs();
 }
 

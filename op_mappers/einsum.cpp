@@ -266,14 +266,19 @@ Values map_einsum_by_matmul(MapperContext& c) { return einsum_by_matmul(c, parse
 
 }  // namespace
 
-Value* product_by_matmul(Emitter& e, Value* a, const std::string& in_a, Value* b, const std::string& in_b, const std::string& out) {
+Value* product_by_matmul(Emitter& e, Value* a, const std::string& in_a, Value* b, const std::string& in_b,
+                         const std::string& out) {
   const auto labels = [](const std::string& letters) { return Labels(letters.begin(), letters.end()); };
   return contract(e, {a, labels(in_a)}, {b, labels(in_b)}, labels(out)).value;
 }
 
 void register_einsum(OpRegistry& r) {
   r.op("Einsum", "XlaEinsum").ignores({"N"}).note("one or two inputs").by(map_einsum_by_matmul);
-  r.op("Einsum", "XlaEinsum").since(12).ignores({"N"}).note("ellipses in several inputs: ranks known").by(map_einsum);
+  r.op("Einsum", "XlaEinsum")
+      .since(12)
+      .ignores({"N"})
+      .note("ellipses in several inputs: ranks known")
+      .by(map_einsum);
 }
 
 }  // namespace t2o::op_mappers

@@ -61,7 +61,8 @@ Value* fake_quant(MapperContext& c, Value* x, Value* min, Value* max, Scaling sc
   const Levels n = nudge(c, min, max, low, std::exp2(static_cast<double>(bits)) - 1);
   Value* above = c.sub(clipped(c, x, n.low, n.high), n.low);
   Value* steps = scaling == Scaling::divide ? c.div(above, n.scale) : c.mul(above, n.inverse);
-  // floor(steps - zero + 1/2): a whole number less a half is exact, and their sum rounds as the two steps of TensorFlow do
+  // floor(steps - zero + 1/2): a whole number less a half is exact, and their sum rounds as the two steps of
+  // TensorFlow do
   Value* half_below = c.sub(n.zero, c.scalar(DType::f32, 0.5));
   Value* rounded = c.emit("Floor", {c.sub(steps, half_below)});
   Value* y = c.mul(rounded, n.scale);
@@ -84,7 +85,8 @@ Values map_fake_quant_channels(MapperContext& c) {
   return {fake_quant(c, c.in(0), c.in(1), c.in(2), Scaling::multiply)};
 }
 
-// ---- gradients: they pass within the range; what lies beyond goes to the bound, which a range of zeros does not have
+// ---- gradients: they pass within the range; what lies beyond goes to the bound, which a range of zeros does
+// not have
 
 struct PassedGradient {
   Value *of_x, *below, *above;
@@ -119,7 +121,8 @@ Values map_fake_quant_vars_grad(MapperContext& c) {
 Values map_fake_quant_channels_grad(MapperContext& c) {
   const PassedGradient p = passed(c, c.in(2), c.in(3));
   const auto sum = [&](Value* v) {
-    Value* rows = c.reshape_to(v, c.concat({c.reduce("ReduceProd", c.dims(v, 0, -1), Ints{0}, true), c.shape_of(c.in(2))}, 0));
+    Value* rows = c.reshape_to(
+        v, c.concat({c.reduce("ReduceProd", c.dims(v, 0, -1), Ints{0}, true), c.shape_of(c.in(2))}, 0));
     return c.reduce("ReduceSum", rows, Ints{0}, false);
   };
   Value* of_min = sum(p.below);

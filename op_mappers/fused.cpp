@@ -25,7 +25,9 @@ Value* batch_norm(MapperContext& c, Value* y, std::size_t argument) {
 Value* add_bias(MapperContext& c, Value* y, Value* bias, Layout layout) {
   if (layout == Layout::channels_last) return c.add(y, bias);
   if (y->shape().ranked()) {
-    if (y->shape().rank() < 2) c.fail(Code::bad_model, "a bias is for channels, and the tensor has rank " + std::to_string(y->shape().rank()));
+    if (y->shape().rank() < 2)
+      c.fail(Code::bad_model,
+             "a bias is for channels, and the tensor has rank " + std::to_string(y->shape().rank()));
     Ints dims(static_cast<std::size_t>(y->shape().rank()) - 1, 1);
     dims[0] = -1;
     return c.add(y, c.reshape(bias, dims));

@@ -42,8 +42,8 @@ GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t param
   return plan;
 }
 
-// Where ranks or the axis are known at run time only: number i of leapt place l of batch b is row (b L + l) N + i
-// of params.
+// Where ranks or the axis are known at run time only: number i of leapt place l of batch b is row (b L + l) N
+// + i of params.
 Value* gather_of_any_rank(MapperContext& c, Value* axis, std::int64_t batch) {
   Value* params = c.in(0);
   Value* indices = as_i64(c, c.in(1));
@@ -79,7 +79,8 @@ Value* by_offsets(MapperContext& c, Value* params, Value* indices, std::int64_t 
   Value* ones = c.ints(Ints(static_cast<std::size_t>(c.rank(1) - batch), 1));
   Value* offsets = c.reshape_to(c.mul(numbers, n), c.concat({batches, ones}, 0));
   Value* all = c.mul(count, n);
-  Value* row = c.reshape_to(params, c.concat({all, c.dims(params, at + 1, std::numeric_limits<int>::max())}, 0));
+  Value* row =
+      c.reshape_to(params, c.concat({all, c.dims(params, at + 1, std::numeric_limits<int>::max())}, 0));
   return c.gather(row, c.add(indices, offsets), 0);
 }
 
@@ -134,7 +135,8 @@ Value* gather_good(MapperContext& c, Value* params, Value* indices) {
 
 Values map_gather_nd(MapperContext& c) {
   const bool ignores = c.attr_or<std::string>("bad_indices_policy", "") == "IGNORE";
-  return {ignores ? gather_good(c, c.in(0), as_i64(c, c.in(1))) : c.emit("GatherND", {c.in(0), as_i64(c, c.in(1))})};
+  return {ignores ? gather_good(c, c.in(0), as_i64(c, c.in(1)))
+                  : c.emit("GatherND", {c.in(0), as_i64(c, c.in(1))})};
 }
 
 // The axis of depth `n` in the result, as a tensor 0 .. n-1 that broadcasts against the indices with that

@@ -288,10 +288,12 @@ void register_image(OpRegistry& r) {
   for (const bool first_version : {true, false}) {
     const std::string op = first_version ? "ExtractGlimpse" : "ExtractGlimpseV2";
     const std::string note = "noise: other numbers of the same distribution";
-    r.op(op).note(note).by([=](MapperContext& c) { return extract_glimpse(c, first_version, kRandomOperators); });
-    r.op(op).since(22).note(note).by([=](MapperContext& c) {  // ONNX Runtime has no kernel for ONNX's random numbers there
-      return extract_glimpse(c, first_version, c.target().for_ort() ? kRandomBits : kRandomOperators);
-    });
+    r.op(op).note(note).by(
+        [=](MapperContext& c) { return extract_glimpse(c, first_version, kRandomOperators); });
+    r.op(op).since(22).note(note).by(
+        [=](MapperContext& c) {  // ONNX Runtime has no kernel for ONNX's random numbers there
+          return extract_glimpse(c, first_version, c.target().for_ort() ? kRandomBits : kRandomOperators);
+        });
   }
 }
 

@@ -183,8 +183,8 @@ Values map_triangular_solve(MapperContext& c) {
   return {c.cast_like(substituted(c, a, b, lower != adjoint), c.in(1))};
 }
 
-// Column j of the bands has what row j of the matrix has: of a lower triangle from the main diagonal down, of an upper one
-// to the main diagonal.
+// Column j of the bands has what row j of the matrix has: of a lower triangle from the main diagonal down, of
+// an upper one to the main diagonal.
 Values map_banded_triangular_solve(MapperContext& c) {
   Value* bands = matrix(c, 0);
   Value* b = matrix(c, 1);

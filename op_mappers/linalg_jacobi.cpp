@@ -5,8 +5,9 @@
 #include "op_mappers/loop.h"
 #include "op_mappers/segments.h"
 
-// Jacobi's rotations. In each round all columns are turned in pairs: the first of the left half with the first of the right
-// half, and so on. After 2 h - 1 rounds of h pairs, a sweep, each column has met each other one.
+// Jacobi's rotations. In each round all columns are turned in pairs: the first of the left half with the
+// first of the right half, and so on. After 2 h - 1 rounds of h pairs, a sweep, each column has met each
+// other one.
 namespace t2o::op_mappers {
 namespace {
 
@@ -74,32 +75,42 @@ Value* evened(MapperContext& c, Value* x, Value* columns) {
 // Turned until the columns, as far as their first `rows` go, are at right angles.
 Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* columns) {
   const Rounds r = rounds(c, columns, x->dtype());
-  return counted_loop(c, r.count, {evened(c, x, columns)}, [&](Emitter& e, Value*, const Values& state) -> Values {
-    Value* left = columns_before(e, state[0], r.half);
-    Value* right = columns_from(e, state[0], r.half);
-    Value* upper_left = rows_before(e, left, rows);
-    Value* upper_right = rows_before(e, right, rows);
-    const auto product = [&](Value* a, Value* b) { return e.reduce("ReduceSum", e.mul(a, b), Ints{-2}, true); };
-    Value* p = product(upper_left, upper_left);
-    Value* q = product(upper_right, upper_right);
-    const Rotation rot = rotation(e, p, q, product(upper_left, upper_right));
-    return {turned(e, left, right, rot, r.order)};
-  })[0];
+  return counted_loop(c, r.count, {evened(c, x, columns)},
+                      [&](Emitter& e, Value*, const Values& state) -> Values {
+                        Value* left = columns_before(e, state[0], r.half);
+                        Value* right = columns_from(e, state[0], r.half);
+                        Value* upper_left = rows_before(e, left, rows);
+                        Value* upper_right = rows_before(e, right, rows);
+                        const auto product = [&](Value* a, Value* b) {
+                          return e.reduce("ReduceSum", e.mul(a, b), Ints{-2}, true);
+                        };
+                        Value* p = product(upper_left, upper_left);
+                        Value* q = product(upper_right, upper_right);
+                        const Rotation rot = rotation(e, p, q, product(upper_left, upper_right));
+                        return {turned(e, left, right, rot, r.order)};
+                      })[0];
 }
 
-void want_values_alone(MapperContext& c, std::initializer_list<std::size_t> vectors, const std::string& remedy) {
+void want_values_alone(MapperContext& c, std::initializer_list<std::size_t> vectors,
+                       const std::string& remedy) {
   for (const std::size_t i : vectors)
-    if (i < c.node().outputs().size() && (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output()))
+    if (i < c.node().outputs().size() &&
+        (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output()))
       c.fail(Code::unsupported_op,
-             "vectors of a decomposition are determined up to their signs, and TensorFlow's signs are those of its own steps", remedy);
+             "vectors of a decomposition are determined up to their signs, and TensorFlow's signs are those "
+             "of its own steps",
+             remedy);
 }
 
 Values map_singular_values(MapperContext& c) {
-  want_values_alone(c, {1, 2}, "ask for the singular values alone (compute_uv=False); tf.linalg.lstsq solves with fast=False");
+  want_values_alone(
+      c, {1, 2},
+      "ask for the singular values alone (compute_uv=False); tf.linalg.lstsq solves with fast=False");
   Value* a = matrix(c, 0);
   if (a->shape().ranked() && a->shape().rank() >= 2) {
     const Shape& s = a->shape();
-    if (s[s.rank() - 2] >= 0 && s[s.rank() - 2] < s[s.rank() - 1]) a = transposed(c, a);  // fewer columns, the same values
+    if (s[s.rank() - 2] >= 0 && s[s.rank() - 2] < s[s.rank() - 1])
+      a = transposed(c, a);  // fewer columns, the same values
   }
   Value* rows = c.dim(a, -2);
   Value* columns = c.dim(a, -1);
@@ -112,8 +123,8 @@ Values map_singular_values(MapperContext& c) {
 
 // ---- symmetric matrices
 
-// The lower triangle tells the whole matrix. Where there is one row too few, one more has the greatest number on the
-// diagonal: the last of the eigenvalues then.
+// The lower triangle tells the whole matrix. Where there is one row too few, one more has the greatest number
+// on the diagonal: the last of the eigenvalues then.
 Value* symmetric(MapperContext& c, Value* a, Value* n) {
   Value* rows = row_numbers(c, n);
   Value* columns = iota(c, n);
@@ -123,8 +134,9 @@ Value* symmetric(MapperContext& c, Value* a, Value* n) {
   Value* wide = evened(c, whole, n);
   Value* size = c.dims(wide, -1, std::numeric_limits<int>::max());
   Value* missing = c.sub(size, c.reshape(n, {1}));
-  Value* greatest = c.scalar(a->dtype(), a->dtype() == DType::f64 ? std::numeric_limits<double>::max()
-                                                                   : static_cast<double>(std::numeric_limits<float>::max()));
+  Value* greatest =
+      c.scalar(a->dtype(), a->dtype() == DType::f64 ? std::numeric_limits<double>::max()
+                                                    : static_cast<double>(std::numeric_limits<float>::max()));
   Value* is_last = c.equal(iota(c, c.reshape(size, {})), n);
   Value* row = c.where(is_last, greatest, c.scalar_like(a, 0));
   Value* more = c.expand(row, c.concat({c.dims(wide, 0, -2), missing, size}, 0));
@@ -161,8 +173,8 @@ Values map_eigenvalues(MapperContext& c) {
 
 // ---- least squares
 
-// A V = W with columns at right angles: x = V (W^T W + l)^-1 W^T b. Columns of W that are as good as zero count for nothing,
-// so that x is the shortest of those that do.
+// A V = W with columns at right angles: x = V (W^T W + l)^-1 W^T b. Columns of W that are as good as zero
+// count for nothing, so that x is the shortest of those that do.
 Values map_least_squares(MapperContext& c) {
   Value* a = matrix(c, 0);
   Value* b = matrix(c, 1);
@@ -172,15 +184,17 @@ Values map_least_squares(MapperContext& c) {
   Value* turned = orthogonal_columns(c, both, rows, columns);
   Value* w = rows_before(c, turned, rows);
   Value* squares = c.reduce("ReduceSum", c.mul(w, w), Ints{-2}, true);
-  const double epsilon = c.in(0)->dtype() == DType::f64 ? std::numeric_limits<double>::epsilon()
-                                                          : static_cast<double>(std::numeric_limits<float>::epsilon());
+  const double epsilon = c.in(0)->dtype() == DType::f64
+                             ? std::numeric_limits<double>::epsilon()
+                             : static_cast<double>(std::numeric_limits<float>::epsilon());
   Value* longest = c.cast_like(c.maximum(rows, columns), a);
   Value* share = c.mul(longest, c.scalar_like(a, epsilon));
   Value* greatest = c.reduce("ReduceMax", squares, Ints{-1}, true);
   Value* least = c.mul(greatest, c.mul(share, share));
   Value* counts = c.greater(squares, least);
   Value* divisor = squares;
-  if (c.attr_or<std::int64_t>("fast", 1) != 0) divisor = c.add(squares, c.cast_like(c.reshape(c.in(2), {}), a));
+  if (c.attr_or<std::int64_t>("fast", 1) != 0)
+    divisor = c.add(squares, c.cast_like(c.reshape(c.in(2), {}), a));
   divisor = c.where(counts, divisor, c.scalar_like(a, 1));
   Value* kept = c.where(counts, w, c.scalar_like(a, 0));
   Value* v = rows_from(c, turned, rows);
@@ -192,7 +206,10 @@ Values map_least_squares(MapperContext& c) {
 
 void register_linalg_jacobi(OpRegistry& r) {
   r.op("SelfAdjointEigV2").note("eigenvalues; no vectors").ignores({"compute_v"}).by(map_eigenvalues);
-  r.op("Svd").note("singular values; no vectors").ignores({"compute_uv", "full_matrices"}).by(map_singular_values);
+  r.op("Svd")
+      .note("singular values; no vectors")
+      .ignores({"compute_uv", "full_matrices"})
+      .by(map_singular_values);
   r.op("MatrixSolveLs").by(map_least_squares);
 }
 

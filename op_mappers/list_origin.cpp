@@ -36,12 +36,14 @@ bool keeps_list(const ir::Node& loop, std::size_t i) {
   return view && view->argument(before_writes(view->body().outputs()[i])) == static_cast<int>(i);
 }
 
-// One step outwards: the value around the graph that an argument is, or what a loop began with. Null: another list.
+// One step outwards: the value around the graph that an argument is, or what a loop began with. Null: another
+// list.
 const Value* handed_in(const Value* list) {
   const ir::Node* n = list->producer();
   if (n) return keeps_list(*n, list->index()) ? n->input(list->index()) : nullptr;
   const auto& arguments = list->graph()->inputs();
-  const auto i = static_cast<std::size_t>(std::find(arguments.begin(), arguments.end(), list) - arguments.begin());
+  const auto i =
+      static_cast<std::size_t>(std::find(arguments.begin(), arguments.end(), list) - arguments.begin());
   n = holder_of(*list->graph());
   if (!n || i == arguments.size()) return nullptr;
   const bool is_branch = n->op().ends_with("If") || n->op().ends_with("Case");
@@ -62,7 +64,8 @@ const Value* as_it_was_made(const Value* list) {
 }
 
 bool was_written(const Value* list) {
-  for (list = tfgraph::through_identities(list); list->producer(); list = tfgraph::through_identities(list->producer()->input(0))) {
+  for (list = tfgraph::through_identities(list); list->producer();
+       list = tfgraph::through_identities(list->producer()->input(0))) {
     const std::string_view op = list->producer()->op();
     if (op == "TensorListSetItem" || op == "TensorListPushBack" || op == "TensorListFromTensor") return true;
     if (op != "TensorListResize" && op != "TensorListPopBack") return false;

@@ -12,7 +12,8 @@ using tfgraph::through_identities;
 // It goes on while a counter is below `size`, and for no other reason.
 bool runs_to(const Loop& loop, const Value* size) {
   const auto limits = loop.limits();
-  return limits && std::all_of(limits->begin(), limits->end(), [&](const Value* l) { return tfgraph::computed_alike(l, size); });
+  return limits && std::all_of(limits->begin(), limits->end(),
+                               [&](const Value* l) { return tfgraph::computed_alike(l, size); });
 }
 
 bool read_only_by(const Value* v, const ir::Node* reader) {
@@ -26,7 +27,8 @@ bool is_only_output(const ir::Graph& g, const Value* v, std::size_t output) {
   for (std::size_t i = 0; i < g.outputs().size(); ++i)
     if (i != output && through_identities(g.outputs()[i]) == v) return false;
   return std::all_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
-    return tfgraph::is_identity(*u.node) && u.node->graph() == &g && is_only_output(g, u.node->output(), output);
+    return tfgraph::is_identity(*u.node) && u.node->graph() == &g &&
+           is_only_output(g, u.node->output(), output);
   });
 }
 

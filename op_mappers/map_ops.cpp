@@ -13,8 +13,8 @@
 namespace t2o {
 namespace {
 
-// What the tensors of a type have in ONNX: complex numbers are pairs of their parts; the handle of a variable that a loop hands on
-// is the variable's value, of whatever type.
+// What the tensors of a type have in ONNX: complex numbers are pairs of their parts; the handle of a variable
+// that a loop hands on is the variable's value, of whatever type.
 DType stored_type(DType t) { return t == DType::resource ? DType::undefined : plain_type(part_type(t)); }
 
 TensorPtr plain(const TensorPtr& t) {
@@ -28,7 +28,8 @@ std::unordered_set<const ir::Node*> needed_nodes(const ir::Graph& g, const std::
   std::vector<const ir::Node*> work;
   std::vector<const ir::Graph*> inner;
   const auto reach = [&](const Value* v) {
-    if (v && v->producer() && v->graph() == &g && needed.insert(v->producer()).second) work.push_back(v->producer());
+    if (v && v->producer() && v->graph() == &g && needed.insert(v->producer()).second)
+      work.push_back(v->producer());
   };
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i]) reach(g.outputs()[i]);
@@ -53,8 +54,15 @@ std::unordered_set<const ir::Node*> needed_nodes(const ir::Graph& g, const std::
 
 class Mapping : public SubgraphMapper {
  public:
-  Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics, const CustomOps& custom_ops)
-      : source_(source), registry_(registry), target_(target), diagnostics_(diagnostics), custom_ops_(custom_ops), root_(std::make_shared<ir::Graph>()), out_(root_.get()) {
+  Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics,
+          const CustomOps& custom_ops)
+      : source_(source),
+        registry_(registry),
+        target_(target),
+        diagnostics_(diagnostics),
+        custom_ops_(custom_ops),
+        root_(std::make_shared<ir::Graph>()),
+        out_(root_.get()) {
     out_->share_symbols(source);
     out_->set_name(source.name());
     out_->set_dialect("onnx");
@@ -78,14 +86,19 @@ class Mapping : public SubgraphMapper {
       for (Value* v : n.outputs()) {
         const auto at = mapped_.find(v);
         const Value* to = at == mapped_.end() ? nullptr : at->second;
-        const bool is_plain = to && !is_complex(v->dtype()) && v->dtype() != DType::variant && v->dtype() != DType::resource;
-        if (const auto shape = is_plain ? merge(v->shape(), to->shape()) : std::nullopt) source.set_type(v, v->dtype(), *shape);
+        const bool is_plain =
+            to && !is_complex(v->dtype()) && v->dtype() != DType::variant && v->dtype() != DType::resource;
+        if (const auto shape = is_plain ? merge(v->shape(), to->shape()) : std::nullopt)
+          source.set_type(v, v->dtype(), *shape);
       }
   }
 
-  Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted, ir::Graph& into) override {
+  Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted,
+             ir::Graph& into) override {
     if (ir::nesting(into) > ir::kDeepestNesting)
-      fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep", "take them out of each other");
+      fail(Code::unsupported_op,
+           "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
+           "take them out of each other");
     const Inside inside(*this, into);
     for (std::size_t i = 0; i < inputs.size(); ++i) mapped_[source.inputs()[i]] = inputs[i];
     const auto needed = needed_nodes(source, wanted);
@@ -95,7 +108,8 @@ class Mapping : public SubgraphMapper {
       map_node(n);
     }
     Values results;
-    for (std::size_t i = 0; i < wanted.size(); ++i) results.push_back(wanted[i] ? mapped(source.outputs()[i]) : nullptr);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      results.push_back(wanted[i] ? mapped(source.outputs()[i]) : nullptr);
     return results;
   }
 
@@ -125,16 +139,24 @@ class Mapping : public SubgraphMapper {
     }
   }
 
-  static Shape mapped_shape(const Value& v) { return is_complex(v.dtype()) ? shape_of_pairs(v.shape()) : v.shape(); }
+  static Shape mapped_shape(const Value& v) {
+    return is_complex(v.dtype()) ? shape_of_pairs(v.shape()) : v.shape();
+  }
 
   void note_pairs(const std::string& what, const Value& v) {
     if (is_complex(v.dtype()))
-      diagnostics_.push_back({Severity::note, Code::unsupported_type, "the " + what + " '" + v.name() + "' is complex, which ONNX tensors are not: its last axis, of size 2, has the real and the imaginary parts", "", v.producer() ? v.producer()->origin() : Origin{}, SourceLoc::here()});
+      diagnostics_.push_back({Severity::note, Code::unsupported_type,
+                              "the " + what + " '" + v.name() +
+                                  "' is complex, which ONNX tensors are not: its last axis, of size 2, has "
+                                  "the real and the imaginary parts",
+                              "", v.producer() ? v.producer()->origin() : Origin{}, SourceLoc::here()});
   }
 
   Value* mapped(const Value* v) {
     const auto [it, fresh] = mapped_.try_emplace(v, nullptr);
-    if (fresh && v->constant()) it->second = root_->add_constant(v->name(), plain(complex_as_pairs(v->constant())));  // seen by all subgraphs
+    if (fresh && v->constant())
+      it->second =
+          root_->add_constant(v->name(), plain(complex_as_pairs(v->constant())));  // seen by all subgraphs
     return it->second;
   }
 
@@ -161,11 +183,15 @@ class Mapping : public SubgraphMapper {
       diagnostics_.push_back(e.diagnostic());
       if (diagnostics_.back().origin.op.empty()) diagnostics_.back().origin = n.origin();
     } catch (const std::length_error& e) {  // of a tensor that nobody can make
-      diagnostics_.push_back({Severity::error, Code::bad_model, std::string("a tensor of an impossible size: ") + e.what(), "", n.origin(), SourceLoc::here()});
+      diagnostics_.push_back({Severity::error, Code::bad_model,
+                              std::string("a tensor of an impossible size: ") + e.what(), "", n.origin(),
+                              SourceLoc::here()});
     } catch (const std::bad_alloc&) {
       throw;  // no other node will have more
     } catch (const std::exception& e) {
-      diagnostics_.push_back({Severity::error, Code::internal, e.what(), "this is a bug: please report it with the model", n.origin(), SourceLoc::here()});
+      diagnostics_.push_back({Severity::error, Code::internal, e.what(),
+                              "this is a bug: please report it with the model", n.origin(),
+                              SourceLoc::here()});
     }
   }
 
@@ -174,9 +200,13 @@ class Mapping : public SubgraphMapper {
     if (const auto* row = registry_.find(form, target_.opset)) return *row;
     if (registry_.knows(form)) {
       const std::string lowest = std::to_string(registry_.lowest_opset(form));
-      c.fail(Code::opset_too_low, "needs opset " + lowest + ", the target is " + std::to_string(target_.opset), "--opset " + lowest + " or above");
+      c.fail(Code::opset_too_low,
+             "needs opset " + lowest + ", the target is " + std::to_string(target_.opset),
+             "--opset " + lowest + " or above");
     }
-    if (registry_.knows(n.op())) c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported", "cut the graph before it with --outputs, or after it with --inputs");
+    if (registry_.knows(n.op()))
+      c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported",
+             "cut the graph before it with --outputs, or after it with --inputs");
     const Refusal refusal = refusal_of(n.op());
     c.fail(Code::unsupported_op, refusal.why, refusal.remedy);
   }
@@ -192,25 +222,37 @@ class Mapping : public SubgraphMapper {
       }
       const DType type = stored_type(from->dtype());
       if (type == DType::variant && from->is_graph_output() && from->graph() == &source_)
-        throw ConversionError({Severity::error, Code::unsupported_type, "the output '" + from->name() + "' is a TensorList, which ONNX does not know", "ask for the tensors that are made of it with --outputs", n.origin(), SourceLoc::here()});
+        throw ConversionError({Severity::error, Code::unsupported_type,
+                               "the output '" + from->name() + "' is a TensorList, which ONNX does not know",
+                               "ask for the tensors that are made of it with --outputs", n.origin(),
+                               SourceLoc::here()});
       if (type != DType::undefined && type != DType::variant && to->dtype() != type)
-        throw ConversionError({Severity::error, Code::bad_model, "output " + std::to_string(i) + " is of type " + std::string(name(to->dtype())) + ", the node's attributes say " + std::string(name(type)),
-                               "if TensorFlow runs this model, please report it", n.origin(), SourceLoc::here()});
-      if (type != DType::variant && from->dtype() != DType::resource && !to->constant() && !to->is_graph_input() && to->graph() == out_)
-        if (const auto shape = merge(to->shape(), mapped_shape(*from))) out_->set_type(to, to->dtype(), *shape);
-      if (to->name().empty() && !from->is_graph_output()) out_->rename(to, from->name());  // fresh, and the first to ask
+        throw ConversionError(
+            {Severity::error, Code::bad_model,
+             "output " + std::to_string(i) + " is of type " + std::string(name(to->dtype())) +
+                 ", the node's attributes say " + std::string(name(type)),
+             "if TensorFlow runs this model, please report it", n.origin(), SourceLoc::here()});
+      if (type != DType::variant && from->dtype() != DType::resource && !to->constant() &&
+          !to->is_graph_input() && to->graph() == out_)
+        if (const auto shape = merge(to->shape(), mapped_shape(*from)))
+          out_->set_type(to, to->dtype(), *shape);
+      if (to->name().empty() && !from->is_graph_output())
+        out_->rename(to, from->name());  // fresh, and the first to ask
       mapped_[from] = to;
     }
   }
 
   [[noreturn]] static void unmapped_output(const ir::Node& n, std::size_t i) {
-    throw ConversionError({Severity::error, Code::unsupported_op, "output " + std::to_string(i) + " of this operation cannot be expressed", "cut the graph there with --inputs", n.origin(), SourceLoc::here()});
+    throw ConversionError({Severity::error, Code::unsupported_op,
+                           "output " + std::to_string(i) + " of this operation cannot be expressed",
+                           "cut the graph there with --inputs", n.origin(), SourceLoc::here()});
   }
 
   void note_unread(const ir::Node& n, const OpRegistry::Entry& row, const MapperContext& c) {
     for (const std::string& a : c.unread_attrs())
       if (std::find(row.ignored.begin(), row.ignored.end(), a) == row.ignored.end())
-        diagnostics_.push_back({Severity::note, Code::attr_ignored, "attribute '" + a + "' was not read", "", n.origin(), SourceLoc::here()});
+        diagnostics_.push_back({Severity::note, Code::attr_ignored, "attribute '" + a + "' was not read", "",
+                                n.origin(), SourceLoc::here()});
   }
 
   // Each output is a value of its own: not an input, not a constant, not an output twice.
@@ -225,7 +267,8 @@ class Mapping : public SubgraphMapper {
         static const auto kNoOrigin = std::make_shared<const Origin>();
         Emitter e(*out_, target_, v->producer() ? v->producer()->shared_origin() : kNoOrigin);
         const DType t = to->dtype();
-        ir::Node& n = out_->add({"Identity", {to}, {}, {{"", t, to->shape()}}, e.shared_origin(), v->name() + "/Identity"});
+        ir::Node& n = out_->add(
+            {"Identity", {to}, {}, {{"", t, to->shape()}}, e.shared_origin(), v->name() + "/Identity"});
         to = n.output();
       }
       out_->rename(to, v->name());
@@ -253,11 +296,14 @@ bool goes_by_shapes(const ir::Node& n) {
   return n.op() == "Unpack" || n.op() == "While" || n.op() == "StatelessWhile";
 }
 
-bool lacks_rank(const Value* v) { return v && !v->shape().ranked() && v->dtype() != DType::variant && v->dtype() != DType::resource; }
+bool lacks_rank(const Value* v) {
+  return v && !v->shape().ranked() && v->dtype() != DType::variant && v->dtype() != DType::resource;
+}
 
 }  // namespace
 
-void learn_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target, const CustomOps& custom_ops) {
+void learn_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target,
+                  const CustomOps& custom_ops) {
   const auto nodes = source.nodes();
   const bool asks = std::any_of(nodes.begin(), nodes.end(), [](const ir::Node& n) {
     return goes_by_shapes(n) && std::any_of(n.inputs().begin(), n.inputs().end(), lacks_rank);
@@ -267,7 +313,8 @@ void learn_shapes(ir::Graph& source, const OpRegistry& registry, const Target& t
   Mapping(source, registry, target, ignored, custom_ops).learn_shapes(source);
 }
 
-GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics, const CustomOps& custom_ops) {
+GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target,
+                 Diagnostics& diagnostics, const CustomOps& custom_ops) {
   return Mapping(source, registry, target, diagnostics, custom_ops).run();
 }
 

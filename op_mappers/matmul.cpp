@@ -59,7 +59,8 @@ Value* empty_with_batch_of(MapperContext& c, Value* a, const Value* b) {
   Ints batch;
   const int first = a->shape().rank() - 2, second = b->shape().rank() - 2;
   for (int i = std::max(first, second); i > 0; --i) {
-    const Dim of_a = i > first ? Dim{1} : a->shape()[first - i], of_b = i > second ? Dim{1} : b->shape()[second - i];
+    const Dim of_a = i > first ? Dim{1} : a->shape()[first - i],
+              of_b = i > second ? Dim{1} : b->shape()[second - i];
     batch.push_back(of_a == 1 ? of_b : of_a);
   }
   return c.expand(a, c.concat({c.ints(batch), c.dims(a, -2, std::numeric_limits<int>::max())}, 0));

@@ -161,7 +161,8 @@ Value* first_half(MapperContext& c, Value* x) {  // of the dims
 }
 
 Values map_diag_part(MapperContext& c) {
-  if (c.has_rank(0) && (c.rank(0) == 0 || c.rank(0) % 2 != 0)) c.fail(Code::bad_model, "DiagPart wants an even rank");
+  if (c.has_rank(0) && (c.rank(0) == 0 || c.rank(0) % 2 != 0))
+    c.fail(Code::bad_model, "DiagPart wants an even rank");
   Value* shape = first_half(c, c.in(0));
   Value* n = c.emit("ReduceProd", {shape}, {{"keepdims", std::int64_t{1}}});
   Value* matrix = c.reshape_to(c.in(0), c.concat({n, n}, 0));

@@ -117,7 +117,8 @@ Values map_variable_shape(MapperContext& c) { return {apply_one(c, "Shape", {c.i
 // The place of "CPU" in the list, or its length.
 Values map_device_index(MapperContext& c) {
   const auto names = c.attr<Strings>("device_names");
-  return {c.constant(static_cast<std::int32_t>(std::find(names.begin(), names.end(), "CPU") - names.begin()))};
+  return {
+      c.constant(static_cast<std::int32_t>(std::find(names.begin(), names.end(), "CPU") - names.begin()))};
 }
 
 // ---- the nearest of some points: |p|^2 - 2 p c + |c|^2

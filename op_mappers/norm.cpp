@@ -133,7 +133,9 @@ Value* lrn_by_band(MapperContext& c, std::int64_t radius, const LrnNumbers& n) {
   return c.cast(c.mul(x, factor), c.in(0)->dtype());
 }
 
-LrnNumbers lrn_numbers(MapperContext& c) { return {c.attr_or("alpha", 1.0f), c.attr_or("beta", 0.5f), c.attr_or("bias", 1.0f)}; }
+LrnNumbers lrn_numbers(MapperContext& c) {
+  return {c.attr_or("alpha", 1.0f), c.attr_or("beta", 0.5f), c.attr_or("bias", 1.0f)};
+}
 std::int64_t lrn_radius(MapperContext& c) {
   const std::int64_t radius = c.attr_or<std::int64_t>("depth_radius", 5);
   if (radius < 0 || radius > 1'000'000) c.fail(Code::bad_model, "depth_radius " + std::to_string(radius));
@@ -144,7 +146,8 @@ std::int64_t lrn_radius(MapperContext& c) {
 Values map_lrn(MapperContext& c) {
   const auto [alpha, beta, bias] = lrn_numbers(c);
   const std::int64_t radius = lrn_radius(c);
-  if (!(alpha > 0) || !(beta > 0)) return {lrn_by_band(c, radius, {alpha, beta, bias})};  // runtimes refuse such an LRN
+  if (!(alpha > 0) || !(beta > 0))
+    return {lrn_by_band(c, radius, {alpha, beta, bias})};  // runtimes refuse such an LRN
   const std::int64_t size = 2 * radius + 1;
   Value* x = to_channels_first(c, c.in(0), Layout::channels_last, 2);
   Value* y =
@@ -167,10 +170,11 @@ Values map_lrn_grad(MapperContext& c) {
   return {c.cast(c.sub(own, c.mul(others, c.scalar(DType::f32, factor))), c.in(0)->dtype())};
 }
 
-// ---- gradients: in(0) is the one that arrives, in(1) x, in(2) the scale, in(3) and in(4) the mean and the variance
+// ---- gradients: in(0) is the one that arrives, in(1) x, in(2) the scale, in(3) and in(4) the mean and the
+// variance
 
-// With r = 1 / sqrt(variance + epsilon) and centered x: of the offset sum(g), of the scale r sum(g x), and of x g scale r;
-// where mean and variance are the batch's, (g - mean(g) - x r^2 mean(g x)) scale r.
+// With r = 1 / sqrt(variance + epsilon) and centered x: of the offset sum(g), of the scale r sum(g x), and of
+// x g scale r; where mean and variance are the batch's, (g - mean(g) - x r^2 mean(g x)) scale r.
 Values map_batch_norm_grad(MapperContext& c) {
   const Layout layout = c.layout();
   const std::size_t spatial = spatial_axes(c);
@@ -181,7 +185,8 @@ Values map_batch_norm_grad(MapperContext& c) {
   const auto spread = [&](Value* v) { return per_channel(c, v, layout, spatial); };
   Value* g = f32(c, 0);
   Value* centered = c.sub(f32(c, 1), spread(f32(c, 3)));
-  Value* deviation = c.sqrt(c.add(f32(c, 4), c.scalar(DType::f32, static_cast<double>(c.attr<float>("epsilon")))));
+  Value* deviation =
+      c.sqrt(c.add(f32(c, 4), c.scalar(DType::f32, static_cast<double>(c.attr<float>("epsilon")))));
   Value* r = c.emit("Reciprocal", {deviation});
   Value* product = c.mul(g, centered);
   Value* of_offset = c.reduce("ReduceSum", g, axes, false);

@@ -32,17 +32,18 @@ std::optional<int> axes_of(Value* x, Value* paddings) {
 // Without a rank: one axis after the other, each as the middle one of three.
 Value* symmetric_of_any_rank(MapperContext& c, Value* whole, Value* flat) {
   Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
-  Value* y = counted_loop_of_any_size(c, c.rank_of(x), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
-    const auto bound = [&](std::int64_t which) {
-      Value* at = e.add(e.add(k, k), e.constant(which));
-      return e.squeeze(e.gather(flat, at, 0), {0});
-    };
-    const Sides s = sides(e, state[0], k);
-    Value* begin = bound(0);
-    Value* end = bound(1);
-    Value* index = mirrored_index(e, begin, end, e.squeeze(s.size, {0}));
-    return {from_three(e, e.gather(as_three(e, state[0], s), index, 1), s)};
-  })[0];
+  Value* y = counted_loop_of_any_size(
+      c, c.rank_of(x), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+        const auto bound = [&](std::int64_t which) {
+          Value* at = e.add(e.add(k, k), e.constant(which));
+          return e.squeeze(e.gather(flat, at, 0), {0});
+        };
+        const Sides s = sides(e, state[0], k);
+        Value* begin = bound(0);
+        Value* end = bound(1);
+        Value* index = mirrored_index(e, begin, end, e.squeeze(s.size, {0}));
+        return {from_three(e, e.gather(as_three(e, state[0], s), index, 1), s)};
+      })[0];
   return c.cast_like(y, whole);
 }
 
@@ -72,7 +73,8 @@ Value* folded(Emitter& e, Value* three, Value* begin, Value* end, bool doubles_e
 
 Values map_mirror_pad_grad(MapperContext& c) {
   const auto mode = c.attr<std::string>("mode");
-  if (mode != "REFLECT" && mode != "SYMMETRIC") c.fail(Code::unsupported_attr, "mode '" + mode + "' is not known");
+  if (mode != "REFLECT" && mode != "SYMMETRIC")
+    c.fail(Code::unsupported_attr, "mode '" + mode + "' is not known");
   Value* whole = c.in(0);
   Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
   Value* flat = c.reshape(c.cast(c.in(1), DType::i64), {-1});
@@ -89,7 +91,9 @@ Values map_mirror_pad_grad(MapperContext& c) {
   if (const auto rank = axes_of(x, c.in(1))) {
     for (int axis = 0; axis < *rank; ++axis) x = step(c, c.ints({axis}), x);
   } else {
-    const Step each = [&](Emitter& e, Value* k, const Values& state) -> Values { return {step(e, k, state[0])}; };
+    const Step each = [&](Emitter& e, Value* k, const Values& state) -> Values {
+      return {step(e, k, state[0])};
+    };
     x = counted_loop_of_any_size(c, c.rank_of(x), {x}, each)[0];
   }
   return {c.cast_like(x, whole)};

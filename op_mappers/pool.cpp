@@ -35,7 +35,8 @@ Window pool_window(MapperContext& c, Layout layout, const Ints& ksize, const Int
 bool is_fed(const Value* v) {
   for (const ir::Node* n = v->producer(); n; n = v->producer()) {
     const std::string_view op = n->op();
-    const bool moves = op == "Transpose" || op == "Pad" || op == "Reshape" || op == "Slice" || op == "Concat" || op == "Gather";
+    const bool moves = op == "Transpose" || op == "Pad" || op == "Reshape" || op == "Slice" ||
+                       op == "Concat" || op == "Gather";
     if (!moves && op != "Cast") return false;
     v = n->input(0);
   }
@@ -55,8 +56,8 @@ std::int64_t least_size(const Value* v, int axis) {
 }
 
 // floor((in - extent) / stride) + 1 windows: none in an image that is smaller, where ONNX Runtime's division
-// toward zero finds one. y[: in - extent + 1] is all of y, or nothing. Of images that are computed in the model each pool would
-// pay for it with a copy: those go without.
+// toward zero finds one. y[: in - extent + 1] is all of y, or nothing. Of images that are computed in the
+// model each pool would pay for it with a copy: those go without.
 Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Window& w) {
   const int spatial = static_cast<int>(w.spatial()), first = w.layout == Layout::channels_last ? 1 : 2;
   const bool has_pads = w.padding == "EXPLICIT";
@@ -75,8 +76,9 @@ Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Windo
   return c.slice(y, c.ints(Ints(w.spatial(), 0)), ends, c.ints(axes));
 }
 
-// TensorFlow's maximum of a window starts at the lowest finite number and passes over NaN. ONNX Runtime's kernels
-// do neither, and a guard costs as much as a small pool: where f32 is computed in the model it goes without.
+// TensorFlow's maximum of a window starts at the lowest finite number and passes over NaN. ONNX Runtime's
+// kernels do neither, and a guard costs as much as a small pool: where f32 is computed in the model it goes
+// without.
 Value* finite_maxima(MapperContext& c, Value* x, const Ints& ksize) {
   const DType type = x->dtype();
   const bool single = std::count(ksize.begin(), ksize.end(), 1) == static_cast<std::ptrdiff_t>(ksize.size());
@@ -197,12 +199,15 @@ Values map_max_pool_with_argmax(MapperContext& c) {
 }  // namespace
 
 void register_pool(OpRegistry& r) {
-  const std::string small = "an image of unknown size that is computed in the model has to have room for the window";
+  const std::string small =
+      "an image of unknown size that is computed in the model has to have room for the window";
   const std::string nan = "a NaN computed in the model may win, in f32, where TensorFlow passes over it";
   r.op("MaxPool").note("also over the channels; " + nan).by(map_max_pool);
   r.op("MaxPoolV2").note("ksize and strides constant; " + nan).by(map_max_pool_v2);
   r.op("MaxPool3D").note("beside a NaN another number may win than in TensorFlow").by(map_max_pool_3d);
-  r.op("MaxPoolWithArgmax").note("a NaN may win where TensorFlow passes over it").by(map_max_pool_with_argmax);
+  r.op("MaxPoolWithArgmax")
+      .note("a NaN may win where TensorFlow passes over it")
+      .by(map_max_pool_with_argmax);
   r.op("AvgPool").note(small).by(map_avg_pool);
   r.op("AvgPool3D").note(small).by(map_avg_pool_3d);
   register_pool_gradients(r);

@@ -58,7 +58,9 @@ Value* max_pool_grad_grad(MapperContext& c, const Ints& ksize, const Ints& strid
 Values map_max_pool_grad_grad(MapperContext& c) {
   return {max_pool_grad_grad(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"))};
 }
-Values map_max_pool_grad_grad_v2(MapperContext& c) { return {max_pool_grad_grad(c, c.const_ints(3), c.const_ints(4))}; }
+Values map_max_pool_grad_grad_v2(MapperContext& c) {
+  return {max_pool_grad_grad(c, c.const_ints(3), c.const_ints(4))};
+}
 
 Value* max_pool_grad(MapperContext& c, By by, const Ints& ksize, const Ints& strides) {
   if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
@@ -159,13 +161,16 @@ void register_pool_gradients(OpRegistry& r) {
     r.ops(ops).note(memory).ignores(ignored).by(low);
     r.ops(ops).since(16).ignores(ignored).by(high);
   };
-  rows({"MaxPoolGrad", "MaxPool3DGrad"}, map_max_pool_grad<By::compare>, map_max_pool_grad<By::scatter>, {"TInput"});
+  rows({"MaxPoolGrad", "MaxPool3DGrad"}, map_max_pool_grad<By::compare>, map_max_pool_grad<By::scatter>,
+       {"TInput"});
   rows({"MaxPoolGradV2"}, map_max_pool_grad_v2<By::compare>, map_max_pool_grad_v2<By::scatter>);
-  rows({"MaxPoolGradWithArgmax"}, map_max_pool_grad_with_argmax<By::compare>, map_max_pool_grad_with_argmax<By::scatter>,
-       {"ksize", "strides", "padding", "Targmax"});
+  rows({"MaxPoolGradWithArgmax"}, map_max_pool_grad_with_argmax<By::compare>,
+       map_max_pool_grad_with_argmax<By::scatter>, {"ksize", "strides", "padding", "Targmax"});
   r.op("MaxPoolGradGrad", "MaxPool3DGradGrad").by(map_max_pool_grad_grad);
   r.op("MaxPoolGradGradV2").by(map_max_pool_grad_grad_v2);
-  r.op("MaxPoolGradGradWithArgmax").ignores({"ksize", "strides", "padding", "Targmax"}).by(map_max_pool_grad_grad_with_argmax);
+  r.op("MaxPoolGradGradWithArgmax")
+      .ignores({"ksize", "strides", "padding", "Targmax"})
+      .by(map_max_pool_grad_grad_with_argmax);
   r.op("AvgPoolGrad").by(map_avg_pool_grad);
   r.op("AvgPool3DGrad").by(map_avg_pool_grad);
 }

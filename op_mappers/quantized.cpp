@@ -40,7 +40,8 @@ QuantizedScale scale_of(Emitter& e, DType plain, QuantizedRange r) {
 QuantizedScale scale_of_reading(Emitter& e, DType plain, QuantizedRange r) {
   Value* step = scale_of(e, plain, r).step;
   Value* low = e.div(r.min, e.cast(step, DType::f32));
-  Value* size = e.emit("Floor", {e.add(e.abs(low), e.scalar(DType::f32, static_cast<double>(std::nextafter(0.5f, 0.0f))))});
+  Value* size = e.emit(
+      "Floor", {e.add(e.abs(low), e.scalar(DType::f32, static_cast<double>(std::nextafter(0.5f, 0.0f))))});
   Value* places = e.mul(size, e.emit("Sign", {low}));
   return {step, e.sub(wide(e, lowest_level(plain)), e.cast(places, DType::f64))};
 }
@@ -106,7 +107,8 @@ Values map_max_pool(MapperContext& c) {
   return {y, c.in(1), c.in(2)};
 }
 
-// A quotient of integers, which loses its fraction; half of the smallest there can be keeps a whole one from falling below.
+// A quotient of integers, which loses its fraction; half of the smallest there can be keeps a whole one from
+// falling below.
 Values map_avg_pool(MapperContext& c) {
   std::int64_t window = 1;
   for (const std::int64_t k : c.attr<Ints>("ksize")) window *= std::max<std::int64_t>(k, 1);
@@ -120,8 +122,8 @@ Values map_reshape(MapperContext& c) {
   return {y, c.in(2), c.in(3)};
 }
 
-// ---- the reading and writing of TensorFlow's Eigen kernels, in single precision, which is seen where a number lies
-// between two levels
+// ---- the reading and writing of TensorFlow's Eigen kernels, in single precision, which is seen where a
+// number lies between two levels
 
 Value* f32(Emitter& e, double v) { return e.scalar(DType::f32, v); }
 
@@ -165,7 +167,8 @@ Values map_bias_add(MapperContext& c) {
   return {quantized(c, c.add(x, bias), type, scale_of(c, type, sums)), sums.min, sums.max};
 }
 
-// A level in the range of the sums, which lies around zero, as whole numbers: that of 0 and the distance to the next.
+// A level in the range of the sums, which lies around zero, as whole numbers: that of 0 and the distance to
+// the next.
 Value* in_range_of_sums(MapperContext& c, Value* levels, QuantizedRange r, Value* per_unit) {
   const QuantizedScale s = scale_of_reading(c, levels->dtype(), r);
   const auto at = [&](double level) {

@@ -13,7 +13,8 @@ Value* numbers(MapperContext& c, std::size_t tensor) {  // of the inputs i, i + 
   return dequantized(c, c.in(tensor), scale_of_reading(c, c.in(tensor)->dtype(), range_at(c, tensor + 1)));
 }
 
-// x * s + o with s = gamma / sqrt(variance + epsilon), o = beta - mean * s, all in 2048ths as 32-bit integers.
+// x * s + o with s = gamma / sqrt(variance + epsilon), o = beta - mean * s, all in 2048ths as 32-bit
+// integers.
 Values map_batch_norm(MapperContext& c) {
   const QuantizedRange r{c.constant(-1048576.0f), c.constant(1048576.0f)};
   const QuantizedScale scale = scale_of(c, DType::i32, r);
@@ -68,7 +69,8 @@ Neighbors neighbors(MapperContext& c, int axis, Sampling sampling, DType work, d
   Value* scale = source_scale(c, in, out, sampling);
   Value* i = pixel_range(c, size.out);
   Value* half = c.scalar(DType::f32, 0.5);
-  Value* place = sampling == Sampling::half_pixel ? c.sub(c.mul(c.add(i, half), scale), half) : c.mul(i, scale);
+  Value* place =
+      sampling == Sampling::half_pixel ? c.sub(c.mul(c.add(i, half), scale), half) : c.mul(i, scale);
   Value* floor = c.emit("Floor", {place});
   Value* last = c.sub(size.in, c.constant<std::int64_t>(1));
   Value* upper = c.minimum(c.cast(c.emit("Ceil", {place}), DType::i64), last);
@@ -109,7 +111,8 @@ Value* resized(MapperContext& c, Sampling sampling) {
 }
 
 Values map_resize_bilinear(MapperContext& c) {
-  if (c.in(0)->dtype() == DType::f32) return {apply_one(c, "ResizeBilinear", {c.in(0), c.in(1)}), c.in(2), c.in(3)};
+  if (c.in(0)->dtype() == DType::f32)
+    return {apply_one(c, "ResizeBilinear", {c.in(0), c.in(1)}), c.in(2), c.in(3)};
   return {resized(c, read_sampling(c)), c.in(2), c.in(3)};
 }
 

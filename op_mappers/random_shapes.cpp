@@ -7,8 +7,8 @@
 #include "op_mappers/random_source.h"
 #include "op_mappers/special.h"
 
-// Random numbers of distributions with parameters. What TensorFlow does by rejection is done here with so many attempts at
-// once that none of them fits with a probability below 1e-9.
+// Random numbers of distributions with parameters. What TensorFlow does by rejection is done here with so
+// many attempts at once that none of them fits with a probability below 1e-9.
 namespace t2o::op_mappers {
 namespace {
 
@@ -20,7 +20,8 @@ Value* sample_dims(MapperContext& c, Value* parameter) {
   return c.concat({asked, c.shape_of(parameter)}, 0);
 }
 
-// Uniform numbers along a first axis, in parts. Drawn at once: two draws with one seed would be the same numbers.
+// Uniform numbers along a first axis, in parts. Drawn at once: two draws with one seed would be the same
+// numbers.
 Values draws(MapperContext& c, const RandomSource& from, Value* dims, const Ints& parts) {
   const std::int64_t count = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
   return c.split(from.uniform(c, with_axis(c, count, dims), DType::f64), parts, 0);
@@ -34,13 +35,14 @@ Value* normals(MapperContext& c, Value* u, Value* v) {
 
 // Of the attempts, along the first axis, the first that fits, or the last one.
 Value* first_fitting(MapperContext& c, Value* values, Value* fits) {
-  Value* first = c.emit("ArgMax", {c.cast(fits, DType::i32)}, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{1}}});
+  Value* first = c.emit("ArgMax", {c.cast(fits, DType::i32)},
+                        {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{1}}});
   Value* taken = c.emit("GatherElements", {values, first}, {{"axis", std::int64_t{0}}});
   return c.squeeze(taken, {0});
 }
 
-// Marsaglia and Tsang: d v, v = (1 + x / sqrt(9 d))^3, where log u < x^2 / 2 + d (1 - v + log v). For alpha < 1 that of
-// alpha + 1, times u^(1 / alpha).
+// Marsaglia and Tsang: d v, v = (1 + x / sqrt(9 d))^3, where log u < x^2 / 2 + d (1 - v + log v). For alpha <
+// 1 that of alpha + 1, times u^(1 / alpha).
 Values map_gamma(MapperContext& c, const RandomSource& from) {
   constexpr std::int64_t kTries = 8;
   Value* alpha = c.cast(c.in(1), DType::f64);
@@ -97,12 +99,17 @@ Values map_poisson(MapperContext& c, const RandomSource& from) {
 }
 
 // Phi(x) of a normal number
-Value* normal_share(MapperContext& c, Value* x) { return c.mul(erfc(c, c.mul(x, wide(c, -std::sqrt(0.5)))), wide(c, 0.5)); }
+Value* normal_share(MapperContext& c, Value* x) {
+  return c.mul(erfc(c, c.mul(x, wide(c, -std::sqrt(0.5)))), wide(c, 0.5));
+}
 
-// The quantile of a uniform number between the bounds' shares; above the mean of its mirror image, which keeps the digits.
+// The quantile of a uniform number between the bounds' shares; above the mean of its mirror image, which
+// keeps the digits.
 Values map_bounded_normal(MapperContext& c, const RandomSource& from) {
   const Shape& shape = c.in(0)->shape();
-  if (!shape.is_static()) c.fail(Code::not_constant, "the rank of the random numbers is not known", "give the graph a constant shape");
+  if (!shape.is_static())
+    c.fail(Code::not_constant, "the rank of the random numbers is not known",
+           "give the graph a constant shape");
   Ints along(static_cast<std::size_t>(std::max<std::int64_t>(*shape.elements(), 1)), 1);
   along[0] = -1;
   const auto parameter = [&](std::size_t i) { return c.reshape(c.cast(c.in(i), DType::f64), along); };
@@ -126,9 +133,12 @@ using SourcedMapper = Values (*)(MapperContext&, const RandomSource&);
 
 void register_random_shapes(OpRegistry& r) {
   const std::string note = "other numbers of the same distribution";
-  const auto rows = [&](const std::vector<std::string>& ops, SourcedMapper map, const std::string& more = "") {
+  const auto rows = [&](const std::vector<std::string>& ops, SourcedMapper map,
+                        const std::string& more = "") {
     r.ops(ops).note(note + more).by([map](MapperContext& c) { return map(c, kRandomOperators); });
-    r.ops(ops).since(22).note(note + more).by([map](MapperContext& c) { return map(c, c.target().for_ort() ? kRandomBits : kRandomOperators); });
+    r.ops(ops).since(22).note(note + more).by([map](MapperContext& c) {
+      return map(c, c.target().for_ort() ? kRandomBits : kRandomOperators);
+    });
   };
   rows({"RandomGamma"}, map_gamma);
   rows({"RandomPoisson", "RandomPoissonV2"}, map_poisson, "; 96 uniform numbers are drawn for each");

@@ -23,7 +23,8 @@ Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* whole, Va
         const Sides s = sides(e, state[0], e.gather(axes, k, 0));
         Value* three = as_three(e, state[0], s);
         const bool wide = three->dtype() == DType::i64 && op != "ReduceSum" && op != "ReduceProd";
-        if (wide && !three->shape().ranked()) three = e.reshape(three, {0, 0, 0});  // so that its rank is known
+        if (wide && !three->shape().ranked())
+          three = e.reshape(three, {0, 0, 0});  // so that its rank is known
         three = wide ? reduced_wide(e, op, three, Ints{1}, true) : e.reduce(op, three, Ints{1}, true);
         return {e.reshape_to(three, e.concat({s.before, e.ints({1}), s.after}, 0))};
       })[0];
@@ -109,7 +110,8 @@ Value* wide_extremum(MapperContext& c, const std::string& op, Value* x) {
   if (x->known_elements()) return reduced<form>(c, op, x);
   if (axes && x->shape().ranked()) return reduced_wide(c, op, x, *axes, keep);
   const bool all = is_all_axes(c.node().input(1), c.node().input(0));
-  return all && !keep ? reduced_wide(c, op, c.reshape(x, {-1}), {0}, false) : reduced_in_turn(c, op, x, c.in(1), keep);
+  return all && !keep ? reduced_wide(c, op, c.reshape(x, {-1}), {0}, false)
+                      : reduced_in_turn(c, op, x, c.in(1), keep);
 }
 
 template <Axes form>

@@ -25,7 +25,8 @@ std::string OpRegistry::form_of(const ir::Node& n) {
   const bool any = std::any_of(n.inputs().begin(), n.inputs().end(), complex) ||
                    std::any_of(n.outputs().begin(), n.outputs().end(), complex);
   if (any) return complex_form(n.op());
-  return n.op().find(' ') == std::string::npos ? n.op() : "";  // a file may hold anything, the name of such a row too
+  return n.op().find(' ') == std::string::npos ? n.op()
+                                               : "";  // a file may hold anything, the name of such a row too
 }
 
 const OpRegistry::Entry* OpRegistry::find(const std::string& op, int opset) const {

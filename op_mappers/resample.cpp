@@ -3,8 +3,8 @@
 #include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
-// Resamplings that ONNX's Resize does not compute, or for some sizes only: each pixel is a weighted sum of a few of the source, first
-// along the height, then along the width.
+// Resamplings that ONNX's Resize does not compute, or for some sizes only: each pixel is a weighted sum of a
+// few of the source, first along the height, then along the width.
 namespace t2o::op_mappers {
 namespace {
 
@@ -273,7 +273,8 @@ Values map_crop_grad(MapperContext& c) {
   const CropAxis y = crop_axis(c, side[0], side[2], 0, {size(1), c.dim(c.in(0), 1)});
   const CropAxis x = crop_axis(c, side[1], side[3], 1, {size(2), c.dim(c.in(0), 2)});
   const Ints turned{0, 2, 1};
-  Value* columns = crop_weights(c, c.transpose(x.position, turned), c.transpose(x.inside, turned), x.in, bilinear);
+  Value* columns =
+      crop_weights(c, c.transpose(x.position, turned), c.transpose(x.inside, turned), x.in, bilinear);
   Value* rows = crop_weights(c, y.position, y.inside, y.in, bilinear);
   Value* g = to_channels_first(c, c.in(0), Layout::channels_last, 2);
   Value* wide = c.emit("MatMul", {g, columns});
@@ -290,7 +291,9 @@ void register_resample(OpRegistry& r) {
   r.op("ResizeBicubic").since(13).by(map_bicubic<ResizeForm::omitted_inputs>);
   r.op("CropAndResize").by(map_crop_and_resize);
   r.op("ResizeBicubicGrad").by(map_bicubic_grad);
-  r.op("CropAndResizeGradImage").note("below opset 16 memory of boxes times images").by(map_crop_grad<By::compare>);
+  r.op("CropAndResizeGradImage")
+      .note("below opset 16 memory of boxes times images")
+      .by(map_crop_grad<By::compare>);
   r.op("CropAndResizeGradImage").since(16).by(map_crop_grad<By::scatter>);
 }
 

@@ -45,7 +45,9 @@ std::optional<Ints> whole_factors(const MapperContext& c) {
   const auto sizes = static_sizes(c.in(0), c.in(1));
   if (!sizes) return factors_of_size(c.node().input(1), c.node().input(0));
   const auto divides = [&](std::size_t i) { return sizes->in[i] > 0 && sizes->out[i] % sizes->in[i] == 0; };
-  return divides(0) && divides(1) ? std::optional(Ints{sizes->out[0] / sizes->in[0], sizes->out[1] / sizes->in[1]}) : std::nullopt;
+  return divides(0) && divides(1)
+             ? std::optional(Ints{sizes->out[0] / sizes->in[0], sizes->out[1] / sizes->in[1]})
+             : std::nullopt;
 }
 
 // Whole factors are given as scales: no node then has to compute the sizes of a dynamic batch.
@@ -54,7 +56,8 @@ Value* resize(MapperContext& c, Value* nhwc, Attrs attrs, Form form) {
   Value* none = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
   Values in{x, none};
   if (const auto factors = whole_factors(c)) {
-    in.push_back(c.constant<float>({4}, std::vector<float>{1, 1, static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1])}));
+    in.push_back(c.constant<float>(
+        {4}, std::vector<float>{1, 1, static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1])}));
   } else {
     Value* batch_and_channels = c.dims(x, 0, 2);
     Value* height_and_width = c.reshape(c.cast(c.in(1), DType::i64), {2});
@@ -92,11 +95,13 @@ const NearestMode* nearest_mode(const StaticSizes& s, Sampling sampling) {
   return nullptr;
 }
 
-// Pixel i of the result is pixel i / factor: so in TensorFlow's arithmetic too, where it computes with halves or powers of two.
+// Pixel i of the result is pixel i / factor: so in TensorFlow's arithmetic too, where it computes with halves
+// or powers of two.
 bool repeats_pixels(const MapperContext& c, Sampling sampling) {
   const auto factors = whole_factors(c);
   const auto is_power = [](std::int64_t f) { return (f & (f - 1)) == 0; };
-  return factors && (sampling == Sampling::half_pixel || (sampling == Sampling::legacy && is_power((*factors)[0]) && is_power((*factors)[1])));
+  return factors && (sampling == Sampling::half_pixel ||
+                     (sampling == Sampling::legacy && is_power((*factors)[0]) && is_power((*factors)[1])));
 }
 
 Values nearest(MapperContext& c, Form form) {
@@ -104,7 +109,9 @@ Values nearest(MapperContext& c, Form form) {
   const DType t = c.in(0)->dtype();
   const bool resizable = t != DType::i64 && t != DType::u64;  // runtimes have no kernel for them
   const auto sizes = static_sizes(c.in(0), c.in(1));
-  const NearestMode* mode = sizes ? nearest_mode(*sizes, sampling) : repeats_pixels(c, sampling) ? &kNearestModes[0] : nullptr;
+  const NearestMode* mode = sizes                         ? nearest_mode(*sizes, sampling)
+                            : repeats_pixels(c, sampling) ? &kNearestModes[0]
+                                                          : nullptr;
   if (mode && resizable)
     return {resize(c, c.in(0),
                    {{"mode", std::string("nearest")},
@@ -130,7 +137,8 @@ Value* linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* scale = source_scale(e, e.cast(axis.in, DType::f32), e.cast(axis.out, DType::f32), sampling);
   Value* half = e.scalar(DType::f32, 0.5);
   Value* i = pixel_range(e, axis.out);
-  Value* position = sampling == Sampling::half_pixel ? e.sub(e.mul(e.add(i, half), scale), half) : e.mul(i, scale);
+  Value* position =
+      sampling == Sampling::half_pixel ? e.sub(e.mul(e.add(i, half), scale), half) : e.mul(i, scale);
   Value* below = e.emit("Floor", {position});
   Value* share = e.sub(position, below);
   Value* last = e.sub(e.cast(axis.in, DType::f32), e.scalar(DType::f32, 1));
@@ -164,8 +172,8 @@ Values map_nearest_grad(MapperContext& c) {
   return {gradient_to(c, height, c.gather(size, c.constant<std::int64_t>(1), 0), nearest_weights)};
 }
 
-// TensorFlow tabulates the cubic kernel at multiples of 1/1024 of a pixel: does each pixel lie on one? ONNX Runtime has no kernel
-// for images that shrink.
+// TensorFlow tabulates the cubic kernel at multiples of 1/1024 of a pixel: does each pixel lie on one? ONNX
+// Runtime has no kernel for images that shrink.
 bool is_tabulated(std::int64_t in, std::int64_t out, Sampling sampling) {
   if (in < 1 || out < in || out > kLargestTable) return false;
   if (sampling == Sampling::align_corners) return out == 1 || (1024 * (in - 1)) % (out - 1) == 0;
@@ -173,13 +181,15 @@ bool is_tabulated(std::int64_t in, std::int64_t out, Sampling sampling) {
 }
 
 bool is_tabulated(const MapperContext& c, Sampling sampling) {
-  if (const auto s = static_sizes(c.in(0), c.in(1))) return is_tabulated(s->in[0], s->out[0], sampling) && is_tabulated(s->in[1], s->out[1], sampling);
+  if (const auto s = static_sizes(c.in(0), c.in(1)))
+    return is_tabulated(s->in[0], s->out[0], sampling) && is_tabulated(s->in[1], s->out[1], sampling);
   const auto factors = whole_factors(c);
-  return factors && sampling != Sampling::align_corners && is_tabulated(1, (*factors)[0], sampling) && is_tabulated(1, (*factors)[1], sampling);
+  return factors && sampling != Sampling::align_corners && is_tabulated(1, (*factors)[0], sampling) &&
+         is_tabulated(1, (*factors)[1], sampling);
 }
 
-// ONNX Runtime's cubic Resize takes a tenth of the time of Gathers where few channels are last, and many times as much where they
-// are first, as between convolutions.
+// ONNX Runtime's cubic Resize takes a tenth of the time of Gathers where few channels are last, and many
+// times as much where they are first, as between convolutions.
 bool has_few_channels_last(const Value* nhwc) {
   constexpr int kDeepest = 16;
   constexpr std::int64_t kMostChannels = 32;
@@ -189,7 +199,8 @@ bool has_few_channels_last(const Value* nhwc) {
     const ir::Node* n = nhwc->producer();
     if (!n) return true;
     constexpr std::string_view kElementwise[] = {"Add", "Cast", "Clip", "Div", "Mul", "Sub"};
-    if (std::find(std::begin(kElementwise), std::end(kElementwise), n->op()) == std::end(kElementwise)) return false;
+    if (std::find(std::begin(kElementwise), std::end(kElementwise), n->op()) == std::end(kElementwise))
+      return false;
     nhwc = n->input(n->input(0)->constant() ? 1 : 0);
   }
   return false;
@@ -203,17 +214,20 @@ Value* resize_cubic(MapperContext& c, ResizeForm form) {
   const auto factors = whole_factors(c);
   if (!factors || !is_tabulated(c, sampling) || !has_few_channels_last(c.in(0))) return nullptr;
   const bool keys = sampling == Sampling::half_pixel;
-  Attrs attrs{{"mode", std::string("cubic")}, {"coordinate_transformation_mode", std::string(coordinates(sampling))}};
+  Attrs attrs{{"mode", std::string("cubic")},
+              {"coordinate_transformation_mode", std::string(coordinates(sampling))}};
   if (keys) attrs.push_back({"exclude_outside", std::int64_t{1}});
   attrs.push_back({"cubic_coeff_a", keys ? -0.5f : -0.75f});
   Value* x = c.cast(c.in(0), DType::f32);
   Value* none = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
-  Value* scales = c.constant<float>({4}, std::vector<float>{1, static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1]), 1});
+  Value* scales = c.constant<float>(
+      {4}, std::vector<float>{1, static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1]), 1});
   return c.emit("Resize", {x, none, scales}, std::move(attrs));
 }
 
 Sampling read_sampling(MapperContext& c) {
-  const bool align = c.flag("align_corners") || c.flag("resize_align_corners"), half = c.flag("half_pixel_centers");
+  const bool align = c.flag("align_corners") || c.flag("resize_align_corners"),
+             half = c.flag("half_pixel_centers");
   if (align && half) c.fail(Code::bad_model, "align_corners and half_pixel_centers are both set");
   return align ? Sampling::align_corners : half ? Sampling::half_pixel : Sampling::legacy;
 }

@@ -54,7 +54,8 @@ Value* reverse_of_any_rank(MapperContext& c, std::int64_t time, std::int64_t bat
   const Ints perm = time < batch ? Ints{3, 1, 0, 2, 4} : Ints{1, 3, 0, 2, 4};  // batch, time, the others
   const Ints back = time < batch ? Ints{2, 1, 3, 0, 4} : Ints{2, 0, 3, 1, 4};
   Value* five = c.transpose(c.reshape_to(x, dims), perm);
-  Value* y = c.emit("ReverseSequence", {five, lengths}, {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}});
+  Value* y = c.emit("ReverseSequence", {five, lengths},
+                    {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}});
   return c.reshape_to(c.transpose(y, back), c.shape_of(x));
 }
 
@@ -96,10 +97,11 @@ Value* rolled(Emitter& c, Value* x, Value* shift, std::int64_t axis) {
 Value* rolled_at_run_time(MapperContext& c, Value* whole, Value* shifts, Value* axes) {
   Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
   axes = counted_from_front(c, axes, x);
-  Value* y = counted_loop_of_any_size(c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
-    const Sides s = sides(e, state[0], e.gather(axes, k, 0));
-    return {from_three(e, rolled(e, as_three(e, state[0], s), e.gather(shifts, k, 0), 1), s)};
-  })[0];
+  Value* y = counted_loop_of_any_size(
+      c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+        const Sides s = sides(e, state[0], e.gather(axes, k, 0));
+        return {from_three(e, rolled(e, as_three(e, state[0], s), e.gather(shifts, k, 0), 1), s)};
+      })[0];
   return c.cast_like(y, whole);
 }
 

@@ -17,7 +17,9 @@ struct Updates {
   Value *indices, *values;
 };
 
-bool ignores_bad_indices(MapperContext& c) { return c.attr_or<std::string>("bad_indices_policy", "") == "IGNORE"; }
+bool ignores_bad_indices(MapperContext& c) {
+  return c.attr_or<std::string>("bad_indices_policy", "") == "IGNORE";
+}
 
 // Without the indices that are beyond the tensor, and their updates.
 Updates updates_within(MapperContext& c, Updates u, Value* shape) {
@@ -159,8 +161,7 @@ Value* combined(MapperContext& c, const Combination& how, Value* data, Value* sh
   Value* to = c.cast(data, work);
   Value* from = c.cast(updates, work);
   Value* result = combined_by_scatter(c, how, to, shape, indices, from);
-  if (is_extremum(how) && is_float(work))
-    result = c.where(c.emit("IsNaN", {to}), to, result);  // NaN stays
+  if (is_extremum(how) && is_float(work)) result = c.where(c.emit("IsNaN", {to}), to, result);  // NaN stays
   return c.cast(result, data->dtype());
 }
 
@@ -321,10 +322,12 @@ Values map_partition(MapperContext& c) {
 
 }  // namespace
 
-Value* scatter_combined(MapperContext& c, By by, Reduction reduction, Value* data, Value* indices, Value* updates) {
+Value* scatter_combined(MapperContext& c, By by, Reduction reduction, Value* data, Value* indices,
+                        Value* updates) {
   constexpr const char* kNames[] = {"add", "mul", "max", "min"};
   const Combination how{reduction, kNames[static_cast<std::size_t>(reduction)]};
-  return by == By::scatter ? combined_into<By::scatter>(c, how, data, indices, updates) : combined_into<By::compare>(c, how, data, indices, updates);
+  return by == By::scatter ? combined_into<By::scatter>(c, how, data, indices, updates)
+                           : combined_into<By::compare>(c, how, data, indices, updates);
 }
 
 void register_scatter(OpRegistry& r) {

@@ -145,8 +145,9 @@ Values map_extremum_by_compare(MapperContext& c) {
   return {c.where(with_tail(c, none, r.data), zero, most)};
 }
 
-// ---- gradients of the sparse ones: each row of the data gets the gradients of the segments that read it, of a mean
-// divided by their numbers of rows; the second version gives the rows that were read only, and which they are.
+// ---- gradients of the sparse ones: each row of the data gets the gradients of the segments that read it, of
+// a mean divided by their numbers of rows; the second version gives the rows that were read only, and which
+// they are.
 
 template <By by>
 Value* gradient_rows(MapperContext& c) {
@@ -198,8 +199,8 @@ void register_segment(OpRegistry& r) {
        map_mean<By::compare>, map_mean<By::scatter>);
   extrema({"SegmentMax", "SegmentMin"}, map_extremum_by_compare, map_extremum);
   sums({"SegmentSumV2", "SegmentProdV2"}, map_unsorted<By::compare>, map_unsorted<By::scatter>);
-  sums({"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"}, map_sparse_gradient<By::compare>,
-       map_sparse_gradient<By::scatter>);
+  sums({"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"},
+       map_sparse_gradient<By::compare>, map_sparse_gradient<By::scatter>);
   sums({"SparseSegmentSumGradV2", "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2"},
        map_sparse_gradient_v2<By::compare>, map_sparse_gradient_v2<By::scatter>);
   extrema({"SegmentMaxV2", "SegmentMinV2"}, map_unsorted<By::compare>, map_unsorted<By::scatter>);

@@ -60,7 +60,8 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
 }
 
 // Without the highest bit 64-bit numbers without a sign have the order of those with one.
-Value* extremum_of_unsigned(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
+Value* extremum_of_unsigned(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count,
+                            Value* init) {
   Value* half = c.constant(std::numeric_limits<std::int64_t>::min());
   const auto with_sign = [&](Value* x) { return c.add(c.cast(x, DType::i64), half); };
   Value* numbers = with_sign(rows);
@@ -168,7 +169,8 @@ Value* scatter_rows(Emitter& c, Value* base, Value* ids, Value* rows, const std:
 // Halves are reduced in f32, for which ONNX Runtime has the reductions; the result is rounded once.
 Value* segment_reduce(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
   const DType type = rows->dtype();
-  if (type == DType::u64 && (how == Reduction::max || how == Reduction::min)) return extremum_of_unsigned(c, by, how, rows, ids, count, init);
+  if (type == DType::u64 && (how == Reduction::max || how == Reduction::min))
+    return extremum_of_unsigned(c, by, how, rows, ids, count, init);
   const DType work = is_half(type) ? DType::f32 : type;
   rows = c.cast(rows, work);
   init = c.cast(init, work);

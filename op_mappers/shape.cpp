@@ -20,14 +20,16 @@ Values map_shape(MapperContext& c) {
 Values map_size(MapperContext& c) { return {c.cast(c.size_of(c.in(0)), c.output_dtype())}; }
 Values map_rank(MapperContext& c) { return {c.cast(c.rank_of(c.in(0)), DType::i32)}; }
 
-// The constant dims of a Reshape to sizes that are known, but for one: that is inferred; or but for some that x has at the same
-// place: those are copied. Not both, for nothing can be inferred beside a size that turns out to be 0.
+// The constant dims of a Reshape to sizes that are known, but for one: that is inferred; or but for some that
+// x has at the same place: those are copied. Not both, for nothing can be inferred beside a size that turns
+// out to be 0.
 std::optional<Ints> dims_to_infer(const Value* x, const Value* shape) {
   const auto& known = shape->known_elements();
   if (shape->constant() || !known) return std::nullopt;
   const auto is_copied = [&](std::size_t i) {
     const int axis = static_cast<int>(i);
-    return is_symbol((*known)[i]) && x->shape().ranked() && axis < x->shape().rank() && x->shape()[axis] == (*known)[i];
+    return is_symbol((*known)[i]) && x->shape().ranked() && axis < x->shape().rank() &&
+           x->shape()[axis] == (*known)[i];
   };
   Ints dims = *known;
   int unknown = 0, copied = 0;
@@ -48,7 +50,8 @@ std::optional<Ints> copied_dims(const Shape& x, const Shape& y) {
   Ints dims = y.dims();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] > 0) continue;
-    if (!is_symbol(dims[i]) || static_cast<int>(i) >= x.rank() || x[static_cast<int>(i)] != dims[i]) return std::nullopt;
+    if (!is_symbol(dims[i]) || static_cast<int>(i) >= x.rank() || x[static_cast<int>(i)] != dims[i])
+      return std::nullopt;
     dims[i] = 0;
   }
   return dims;
@@ -78,7 +81,8 @@ bool infers_beside_nothing(const Ints& dims) {
   return std::count(dims.begin(), dims.end(), 0) > 0 && std::count(dims.begin(), dims.end(), -1) == 1;
 }
 
-// What cannot run at all, as after an input's shape was given that the model is not made for. What a branch holds may never run.
+// What cannot run at all, as after an input's shape was given that the model is not made for. What a branch
+// holds may never run.
 void check_elements(MapperContext& c, const Ints& dims) {
   const auto elements = c.in(0)->shape().elements();
   if (!elements || c.graph().parent()) return;
@@ -89,7 +93,8 @@ void check_elements(MapperContext& c, const Ints& dims) {
   if (inferred ? product == 0 || *elements % product == 0 : product == *elements) return;
   std::string sizes;
   for (const std::int64_t d : dims) sizes += (sizes.empty() ? "" : ",") + std::to_string(d);
-  c.fail(Code::bad_model, std::to_string(*elements) + " elements do not fit the shape [" + sizes + "]", "where --inputs gives shapes, check them");
+  c.fail(Code::bad_model, std::to_string(*elements) + " elements do not fit the shape [" + sizes + "]",
+         "where --inputs gives shapes, check them");
 }
 
 Values map_reshape(MapperContext& c) {
@@ -98,7 +103,8 @@ Values map_reshape(MapperContext& c) {
     return {empty_reshape(c, *dims)};
   if (const auto dims = dims_to_infer(c.in(0), c.in(1))) return {c.reshape(c.in(0), *dims)};
   Value* y = c.reshape_to(c.in(0), c.in(1));
-  if (const auto dims = c.in(1)->constant() ? std::nullopt : copied_dims(c.in(0)->shape(), y->shape())) return {c.reshape(c.in(0), *dims)};
+  if (const auto dims = c.in(1)->constant() ? std::nullopt : copied_dims(c.in(0)->shape(), y->shape()))
+    return {c.reshape(c.in(0), *dims)};
   return {y};
 }
 
@@ -169,13 +175,14 @@ Value* gathered_transpose_of_any_rank(MapperContext& c, Value* x, Value* perm) {
   Value* is_behind = c.less(c.unsqueeze(perm, {1}), axes);  // [axis of y, axis of x]
   Value* strides = c.reduce("ReduceProd", c.where(is_behind, shape, one), Ints{1}, false);
   Value* start = c.ints({0});
-  Value* index = counted_loop_of_any_size(c, c.rank_of(x), {start}, [&](Emitter& e, Value* k, const Values& state) -> Values {
-    Value* size = e.squeeze(e.gather(sizes, k, 0), {0});
-    Value* places = e.range(e.constant<std::int64_t>(0), size, e.constant<std::int64_t>(1));
-    Value* along = e.mul(places, e.gather(strides, k, 0));
-    Value* all = e.add(e.unsqueeze(state[0], {1}), along);
-    return {e.reshape(all, {-1})};
-  })[0];
+  Value* index = counted_loop_of_any_size(
+      c, c.rank_of(x), {start}, [&](Emitter& e, Value* k, const Values& state) -> Values {
+        Value* size = e.squeeze(e.gather(sizes, k, 0), {0});
+        Value* places = e.range(e.constant<std::int64_t>(0), size, e.constant<std::int64_t>(1));
+        Value* along = e.mul(places, e.gather(strides, k, 0));
+        Value* all = e.add(e.unsqueeze(state[0], {1}), along);
+        return {e.reshape(all, {-1})};
+      })[0];
   return c.reshape_to(c.gather(c.reshape(x, {-1}), index, 0), sizes);
 }
 
@@ -260,7 +267,11 @@ void register_shape(OpRegistry& r) {
   r.op("ShapeN").ignores({"N"}).by(map_shape);
   r.op("Size").by(map_size);
   r.op("Rank").by(map_rank);
-  r.op("Reshape").note("below opset 14 an empty tensor only where not more than one size is that of another tensor, or all are").by(map_reshape);
+  r.op("Reshape")
+      .note(
+          "below opset 14 an empty tensor only where not more than one size is that of another tensor, or "
+          "all are")
+      .by(map_reshape);
   r.op("ExpandDims").by(map_expand_dims);
   r.op("ExpandDims").since(13).by(map_expand_dims_runtime);
   r.op("Squeeze").by(map_squeeze);

@@ -8,14 +8,17 @@ namespace {
 using tfgraph::is_number;
 using tfgraph::is_op;
 
-bool is_list(const ir::Value* v, const Ints& expected) { return v && v->constant() && is_int(v->dtype()) && v->constant()->to_ints() == expected; }
+bool is_list(const ir::Value* v, const Ints& expected) {
+  return v && v->constant() && is_int(v->dtype()) && v->constant()->to_ints() == expected;
+}
 
 bool is_height_and_width(const ir::Value* v, const ir::Value* image) {
   if (!is_op(v, "StridedSlice")) return false;
   const ir::Node& n = *v->producer();
   for (const char* mask : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
     if (const auto* m = n.attr_if<std::int64_t>(mask); m && *m != 0) return false;
-  return is_op(n.input(0), "Shape") && n.input(0)->producer()->input(0) == image && is_list(n.input(1), {1}) && is_list(n.input(2), {3}) && is_list(n.input(3), {1});
+  return is_op(n.input(0), "Shape") && n.input(0)->producer()->input(0) == image &&
+         is_list(n.input(1), {1}) && is_list(n.input(2), {3}) && is_list(n.input(3), {1});
 }
 
 bool is_rank(const ir::Value* v, const ir::Value* of) {
@@ -43,7 +46,8 @@ std::optional<Ints> factors_of_size(const ir::Value* size, const ir::Value* imag
   const ir::Node& n = *size->producer();
   const int second = is_height_and_width(n.input(0), image) ? 1 : 0;
   const ir::Value* factors = n.input(second);
-  if (!is_height_and_width(n.input(1 - second), image) || !factors->constant() || !is_int(factors->dtype())) return std::nullopt;
+  if (!is_height_and_width(n.input(1 - second), image) || !factors->constant() || !is_int(factors->dtype()))
+    return std::nullopt;
   Ints all = factors->constant()->to_ints();
   if (all.size() == 1) all.resize(2, all[0]);
   return all.size() == 2 && all[0] > 0 && all[1] > 0 ? std::optional(all) : std::nullopt;

@@ -147,7 +147,9 @@ Value* lgamma_of_positive(MapperContext& c, Value* x) {
 }
 
 // With the sign of x, and exact next to zero.
-Value* fraction(MapperContext& c, Value* x) { return c.emit("Mod", {x, number(c, 1)}, {{"fmod", std::int64_t{1}}}); }
+Value* fraction(MapperContext& c, Value* x) {
+  return c.emit("Mod", {x, number(c, 1)}, {{"fmod", std::int64_t{1}}});
+}
 
 }  // namespace
 

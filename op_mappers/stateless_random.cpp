@@ -343,7 +343,9 @@ Value* uniform_int(MapperContext& c, const Wanted& w) {
 using Distribution = Value* (*)(MapperContext&, const Wanted&);
 
 Mapper seeded(Distribution d, bool is_cheap) {
-  return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_seed(c, c.in(1)), is_cheap, c.in(0)})}; };
+  return [d, is_cheap](MapperContext& c) -> Values {
+    return {d(c, {stream_of_seed(c, c.in(1)), is_cheap, c.in(0)})};
+  };
 }
 Mapper keyed(Distribution d, bool is_cheap) {
   return [d, is_cheap](MapperContext& c) -> Values { return {d(c, {stream_of_key(c), is_cheap, c.in(0)})}; };

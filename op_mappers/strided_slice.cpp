@@ -207,7 +207,8 @@ Values map_strided_slice(MapperContext& c) {
   if ((m.ellipsis & (m.ellipsis - 1)) != 0) c.fail(Code::bad_model, "more than one ellipsis");
   const auto count = entry_count(c);
   if (!count) return {ranges_of_any_count(c, m)};
-  if (*count > kMostEntries) c.fail(Code::bad_model, std::to_string(*count) + " entries, more than a tensor can have axes");
+  if (*count > kMostEntries)
+    c.fail(Code::bad_model, std::to_string(*count) + " entries, more than a tensor can have axes");
   const std::vector<Entry> list = entries(m, *count);
   Bounds begin(c, 1), end(c, 2), strides(c, 3);
   Value* x = ranges(c, list, m, begin, end, strides);
@@ -218,7 +219,9 @@ Values map_strided_slice(MapperContext& c) {
 }  // namespace
 
 void register_strided_slice(OpRegistry& r) {
-  r.op("StridedSlice").note("indices, new axes and an ellipsis: as many entries as known at conversion time").by(map_strided_slice);
+  r.op("StridedSlice")
+      .note("indices, new axes and an ellipsis: as many entries as known at conversion time")
+      .by(map_strided_slice);
 }
 
 }  // namespace t2o::op_mappers

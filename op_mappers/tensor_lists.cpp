@@ -217,7 +217,8 @@ void check_sizes(MapperContext& c, const Value* list, const Value* item) {
   for (int i = 0; i < item->shape().rank(); ++i) {
     const Dim own = list->shape()[i + 1], other = item->shape()[i];
     if (is_known(own) && is_known(other) && own != other)
-      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes", "give all elements one shape, with zeros behind the shorter ones");
+      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes",
+             "give all elements one shape, with zeros behind the shorter ones");
   }
 }
 

@@ -5,15 +5,17 @@
 #include "op_mappers/all.h"
 #include "op_mappers/plain_type.h"
 
-// The Uniform* ops: a level q means the number (q - zero) * scale, with one scale and zero for all or for each place along
-// an axis. Halves go up.
+// The Uniform* ops: a level q means the number (q - zero) * scale, with one scale and zero for all or for
+// each place along an axis. Halves go up.
 namespace t2o::op_mappers {
 namespace {
 
 Value* wide(Emitter& e, double v) { return e.scalar(DType::f64, v); }
 Value* as_wide(Emitter& e, Value* v) { return e.cast(v, DType::f64); }
 
-std::int64_t axis_of(MapperContext& c, const std::string& whose) { return c.attr_or<std::int64_t>(whose + "quantization_axis", -1); }
+std::int64_t axis_of(MapperContext& c, const std::string& whose) {
+  return c.attr_or<std::int64_t>(whose + "quantization_axis", -1);
+}
 
 // A parameter so that it lies along the axis of a tensor of this rank.
 Value* along(Emitter& e, Value* v, std::int64_t axis, int rank) {
@@ -29,11 +31,15 @@ Value* along(MapperContext& c, std::size_t parameter, std::int64_t axis, std::si
 
 // Whole numbers of f64 as levels.
 Value* saturated(MapperContext& c, Value* levels, const std::string& whose = "output_") {
-  const auto bound = [&](const char* end) { return static_cast<double>(c.attr<std::int64_t>(whose + "quantization_" + end + "_val")); };
+  const auto bound = [&](const char* end) {
+    return static_cast<double>(c.attr<std::int64_t>(whose + "quantization_" + end + "_val"));
+  };
   return c.cast(c.clip(levels, bound("min"), bound("max")), plain_type(c.output_dtype()));
 }
 
-Value* centered(MapperContext& c, Value* levels, Value* zero) { return c.sub(c.cast(levels, DType::i32), zero); }
+Value* centered(MapperContext& c, Value* levels, Value* zero) {
+  return c.sub(c.cast(levels, DType::i32), zero);
+}
 
 Value* floor_of_half_more(Emitter& e, Value* x) { return e.emit("Floor", {e.add(x, e.scalar_like(x, 0.5))}); }
 
@@ -83,7 +89,8 @@ Values map_requantize(MapperContext& c) {
 // Both in the scale of the sum.
 Values map_add(MapperContext& c) {
   const std::int64_t l = axis_of(c, "lhs_"), r = axis_of(c, "rhs_"), out = axis_of(c, "output_");
-  if (out >= 0 && l < 0) c.fail(Code::unsupported_attr, "a sum with scales along an axis of a first operand with one scale");
+  if (out >= 0 && l < 0)
+    c.fail(Code::unsupported_attr, "a sum with scales along an axis of a first operand with one scale");
   const auto operand = [&](std::size_t tensor, std::size_t scale, std::int64_t axis, std::int64_t out_axis) {
     Value* from = as_wide(c, along(c, scale, axis, tensor));
     Value* factor = c.div(from, as_wide(c, along(c, 6, out_axis, tensor)));
@@ -105,7 +112,8 @@ Values map_clip(MapperContext& c) {
 
 Values map_dot(MapperContext& c) {
   const std::int64_t r = axis_of(c, "rhs_"), out = axis_of(c, "output_");
-  if (axis_of(c, "lhs_") >= 0 || r == 0 || out == 0) c.fail(Code::bad_model, "scales along another axis than that of the channels");
+  if (axis_of(c, "lhs_") >= 0 || r == 0 || out == 0)
+    c.fail(Code::bad_model, "scales along another axis than that of the channels");
   Value* left = centered(c, c.in(0), along(c, 3, -1, 0));
   Value* right = centered(c, c.in(1), along(c, c.in(5), r, 2));
   Value* sum = c.emit("MatMul", {left, right});

@@ -92,7 +92,8 @@ Unique unique_of(MapperContext& c) {
     u.values = c.gather(x, u.first, axis->front());
     return u;
   }
-  Value* given = c.concat({c.reshape(c.cast(c.in(1), DType::i64), {-1}), c.ints({0})}, 0);  // no axis: that of a vector
+  Value* given =
+      c.concat({c.reshape(c.cast(c.in(1), DType::i64), {-1}), c.ints({0})}, 0);  // no axis: that of a vector
   return unique_along(c, x, c.slice(given, {0}, {1}, {0}));
 }
 

@@ -11,7 +11,8 @@ bool are_sizes(const Value* a, const Value* b) { return a->known_elements() && b
 // With the least number behind it, which is what TensorFlow gives of no numbers.
 Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
   if (!x->shape().ranked() || x->shape()[static_cast<int>(axis)] > 0) return x;
-  Value* worst = e.constant(of_max ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max());
+  Value* worst = e.constant(of_max ? std::numeric_limits<std::int64_t>::min()
+                                   : std::numeric_limits<std::int64_t>::max());
   Ints pads(static_cast<std::size_t>(2 * x->shape().rank()), 0);
   pads[static_cast<std::size_t>(x->shape().rank() + axis)] = 1;
   return e.pad(x, e.ints(pads), worst);

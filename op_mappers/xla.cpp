@@ -1,5 +1,5 @@
-#include "op_mappers/wide_integers.h"
 #include "op_mappers/xla.h"
+#include "op_mappers/wide_integers.h"
 
 #include <algorithm>
 #include <limits>
@@ -20,7 +20,8 @@ std::string plain_name(const std::string& op) {
 }
 
 bool commutes(const std::string& op) {
-  for (const char* o : {"Add", "Mul", "Maximum", "Minimum", "LogicalAnd", "LogicalOr", "Equal", "NotEqual", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+  for (const char* o : {"Add", "Mul", "Maximum", "Minimum", "LogicalAnd", "LogicalOr", "Equal", "NotEqual",
+                        "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
     if (op == o) return true;
   return false;
 }
@@ -60,12 +61,14 @@ std::string formula(const Value* v, const ir::Graph& g, int depth) {
 
 }  // namespace
 
-XlaMessage::XlaMessage(MapperContext& c, const std::string& attribute, std::initializer_list<std::uint32_t> known) {
+XlaMessage::XlaMessage(MapperContext& c, const std::string& attribute,
+                       std::initializer_list<std::uint32_t> known) {
   const auto bytes = c.attr<std::string>(attribute);
   try {
     for (WireReader r(std::as_bytes(std::span(bytes.data(), bytes.size()))); r.next();) {
       if (std::find(known.begin(), known.end(), r.field()) == known.end())
-        c.fail(Code::unsupported_attr, "field " + std::to_string(r.field()) + " of its " + attribute + " is not known");
+        c.fail(Code::unsupported_attr,
+               "field " + std::to_string(r.field()) + " of its " + attribute + " is not known");
       Ints& list = fields_[r.field()];
       r.each_varint([&](std::uint64_t v) { list.push_back(static_cast<std::int64_t>(v)); });
     }
@@ -81,9 +84,13 @@ const Ints& XlaMessage::list(std::uint32_t field) const {
   return it == fields_.end() ? none : it->second;
 }
 
-std::int64_t XlaMessage::number(std::uint32_t field) const { return list(field).empty() ? 0 : list(field).back(); }
+std::int64_t XlaMessage::number(std::uint32_t field) const {
+  return list(field).empty() ? 0 : list(field).back();
+}
 
-bool has_axis(const Ints& axes, std::int64_t axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool has_axis(const Ints& axes, std::int64_t axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
 
 Ints joined(const Ints& a, const Ints& b) {
   Ints all = a;
@@ -94,16 +101,22 @@ Ints joined(const Ints& a, const Ints& b) {
 void check_axes(MapperContext& c, const Ints& axes, std::int64_t rank, const std::string& what) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0 || axes[i] >= rank)
-      c.fail(Code::bad_model, what + " names axis " + std::to_string(axes[i]) + " of a tensor of rank " + std::to_string(rank));
-    if (std::count(axes.begin(), axes.end(), axes[i]) != 1) c.fail(Code::bad_model, what + " names axis " + std::to_string(axes[i]) + " twice");
+      c.fail(Code::bad_model, what + " names axis " + std::to_string(axes[i]) + " of a tensor of rank " +
+                                  std::to_string(rank));
+    if (std::count(axes.begin(), axes.end(), axes[i]) != 1)
+      c.fail(Code::bad_model, what + " names axis " + std::to_string(axes[i]) + " twice");
   }
 }
 
-Ints const_entries(MapperContext& c, std::size_t input, std::size_t count, std::int64_t lowest, const std::string& what) {
+Ints const_entries(MapperContext& c, std::size_t input, std::size_t count, std::int64_t lowest,
+                   const std::string& what) {
   const Ints v = c.const_ints(input);
-  if (v.size() != count) c.fail(Code::bad_model, what + " has " + std::to_string(v.size()) + " entries instead of " + std::to_string(count));
+  if (v.size() != count)
+    c.fail(Code::bad_model,
+           what + " has " + std::to_string(v.size()) + " entries instead of " + std::to_string(count));
   for (const std::int64_t x : v)
-    if (x < lowest || x > std::numeric_limits<std::int32_t>::max()) c.fail(Code::bad_model, what + " has an entry " + std::to_string(x));
+    if (x < lowest || x > std::numeric_limits<std::int32_t>::max())
+      c.fail(Code::bad_model, what + " has an entry " + std::to_string(x));
   return v;
 }
 
@@ -112,10 +125,13 @@ const Value* behind_identity(const Value* v) {
   return v;
 }
 
-std::string formula(const Value* result, const ir::Graph& computation) { return formula(result, computation, 0); }
+std::string formula(const Value* result, const ir::Graph& computation) {
+  return formula(result, computation, 0);
+}
 
 Combiner combiner(MapperContext& c, const ir::Graph& g) {
-  if (g.inputs().size() != 2 || g.outputs().size() != 1) c.fail(Code::bad_model, "computation '" + g.name() + "' does not make one value of two");
+  if (g.inputs().size() != 2 || g.outputs().size() != 1)
+    c.fail(Code::bad_model, "computation '" + g.name() + "' does not make one value of two");
   const std::string text = formula(g.outputs()[0], g);
   constexpr std::pair<const char*, Combiner> kKnown[] = {{"Add(a0,a1)", Combiner::add},
                                                          {"Mul(a0,a1)", Combiner::mul},
@@ -126,7 +142,8 @@ Combiner combiner(MapperContext& c, const ir::Graph& g) {
                                                          {"a1", Combiner::second}};
   for (const auto& [known, what] : kKnown)
     if (text == known) return what;
-  c.fail(Code::unsupported_attr, "computation '" + g.name() + "'" + (text.empty() ? "" : ", " + text + ",") + " has no ONNX form",
+  c.fail(Code::unsupported_attr,
+         "computation '" + g.name() + "'" + (text.empty() ? "" : ", " + text + ",") + " has no ONNX form",
          "use a sum, a product, a maximum, a minimum, a logical and or a logical or");
 }
 
@@ -151,7 +168,8 @@ bool is_neutral(const Value* init, Combiner how) {
   const unsigned bits = static_cast<unsigned>(bit_width(t->dtype()));
   const bool is_unsigned = is_unsigned_int(t->dtype());
   const std::int64_t v = t->to_ints()[0];
-  if (is_unsigned) return how == Combiner::max ? v == 0 : v == static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - bits));
+  if (is_unsigned)
+    return how == Combiner::max ? v == 0 : v == static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - bits));
   const std::int64_t highest = std::numeric_limits<std::int64_t>::max() >> (64 - bits);
   return how == Combiner::max ? v == -highest - 1 : v == highest;
 }

@@ -11,19 +11,24 @@
 namespace t2o::op_mappers {
 namespace {
 
-DType result_type(MapperContext& c) { return c.output_dtype() == DType::undefined ? c.in(0)->dtype() : c.output_dtype(); }
+DType result_type(MapperContext& c) {
+  return c.output_dtype() == DType::undefined ? c.in(0)->dtype() : c.output_dtype();
+}
 
 // One type that holds the numbers of both operands and of the result, which is rounded once.
 DType work_type(MapperContext& c) {
   DType work = result_type(c);
   for (const Value* v : {c.in(0), c.in(1)}) {
     if (is_float(v->dtype()) != is_float(work))
-      c.fail(Code::unsupported_type, "a product of " + std::string(name(v->dtype())) + " as " + std::string(name(work)) + " has no ONNX form");
+      c.fail(Code::unsupported_type, "a product of " + std::string(name(v->dtype())) + " as " +
+                                         std::string(name(work)) + " has no ONNX form");
     if (bit_width(v->dtype()) > bit_width(work)) work = v->dtype();
   }
   if (is_unsigned_int(work)) {  // which a signed one would not fit in
     for (const Value* v : {c.in(0), c.in(1)})
-      if (!is_unsigned_int(v->dtype())) c.fail(Code::unsupported_type, "a product of numbers with and without a sign as " + std::string(name(work)) + " has no ONNX form");
+      if (!is_unsigned_int(v->dtype()))
+        c.fail(Code::unsupported_type, "a product of numbers with and without a sign as " +
+                                           std::string(name(work)) + " has no ONNX form");
   }
   return work;
 }
@@ -42,15 +47,18 @@ std::string letters(std::int64_t rank, char first) {
 
 DotLetters dot_letters(MapperContext& c) {
   const XlaMessage numbers(c, "dimension_numbers", {1, 2, 3, 4});
-  const Ints &sum_l = numbers.list(1), &sum_r = numbers.list(2), &batch_l = numbers.list(3), &batch_r = numbers.list(4);
+  const Ints &sum_l = numbers.list(1), &sum_r = numbers.list(2), &batch_l = numbers.list(3),
+             &batch_r = numbers.list(4);
   const int rank_l = c.rank(0), rank_r = c.rank(1);
   const Ints paired_l = joined(sum_l, batch_l), paired_r = joined(sum_r, batch_r);
   check_axes(c, paired_l, rank_l, "dimension_numbers");
   check_axes(c, paired_r, rank_r, "dimension_numbers");
-  if (sum_l.size() != sum_r.size() || batch_l.size() != batch_r.size()) c.fail(Code::bad_model, "dimension_numbers pairs axes with none");
+  if (sum_l.size() != sum_r.size() || batch_l.size() != batch_r.size())
+    c.fail(Code::bad_model, "dimension_numbers pairs axes with none");
   if (rank_l > 26 || rank_r > 26) c.fail(Code::unsupported_attr, "tensors of more than 26 axes");
   DotLetters d{letters(rank_l, 'a'), letters(rank_r, 'A'), ""};
-  for (std::size_t i = 0; i < paired_l.size(); ++i) d.rhs[static_cast<std::size_t>(paired_r[i])] = d.lhs[static_cast<std::size_t>(paired_l[i])];
+  for (std::size_t i = 0; i < paired_l.size(); ++i)
+    d.rhs[static_cast<std::size_t>(paired_r[i])] = d.lhs[static_cast<std::size_t>(paired_l[i])];
   for (const std::int64_t a : batch_l) d.out += d.lhs[static_cast<std::size_t>(a)];
   for (int a = 0; a < rank_l; ++a)
     if (!has_axis(paired_l, a)) d.out += d.lhs[static_cast<std::size_t>(a)];
@@ -67,8 +75,9 @@ Values map_dot(MapperContext& c) {
   const DType work = work_type(c);
   Value* a = c.cast(c.in(0), work);
   Value* b = c.cast(c.in(1), work);
-  Value* y = form == DotForm::einsum ? c.emit("Einsum", {a, b}, {{"equation", d.lhs + "," + d.rhs + "->" + d.out}})
-                                     : product_by_matmul(c, a, d.lhs, b, d.rhs, d.out);
+  Value* y = form == DotForm::einsum
+                 ? c.emit("Einsum", {a, b}, {{"equation", d.lhs + "," + d.rhs + "->" + d.out}})
+                 : product_by_matmul(c, a, d.lhs, b, d.rhs, d.out);
   return {c.cast(y, result_type(c))};
 }
 
@@ -86,9 +95,11 @@ struct Conv {
   }
 };
 
-Ints placed(MapperContext& c, const XlaMessage& m, std::uint32_t first, std::uint32_t second, std::uint32_t rest, std::size_t spatial) {
+Ints placed(MapperContext& c, const XlaMessage& m, std::uint32_t first, std::uint32_t second,
+            std::uint32_t rest, std::size_t spatial) {
   const Ints p = joined({m.number(first), m.number(second)}, m.list(rest));
-  if (p.size() != spatial + 2) c.fail(Code::bad_model, "dimension_numbers has other spatial axes than window_strides");
+  if (p.size() != spatial + 2)
+    c.fail(Code::bad_model, "dimension_numbers has other spatial axes than window_strides");
   check_axes(c, p, static_cast<std::int64_t>(p.size()), "dimension_numbers");
   return p;
 }
@@ -98,7 +109,8 @@ Conv read_conv(MapperContext& c) {
   Conv v;
   v.strides = c.const_ints(2);
   const std::size_t n = v.spatial();
-  if (n < 1 || n > 3) c.fail(Code::unsupported_attr, "a convolution over " + std::to_string(n) + " axes has no ONNX form");
+  if (n < 1 || n > 3)
+    c.fail(Code::unsupported_attr, "a convolution over " + std::to_string(n) + " axes has no ONNX form");
   v.strides = const_entries(c, 2, n, 1, "window_strides");
   const Ints pads = const_entries(c, 3, 2 * n, std::numeric_limits<std::int32_t>::min(), "padding");
   for (std::size_t i = 0; i < n; ++i) v.begin.push_back(pads[2 * i]), v.end.push_back(pads[2 * i + 1]);
@@ -109,7 +121,8 @@ Conv read_conv(MapperContext& c) {
   v.kernel = placed(c, m, 4, 3, 6, n);
   v.output = placed(c, m, 9, 10, 12, n);
   v.batch_groups = c.attr_or<std::int64_t>("batch_group_count", 1);
-  if (v.batch_groups < 1 || (v.batch_groups > 1 && v.group != 1)) c.fail(Code::bad_model, "batch_group_count beside feature_group_count");
+  if (v.batch_groups < 1 || (v.batch_groups > 1 && v.group != 1))
+    c.fail(Code::bad_model, "batch_group_count beside feature_group_count");
   return v;
 }
 
@@ -132,7 +145,8 @@ Value* cropped(MapperContext& c, Value* x, Conv& v) {
   return c.slice(x, starts, ends, v.axes());
 }
 
-// Whether ConvTranspose does it, with its own pads = extent - 1 - padding; what is padded more is added to the end of the result.
+// Whether ConvTranspose does it, with its own pads = extent - 1 - padding; what is padded more is added to
+// the end of the result.
 struct Transposed {
   Ints begin, end, more;
 };
@@ -160,7 +174,8 @@ Value* turned_kernel(MapperContext& c, Value* k, const Conv& v) {
   if (v.group != 1) {
     const std::int64_t out = k->shape()[0], in = k->shape()[1];
     Ints apart{v.group, out / v.group, in}, together{v.group * in, out / v.group};
-    for (int i = 0; i < static_cast<int>(v.spatial()); ++i) apart.push_back(k->shape()[i + 2]), together.push_back(k->shape()[i + 2]);
+    for (int i = 0; i < static_cast<int>(v.spatial()); ++i)
+      apart.push_back(k->shape()[i + 2]), together.push_back(k->shape()[i + 2]);
     perm = {0, 2, 1};
     for (std::size_t i = 0; i < v.spatial(); ++i) perm.push_back(static_cast<std::int64_t>(i) + 3);
     return c.reshape(c.transpose(c.reshape(k, apart), perm), together);
@@ -177,7 +192,8 @@ Value* convolved_integers(MapperContext& c, Value* x, Value* kernel, const Conv&
   Window w;
   w.strides = v.strides;
   w.dilations = v.dilations;
-  for (int i = 0; i < static_cast<int>(v.spatial()); ++i) w.kernel.push_back(kernel->shape().ranked() ? kernel->shape()[i + 2] : kUnknownDim);
+  for (int i = 0; i < static_cast<int>(v.spatial()); ++i)
+    w.kernel.push_back(kernel->shape().ranked() ? kernel->shape()[i + 2] : kUnknownDim);
   if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
     c.fail(Code::not_constant, "the size of a kernel of integers is not known", "give it a static shape");
   const Ints none{0, 0};
@@ -195,8 +211,10 @@ Value* convolved(MapperContext& c, Value* x, Value* kernel, Conv v) {
   }
   Attrs attrs;
   Ints sizes;
-  for (std::size_t i = 0; i < v.spatial() && kernel->shape().ranked(); ++i) sizes.push_back(kernel->shape()[static_cast<int>(i) + 2]);
-  if (!sizes.empty() && std::all_of(sizes.begin(), sizes.end(), is_known)) attrs.push_back({"kernel_shape", sizes});
+  for (std::size_t i = 0; i < v.spatial() && kernel->shape().ranked(); ++i)
+    sizes.push_back(kernel->shape()[static_cast<int>(i) + 2]);
+  if (!sizes.empty() && std::all_of(sizes.begin(), sizes.end(), is_known))
+    attrs.push_back({"kernel_shape", sizes});
   attrs.push_back({"strides", t ? v.stretch : v.strides});
   if (!is_all(v.dilations, 1)) attrs.push_back({"dilations", v.dilations});
   if (v.group != 1) attrs.push_back({"group", v.group});
@@ -216,11 +234,13 @@ Value* convolved(MapperContext& c, Value* x, Value* kernel, Conv v) {
 void check_channels(MapperContext& c, const Conv& v, const Value* x, const Value* kernel) {
   if (!x->shape().ranked() || !kernel->shape().ranked()) return;
   const Dim channels = x->shape()[1], filters = kernel->shape()[0], own = kernel->shape()[1];
-  if ((is_known(channels) && is_known(own) && channels != own * v.group) || (is_known(filters) && filters % v.group != 0))
+  if ((is_known(channels) && is_known(own) && channels != own * v.group) ||
+      (is_known(filters) && filters % v.group != 0))
     c.fail(Code::bad_model, "its channels, its kernel and feature_group_count do not fit");
 }
 
-// Each group of the batch has filters of its own: as groups of channels, [N, C, ...] -> [N / groups, groups * C, ...].
+// Each group of the batch has filters of its own: as groups of channels, [N, C, ...] -> [N / groups, groups *
+// C, ...].
 Value* batch_in_channels(MapperContext& c, Value* x, const Conv& v) {
   Value* rest = c.dims(x, 1, static_cast<int>(v.spatial()) + 2);
   Value* batch = c.div(c.dims(x, 0, 1), c.ints({v.batch_groups}));
@@ -236,7 +256,8 @@ Values map_conv(MapperContext& c) {
   Conv v = read_conv(c);
   const DType work = work_type(c);
   if (!is_float(work) && !is_int(work))
-    c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form", "cast its operands to float32");
+    c.fail(Code::unsupported_type, "a convolution of " + std::string(name(work)) + " has no ONNX form",
+           "cast its operands to float32");
   Value* x = c.transpose(c.cast(c.in(0), work), v.input);
   Value* kernel = c.transpose(c.cast(c.in(1), work), v.kernel);
   if (v.batch_groups > 1) {
@@ -245,7 +266,8 @@ Values map_conv(MapperContext& c) {
   }
   check_channels(c, v, x, kernel);
   Ints back(v.output.size());
-  for (std::size_t i = 0; i < back.size(); ++i) back[static_cast<std::size_t>(v.output[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < back.size(); ++i)
+    back[static_cast<std::size_t>(v.output[i])] = static_cast<std::int64_t>(i);
   return {c.cast(c.transpose(convolved(c, x, kernel, v), back), result_type(c))};
 }
 

@@ -5,7 +5,8 @@
 #include "op_mappers/segments.h"
 #include "op_mappers/xla_index.h"
 
-// XlaGather, and slices at places that are known when the model runs. An index beyond the tensor is brought to its edge.
+// XlaGather, and slices at places that are known when the model runs. An index beyond the tensor is brought
+// to its edge.
 namespace t2o::op_mappers {
 namespace {
 
@@ -45,7 +46,8 @@ GatherNumbers gather_numbers(MapperContext& c, std::int64_t rank) {
   check_axes(c, joined(n.mapped, n.own), rank, "dimension_numbers");
   for (std::int64_t a = 0; a < rank; ++a)
     if (!has_axis(n.collapsed, a) && !has_axis(n.own, a)) n.kept.push_back(a);
-  if (n.offset.size() != n.kept.size()) c.fail(Code::bad_model, "offset_dims and collapsed_slice_dims do not make up the operand's axes");
+  if (n.offset.size() != n.kept.size())
+    c.fail(Code::bad_model, "offset_dims and collapsed_slice_dims do not make up the operand's axes");
   return n;
 }
 
@@ -55,19 +57,25 @@ struct SliceSizes {
   Value* runtime;  // i64
   Value* at(MapperContext& c, const Ints& axes) const {
     const Ints sizes = picked(known, axes);
-    return std::all_of(sizes.begin(), sizes.end(), is_known) ? c.ints(sizes) : c.gather(runtime, c.ints(axes), 0);
+    return std::all_of(sizes.begin(), sizes.end(), is_known) ? c.ints(sizes)
+                                                             : c.gather(runtime, c.ints(axes), 0);
   }
 };
 
 SliceSizes slice_sizes(MapperContext& c) {
   Value* sizes = c.in(2);
   constexpr std::int64_t kHighestRank = 64;
-  const bool has_rank = sizes->shape().is_static() && sizes->shape().rank() == 1 && sizes->shape()[0] <= kHighestRank;
+  const bool has_rank =
+      sizes->shape().is_static() && sizes->shape().rank() == 1 && sizes->shape()[0] <= kHighestRank;
   Ints known(has_rank ? static_cast<std::size_t>(sizes->shape()[0]) : 0, kUnknownDim);
-  if (c.maybe_ints(2)) known = const_entries(c, 2, c.has_rank(0) ? static_cast<std::size_t>(c.rank(0)) : c.const_ints(2).size(), 0, "slice_sizes");
-  else if (sizes->known_elements()) known = *sizes->known_elements();
+  if (c.maybe_ints(2))
+    known = const_entries(c, 2, c.has_rank(0) ? static_cast<std::size_t>(c.rank(0)) : c.const_ints(2).size(),
+                          0, "slice_sizes");
+  else if (sizes->known_elements())
+    known = *sizes->known_elements();
   if (known.empty() && !sizes->constant()) known = c.const_ints(2);
-  if (c.has_rank(0) && static_cast<std::size_t>(c.rank(0)) != known.size()) c.fail(Code::bad_model, "slice_sizes needs one entry for each axis of the operand");
+  if (c.has_rank(0) && static_cast<std::size_t>(c.rank(0)) != known.size())
+    c.fail(Code::bad_model, "slice_sizes needs one entry for each axis of the operand");
   return {known, c.cast(sizes, DType::i64)};
 }
 
@@ -76,7 +84,8 @@ Value* front(MapperContext& c, Value* x, const SliceSizes& sizes, const Ints& in
   Ints axes;
   for (std::size_t a = 0; a < sizes.known.size(); ++a) {
     const auto axis = static_cast<std::int64_t>(a);
-    const bool whole = x->shape().ranked() && x->shape()[static_cast<int>(a)] == sizes.known[a] && sizes.known[a] != kUnknownDim;
+    const bool whole = x->shape().ranked() && x->shape()[static_cast<int>(a)] == sizes.known[a] &&
+                       sizes.known[a] != kUnknownDim;
     if (!whole && !has_axis(indexed, axis)) axes.push_back(axis);
   }
   if (axes.empty()) return x;
@@ -91,7 +100,8 @@ struct Gathered {
   Ints axes;
 };
 
-Gathered gather_along_one(MapperContext& c, Value* x, const Coordinates& at, Value* places, bool window, std::int64_t rank) {
+Gathered gather_along_one(MapperContext& c, Value* x, const Coordinates& at, Value* places, bool window,
+                          std::int64_t rank) {
   const std::int64_t axis = at.axes[0];
   Gathered g{c.gather(x, c.squeeze(places, {-1}), axis), {}};
   for (std::int64_t a = 0; a < axis; ++a) g.axes.push_back(a);
@@ -101,7 +111,8 @@ Gathered gather_along_one(MapperContext& c, Value* x, const Coordinates& at, Val
   return g;
 }
 
-Gathered gather_along_several(MapperContext& c, Value* x, const Coordinates& at, Value* places, const std::vector<bool>& windows, std::int64_t rank) {
+Gathered gather_along_several(MapperContext& c, Value* x, const Coordinates& at, Value* places,
+                              const std::vector<bool>& windows, std::int64_t rank) {
   Ints rest;
   for (std::int64_t a = 0; a < rank; ++a)
     if (!has_axis(at.axes, a)) rest.push_back(a);
@@ -131,7 +142,8 @@ Values map_gather(MapperContext& c) {
   const auto rank = static_cast<std::int64_t>(sizes.known.size());
   const GatherNumbers n = gather_numbers(c, rank);
   for (const std::int64_t a : joined(n.collapsed, n.own))
-    if (const Dim size = sizes.known[static_cast<std::size_t>(a)]; is_known(size) && size != 1) c.fail(Code::bad_model, "a slice of a size other than 1 loses its axis");
+    if (const Dim size = sizes.known[static_cast<std::size_t>(a)]; is_known(size) && size != 1)
+      c.fail(Code::bad_model, "a slice of a size other than 1 loses its axis");
   check_axes(c, n.offset, rank + (c.has_rank(1) ? c.rank(1) : 0) + 1, "offset_dims");
   Coordinates at = read_coordinates(c, c.in(1), n.mapped, n.vector_axis, n.own, n.batch);
   Value* x = front(c, c.in(0), sizes, at.axes);
@@ -150,7 +162,8 @@ Values map_gather(MapperContext& c) {
   std::vector<bool> windows;
   for (const std::int64_t a : at.axes) windows.push_back(has_axis(n.kept, a));
   Value* places = with_windows(c, at, picked(sizes.known, at.axes), extents, windows);
-  const Gathered g = at.axes.size() == 1 ? gather_along_one(c, x, at, places, windows[0], rank) : gather_along_several(c, x, at, places, windows, rank);
+  const Gathered g = at.axes.size() == 1 ? gather_along_one(c, x, at, places, windows[0], rank)
+                                         : gather_along_several(c, x, at, places, windows, rank);
   return {arranged(c, g, n)};
 }
 
@@ -171,10 +184,12 @@ Values map_dynamic_slice(MapperContext& c) {
     Value* axes = iota(c, c.size_of(all));
     return {c.slice(x, from, to, axes)};
   }
-  const Ints sizes = const_entries(c, 2, c.has_rank(0) ? static_cast<std::size_t>(c.rank(0)) : c.const_ints(2).size(), 0, "size_indices");
+  const Ints sizes = const_entries(
+      c, 2, c.has_rank(0) ? static_cast<std::size_t>(c.rank(0)) : c.const_ints(2).size(), 0, "size_indices");
   Ints axes;
   for (std::size_t a = 0; a < sizes.size(); ++a)
-    if (!c.has_rank(0) || x->shape()[static_cast<int>(a)] != sizes[a]) axes.push_back(static_cast<std::int64_t>(a));
+    if (!c.has_rank(0) || x->shape()[static_cast<int>(a)] != sizes[a])
+      axes.push_back(static_cast<std::int64_t>(a));
   if (axes.empty()) return {c.identity(x)};
   Value* starts = at_axes(c, c.in(1), axes, sizes.size());
   return {sliced(c, x, starts, c.ints(picked(sizes, axes)), axes)};
@@ -187,7 +202,9 @@ Value* updated(MapperContext& c, Value* x, Value* update, Value* starts, const I
   Value* from = axes.size() == 1 ? starts : c.slice(starts, {at}, {at + 1}, {0});
   Value* to = c.add(from, sizes_of(c, update, {axis}));
   Value* before = head(c, x, from, axis);
-  Value* middle = next + 1 == axes.size() ? update : updated(c, c.slice(x, from, to, c.ints({axis})), update, starts, axes, next + 1);
+  Value* middle = next + 1 == axes.size()
+                      ? update
+                      : updated(c, c.slice(x, from, to, c.ints({axis})), update, starts, axes, next + 1);
   Value* behind = after(c, x, to, axis);
   return c.concat({before, middle, behind}, axis);
 }
@@ -195,10 +212,12 @@ Value* updated(MapperContext& c, Value* x, Value* update, Value* starts, const I
 Values map_dynamic_update_slice(MapperContext& c) {
   Value *x = c.in(0), *update = c.in(1);
   const int rank = c.has_rank(0) ? c.rank(0) : c.rank(1);
-  if (c.has_rank(0) && c.has_rank(1) && c.rank(1) != rank) c.fail(Code::bad_model, "its update has another rank than its input");
+  if (c.has_rank(0) && c.has_rank(1) && c.rank(1) != rank)
+    c.fail(Code::bad_model, "its update has another rank than its input");
   Ints axes;
   for (int a = 0; a < rank; ++a) {
-    const bool whole = c.has_rank(0) && c.has_rank(1) && x->shape()[a] == update->shape()[a] && x->shape()[a] != kUnknownDim;
+    const bool whole =
+        c.has_rank(0) && c.has_rank(1) && x->shape()[a] == update->shape()[a] && x->shape()[a] != kUnknownDim;
     if (!whole) axes.push_back(a);
   }
   if (axes.empty()) return {c.identity(update)};

@@ -37,7 +37,8 @@ std::vector<std::int64_t> offsets(const Ints& sizes, const std::vector<bool>& wi
 }
 
 // The same when the model runs, one axis after the other.
-Value* moved(MapperContext& c, Value* spread, const std::vector<bool>& windows, std::int64_t fresh, Value* runtime) {
+Value* moved(MapperContext& c, Value* spread, const std::vector<bool>& windows, std::int64_t fresh,
+             Value* runtime) {
   std::int64_t behind = fresh;  // axes from this one's on, without the coordinates'
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (!windows[i]) continue;
@@ -54,10 +55,14 @@ Value* moved(MapperContext& c, Value* spread, const std::vector<bool>& windows, 
 
 }  // namespace
 
-Coordinates read_coordinates(MapperContext& c, Value* indices, const Ints& axes, std::int64_t vector_axis, const Ints& own_axes, const Ints& batch_axes) {
-  if (!indices->shape().ranked()) c.fail(Code::not_constant, "the rank of its indices must be known", "give the input shapes: --inputs NAME:0[...]");
+Coordinates read_coordinates(MapperContext& c, Value* indices, const Ints& axes, std::int64_t vector_axis,
+                             const Ints& own_axes, const Ints& batch_axes) {
+  if (!indices->shape().ranked())
+    c.fail(Code::not_constant, "the rank of its indices must be known",
+           "give the input shapes: --inputs NAME:0[...]");
   const int rank = indices->shape().rank();
-  if (vector_axis < 0 || vector_axis > rank) c.fail(Code::bad_model, "index_vector_dim is beyond the indices' axes");
+  if (vector_axis < 0 || vector_axis > rank)
+    c.fail(Code::bad_model, "index_vector_dim is beyond the indices' axes");
   if (own_axes.size() != batch_axes.size()) c.fail(Code::bad_model, "dimension_numbers pairs axes with none");
   Value* v = c.cast(indices, DType::i64);
   if (vector_axis == rank) {
@@ -71,12 +76,14 @@ Coordinates read_coordinates(MapperContext& c, Value* indices, const Ints& axes,
   }
   const int batch_rank = v->shape().rank() - 1;
   const Dim count = v->shape()[batch_rank];
-  if (is_known(count) && count != static_cast<Dim>(axes.size())) c.fail(Code::bad_model, "the indices have other coordinates than dimension_numbers says");
+  if (is_known(count) && count != static_cast<Dim>(axes.size()))
+    c.fail(Code::bad_model, "the indices have other coordinates than dimension_numbers says");
   check_axes(c, batch_axes, rank, "dimension_numbers");
   Coordinates r{axes.empty() ? nullptr : v, axes, batch_rank};
   for (std::size_t i = 0; i < own_axes.size(); ++i) {
     const std::int64_t at = batch_axes[i] - (batch_axes[i] > vector_axis ? 1 : 0);
-    if (at >= batch_rank || batch_axes[i] == vector_axis) c.fail(Code::bad_model, "dimension_numbers takes the coordinates for a batch axis");
+    if (at >= batch_rank || batch_axes[i] == vector_axis)
+      c.fail(Code::bad_model, "dimension_numbers takes the coordinates for a batch axis");
     Value* own = counted(c, v, static_cast<int>(at));
     r.values = r.values ? c.concat({r.values, own}, -1) : own;
     r.axes.push_back(own_axes[i]);
@@ -84,7 +91,8 @@ Coordinates read_coordinates(MapperContext& c, Value* indices, const Ints& axes,
   return r;
 }
 
-Value* with_windows(MapperContext& c, const Coordinates& at, const Ints& sizes, Value* runtime, const std::vector<bool>& windows) {
+Value* with_windows(MapperContext& c, const Coordinates& at, const Ints& sizes, Value* runtime,
+                    const std::vector<bool>& windows) {
   Ints dims, fresh;
   auto count = static_cast<std::int64_t>(sizes.size());
   bool known = true;
@@ -92,7 +100,9 @@ Value* with_windows(MapperContext& c, const Coordinates& at, const Ints& sizes, 
     if (!windows[i]) continue;
     fresh.push_back(at.batch_rank + static_cast<std::int64_t>(fresh.size()));
     dims.push_back(sizes[i]);
-    known = known && is_known(sizes[i]) && !__builtin_mul_overflow(count, std::max<std::int64_t>(sizes[i], 1), &count) && count <= kMostOffsets;
+    known = known && is_known(sizes[i]) &&
+            !__builtin_mul_overflow(count, std::max<std::int64_t>(sizes[i], 1), &count) &&
+            count <= kMostOffsets;
   }
   if (dims.empty()) return at.values;
   Value* spread = c.unsqueeze(at.values, fresh);

@@ -44,12 +44,15 @@ Value* padded_at_runtime(MapperContext& c, Value* x, Value* low, Value* high, st
 Values map_pad(MapperContext& c) {
   Value *x = c.in(0), *fill = c.in(1);
   const std::size_t entries = c.const_ints(4).size();
-  const Ints between = const_entries(c, 4, c.has_rank(0) ? static_cast<std::size_t>(c.rank(0)) : entries, 0, "padding_interior");
-  for (std::size_t i = 0; i < between.size(); ++i) x = spread_apart(c, x, between.size(), static_cast<int>(i), between[i], fill);
+  const Ints between = const_entries(c, 4, c.has_rank(0) ? static_cast<std::size_t>(c.rank(0)) : entries, 0,
+                                     "padding_interior");
+  for (std::size_t i = 0; i < between.size(); ++i)
+    x = spread_apart(c, x, between.size(), static_cast<int>(i), between[i], fill);
   if (between.empty()) return {c.identity(x)};
   if (c.maybe_ints(2) && c.maybe_ints(3)) {
     constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
-    const Ints low = const_entries(c, 2, between.size(), kLowest, "padding_low"), high = const_entries(c, 3, between.size(), kLowest, "padding_high");
+    const Ints low = const_entries(c, 2, between.size(), kLowest, "padding_low"),
+               high = const_entries(c, 3, between.size(), kLowest, "padding_high");
     return {padded_at_ends(c, x, low, high, fill)};
   }
   Value* begins = c.cast(c.in(2), DType::i64);
@@ -67,8 +70,10 @@ Values map_broadcast_helper(MapperContext& c) {
   }
   const int most = std::max(left, right), fewest = std::min(left, right);
   check_axes(c, dims, most, "broadcast_dims");
-  if (dims.size() != static_cast<std::size_t>(fewest)) c.fail(Code::bad_model, "broadcast_dims needs one entry for each axis of the operand of lower rank");
-  if (!std::is_sorted(dims.begin(), dims.end())) c.fail(Code::unsupported_attr, "broadcast_dims that are not in order");
+  if (dims.size() != static_cast<std::size_t>(fewest))
+    c.fail(Code::bad_model, "broadcast_dims needs one entry for each axis of the operand of lower rank");
+  if (!std::is_sorted(dims.begin(), dims.end()))
+    c.fail(Code::unsupported_attr, "broadcast_dims that are not in order");
   Ints fresh;
   for (int a = 0; a < most; ++a)
     if (!has_axis(dims, a)) fresh.push_back(a);
@@ -90,8 +95,10 @@ Grid read_grid(MapperContext& c, const char* counts, std::size_t blocks) {
   g.paddings = c.attr_or("paddings", Ints{});
   if (g.paddings.empty()) g.paddings = Ints(g.counts.size(), 0);
   for (const std::int64_t n : g.counts)
-    if (n < 1 || __builtin_mul_overflow(g.blocks, n, &g.blocks)) c.fail(Code::bad_model, std::string(counts) + " has an entry that is not positive");
-  if (g.counts.empty() || g.paddings.size() != g.counts.size() || g.blocks != static_cast<std::int64_t>(blocks))
+    if (n < 1 || __builtin_mul_overflow(g.blocks, n, &g.blocks))
+      c.fail(Code::bad_model, std::string(counts) + " has an entry that is not positive");
+  if (g.counts.empty() || g.paddings.size() != g.counts.size() ||
+      g.blocks != static_cast<std::int64_t>(blocks))
     c.fail(Code::bad_model, std::string(counts) + " does not fit its tensors");
   return g;
 }
@@ -104,7 +111,9 @@ Values map_concat_nd(MapperContext& c) {
     Values rows;
     for (std::size_t i = 0; i < blocks.size(); i += n) {
       const auto first = blocks.begin() + static_cast<std::ptrdiff_t>(i);
-      rows.push_back(n == 1 ? *first : c.concat(Values(first, first + static_cast<std::ptrdiff_t>(n)), static_cast<std::int64_t>(axis)));
+      rows.push_back(n == 1 ? *first
+                            : c.concat(Values(first, first + static_cast<std::ptrdiff_t>(n)),
+                                       static_cast<std::int64_t>(axis)));
     }
     blocks = rows;
   }
@@ -116,7 +125,8 @@ Values map_concat_nd(MapperContext& c) {
 
 Values map_split_nd(MapperContext& c) {
   const Grid g = read_grid(c, "num_splits", c.node().outputs().size());
-  if (c.has_rank(0) && static_cast<std::size_t>(c.rank(0)) != g.counts.size()) c.fail(Code::bad_model, "num_splits needs one entry for each axis");
+  if (c.has_rank(0) && static_cast<std::size_t>(c.rank(0)) != g.counts.size())
+    c.fail(Code::bad_model, "num_splits needs one entry for each axis");
   Value* zero = zero_of(c, c.in(0)->dtype());
   Values blocks{c.pad(c.in(0), c.ints(joined(Ints(g.counts.size(), 0), g.paddings)), zero)};
   for (std::size_t axis = 0; axis < g.counts.size(); ++axis) {
@@ -140,16 +150,19 @@ Values map_as_is(MapperContext& c) {
   return same;
 }
 
-// A shard is the whole where the sharding of xla_data.proto's OpSharding puts all of it everywhere, or cuts no axis.
+// A shard is the whole where the sharding of xla_data.proto's OpSharding puts all of it everywhere, or cuts
+// no axis.
 Values map_shard(MapperContext& c) {
   const auto sharding = c.attr<std::string>("manual_sharding");
   if (!sharding.empty()) {
     const XlaMessage m(c, "manual_sharding", {1, 3, 4, 6, 8, 9, 10, 11, 12, 13});
     constexpr std::int64_t kReplicated = 0, kTiled = 3;
     const Ints& tiles = m.list(3);
-    const bool uncut = !tiles.empty() && std::all_of(tiles.begin(), tiles.end(), [](std::int64_t n) { return n == 1; });
+    const bool uncut =
+        !tiles.empty() && std::all_of(tiles.begin(), tiles.end(), [](std::int64_t n) { return n == 1; });
     if (m.number(1) != kReplicated && !(m.number(1) == kTiled && uncut))
-      c.fail(Code::unsupported_attr, "its sharding cuts the tensor into parts for several devices", "export the model for one device");
+      c.fail(Code::unsupported_attr, "its sharding cuts the tensor into parts for several devices",
+             "export the model for one device");
   }
   return {c.identity(c.in(0))};
 }
@@ -160,13 +173,17 @@ Values map_reduce_precision(MapperContext& c) {
     DType type;
     std::int64_t exponent, mantissa;
   };
-  constexpr Format kFormats[] = {{DType::f16, 5, 10}, {DType::bf16, 8, 7}, {DType::f32, 8, 23}, {DType::f64, 11, 52}};
-  const auto exponent = c.attr<std::int64_t>("exponent_bits"), mantissa = c.attr<std::int64_t>("mantissa_bits");
+  constexpr Format kFormats[] = {
+      {DType::f16, 5, 10}, {DType::bf16, 8, 7}, {DType::f32, 8, 23}, {DType::f64, 11, 52}};
+  const auto exponent = c.attr<std::int64_t>("exponent_bits"),
+             mantissa = c.attr<std::int64_t>("mantissa_bits");
   Value* x = c.in(0);
   for (const Format& f : kFormats)
     if (f.type == x->dtype() && exponent >= f.exponent && mantissa >= f.mantissa) return {c.identity(x)};
-  if (x->dtype() == DType::f32 && exponent == 8 && mantissa == 7) return {c.cast(c.cast(x, DType::bf16), DType::f32)};
-  c.fail(Code::unsupported_attr, std::to_string(exponent) + " bits of exponent and " + std::to_string(mantissa) + " of mantissa have no ONNX form");
+  if (x->dtype() == DType::f32 && exponent == 8 && mantissa == 7)
+    return {c.cast(c.cast(x, DType::bf16), DType::f32)};
+  c.fail(Code::unsupported_attr, std::to_string(exponent) + " bits of exponent and " +
+                                     std::to_string(mantissa) + " of mantissa have no ONNX form");
 }
 
 Values map_replica(MapperContext& c) { return {c.constant<std::int32_t>(0)}; }
@@ -181,7 +198,10 @@ void register_xla_misc(OpRegistry& r) {
   r.op("XlaOptimizationBarrier").by(map_as_is);
   r.op("XlaSharding").ignores({"sharding", "unspecified_dims"}).by(map_as_is);
   r.op("XlaSpmdFullToShardShape").ignores({"dim", "unspecified_dims"}).note("for one device").by(map_shard);
-  r.op("XlaSpmdShardToFullShape").ignores({"dim", "unspecified_dims", "full_shape"}).note("for one device").by(map_shard);
+  r.op("XlaSpmdShardToFullShape")
+      .ignores({"dim", "unspecified_dims", "full_shape"})
+      .note("for one device")
+      .by(map_shard);
   r.op("XlaReducePrecision").note("f32 to bfloat16's digits, or nothing to reduce").by(map_reduce_precision);
   r.op("XlaReplicaId").note("one device").by(map_replica);
 }

@@ -7,7 +7,8 @@
 #include "op_mappers/window_gather.h"
 #include "op_mappers/xla.h"
 
-// XlaReduce and XlaReduceWindow: a computation of two elements, over axes or over windows, from an initial value on.
+// XlaReduce and XlaReduceWindow: a computation of two elements, over axes or over windows, from an initial
+// value on.
 namespace t2o::op_mappers {
 namespace {
 
@@ -34,7 +35,9 @@ const char* reduction_of(Combiner how) {  // TensorFlow's
 Combiner reducer(MapperContext& c, const char* attribute) {
   const auto g = c.attr<GraphPtr>(attribute);
   const Combiner how = combiner(c, *g);
-  if (how == Combiner::second) c.fail(Code::unsupported_attr, "computation '" + g->name() + "' gives its last argument, which is no reduction");
+  if (how == Combiner::second)
+    c.fail(Code::unsupported_attr,
+           "computation '" + g->name() + "' gives its last argument, which is no reduction");
   return how;
 }
 
@@ -42,7 +45,9 @@ Value* over_axes(MapperContext& c, Combiner how, Value* x, const Ints& axes) {
   return apply_one(c, reduction_of(how), {x, c.ints(axes)});
 }
 
-Value* with_init(MapperContext& c, Combiner how, Value* x, Value* init) { return is_neutral(init, how) ? x : combine(c, how, x, init); }
+Value* with_init(MapperContext& c, Combiner how, Value* x, Value* init) {
+  return is_neutral(init, how) ? x : combine(c, how, x, init);
+}
 
 Ints reduced_axes(MapperContext& c) {
   auto axes = c.attr<Ints>("dimensions_to_reduce");
@@ -69,7 +74,9 @@ Extremum extremum(const ir::Graph& g) {
     const std::string better = e == Extremum::highest ? "Less(a2,a0)" : "Less(a0,a2)";
     const std::string first = "LogicalOr(" + better + ",NotEqual(a0,a0))";
     const std::string of_equals = "LogicalAnd(Equal(a0,a2),Less(a1,a3))";
-    if (value == "SelectV2(" + first + ",a0,a2)" && index == "SelectV2(LogicalOr(" + of_equals + "," + first + "),a1,a3)") return e;
+    if (value == "SelectV2(" + first + ",a0,a2)" &&
+        index == "SelectV2(LogicalOr(" + of_equals + "," + first + "),a1,a3)")
+      return e;
   }
   return Extremum::none;
 }
@@ -85,7 +92,8 @@ Values map_extremum(MapperContext& c, Extremum which) {
   std::sort(axes.begin(), axes.end());
   const Combiner how = which == Extremum::highest ? Combiner::max : Combiner::min;
   Value *x = c.in(0), *index = c.in(1), *init = c.in(2), *init_index = c.in(3);
-  if (!is_int(index->dtype())) c.fail(Code::unsupported_type, "the second operand of a search for an extremum is no integer");
+  if (!is_int(index->dtype()))
+    c.fail(Code::unsupported_type, "the second operand of a search for an extremum is no integer");
   if (axes.empty()) c.fail(Code::unsupported_attr, "a search for an extremum over no axes");
   const bool boolean = x->dtype() == DType::boolean;
   x = boolean ? c.cast(x, DType::i32) : x;
@@ -113,7 +121,8 @@ Values map_variadic_reduce(MapperContext& c) {
   if (c.input_count() == 2) return map_reduce(c);
   const Extremum which = c.input_count() == 4 ? extremum(*g) : Extremum::none;
   if (which == Extremum::none)
-    c.fail(Code::unsupported_attr, "computation '" + g->name() + "' of several operands has no ONNX form", "reduce one operand, or take jax's argmax or argmin");
+    c.fail(Code::unsupported_attr, "computation '" + g->name() + "' of several operands has no ONNX form",
+           "reduce one operand, or take jax's argmax or argmin");
   return map_extremum(c, which);
 }
 
@@ -122,7 +131,9 @@ Values map_variadic_reduce(MapperContext& c) {
 struct Windows {  // of each axis
   Ints size, stride, base, dilation, begin, end;
   std::size_t rank() const { return size.size(); }
-  bool is_plain(std::size_t i) const { return size[i] == 1 && stride[i] == 1 && begin[i] == 0 && end[i] == 0; }
+  bool is_plain(std::size_t i) const {
+    return size[i] == 1 && stride[i] == 1 && begin[i] == 0 && end[i] == 0;
+  }
 };
 
 Windows read_windows(MapperContext& c) {
@@ -134,11 +145,13 @@ Windows read_windows(MapperContext& c) {
   w.dilation = const_entries(c, 5, rank, 1, "window_dilations");
   const Ints pads = const_entries(c, 6, 2 * rank, std::numeric_limits<std::int32_t>::min(), "padding");
   for (std::size_t i = 0; i < rank; ++i) {
-    if (pads[2 * i] < 0 || pads[2 * i + 1] < 0) c.fail(Code::unsupported_attr, "a negative padding of windows", "slice the input before");
+    if (pads[2 * i] < 0 || pads[2 * i + 1] < 0)
+      c.fail(Code::unsupported_attr, "a negative padding of windows", "slice the input before");
     w.begin.push_back(pads[2 * i]);
     w.end.push_back(pads[2 * i + 1]);
   }
-  if (c.has_rank(0) && static_cast<std::size_t>(c.rank(0)) != rank) c.fail(Code::bad_model, "window_dimensions needs one entry for each axis");
+  if (c.has_rank(0) && static_cast<std::size_t>(c.rank(0)) != rank)
+    c.fail(Code::bad_model, "window_dimensions needs one entry for each axis");
   return w;
 }
 
@@ -154,14 +167,16 @@ Value* running_sum(MapperContext& c, Value* x, const Windows& w, const Ints& axe
   if (axes.size() != 1 || !x->shape().ranked()) return nullptr;
   const auto i = static_cast<std::size_t>(axes[0]);
   const bool whole = w.size[i] == x->shape()[static_cast<int>(i)] && w.stride[i] == 1 && w.dilation[i] == 1;
-  const bool before = w.begin[i] == w.size[i] - 1 && w.end[i] == 0, behind = w.end[i] == w.size[i] - 1 && w.begin[i] == 0;
+  const bool before = w.begin[i] == w.size[i] - 1 && w.end[i] == 0,
+             behind = w.end[i] == w.size[i] - 1 && w.begin[i] == 0;
   if (!whole || (!before && !behind)) return nullptr;
   return c.cumsum(x, c.constant(axes[0]), false, !before);
 }
 
 // A pooling: the windows move along all axes but two.
 bool is_pooling(const Value* x, const Windows& w, const Ints& axes, Combiner how) {
-  if (!is_float(x->dtype()) || (how != Combiner::add && how != Combiner::max && how != Combiner::min)) return false;
+  if (!is_float(x->dtype()) || (how != Combiner::add && how != Combiner::max && how != Combiner::min))
+    return false;
   if (axes.empty() || axes.size() > 3 || axes.size() + 2 != w.rank()) return false;
   return std::all_of(axes.begin(), axes.end(), [&](std::int64_t a) {
     const auto i = static_cast<std::size_t>(a);
@@ -174,7 +189,8 @@ Value* pooled(MapperContext& c, Value* x, const Windows& w, const Ints& axes, Co
   for (std::size_t i = 0; i < w.rank(); ++i)
     if (w.is_plain(i)) perm.push_back(static_cast<std::int64_t>(i));
   perm = joined(perm, axes);
-  for (std::size_t i = 0; i < perm.size(); ++i) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm.size(); ++i)
+    back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   double elements = 1;
   for (const std::int64_t a : axes) {
     const auto i = static_cast<std::size_t>(a);
@@ -186,14 +202,17 @@ Value* pooled(MapperContext& c, Value* x, const Windows& w, const Ints& axes, Co
     elements *= static_cast<double>(w.size[i]);
   }
   Attrs attrs{{"kernel_shape", kernel}, {"strides", strides}};
-  if (const Ints pads = joined(begins, ends); std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; })) attrs.push_back({"pads", pads});
+  if (const Ints pads = joined(begins, ends);
+      std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
+    attrs.push_back({"pads", pads});
   x = c.transpose(x, perm);
   if (how == Combiner::add) {
     attrs.push_back({"count_include_pad", std::int64_t{1}});
     Value* mean = c.transpose(c.emit("AveragePool", {x}, attrs), back);
     return c.mul(mean, c.scalar_like(mean, elements));
   }
-  if (std::any_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d != 1; })) attrs.push_back({"dilations", dilations});
+  if (std::any_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d != 1; }))
+    attrs.push_back({"dilations", dilations});
   if (how == Combiner::min) x = c.neg(x);
   Value* y = c.transpose(c.emit("MaxPool", {x}, attrs), back);
   return how == Combiner::min ? c.neg(y) : y;
@@ -218,7 +237,9 @@ Value* neutral(MapperContext& c, Combiner how, DType type) {
   }
 }
 
-Value* padded(MapperContext& c, Value* x, const Windows& w, Value* init) { return c.pad(x, c.ints(joined(w.begin, w.end)), init); }
+Value* padded(MapperContext& c, Value* x, const Windows& w, Value* init) {
+  return c.pad(x, c.ints(joined(w.begin, w.end)), init);
+}
 
 constexpr std::int64_t kMostSideBySide = 1 << 16;
 
@@ -226,7 +247,9 @@ constexpr std::int64_t kMostSideBySide = 1 << 16;
 Value* gathered(MapperContext& c, Value* x, const Windows& w, const Ints& axes, Combiner how) {
   for (const std::int64_t a : axes) {
     const auto i = static_cast<std::size_t>(a);
-    if (w.size[i] > kMostSideBySide) c.fail(Code::unsupported_attr, "windows of " + std::to_string(w.size[i]) + " elements would take too much memory");
+    if (w.size[i] > kMostSideBySide)
+      c.fail(Code::unsupported_attr,
+             "windows of " + std::to_string(w.size[i]) + " elements would take too much memory");
     Window one;
     one.kernel = {w.size[i]};
     one.strides = {w.stride[i]};
@@ -241,7 +264,8 @@ Values map_reduce_window(MapperContext& c) {
   Windows w = read_windows(c);
   Value *x = c.in(0), *init = c.in(1);
   Value* nothing = is_neutral(init, how) ? init : neutral(c, how, x->dtype());
-  for (std::size_t i = 0; i < w.rank(); ++i) x = spread_apart(c, x, w.rank(), static_cast<int>(i), w.base[i] - 1, nothing);
+  for (std::size_t i = 0; i < w.rank(); ++i)
+    x = spread_apart(c, x, w.rank(), static_cast<int>(i), w.base[i] - 1, nothing);
   const Ints axes = moving_axes(w);
   if (is_neutral(init, how)) {
     if (axes.empty()) return {x};
@@ -257,10 +281,12 @@ Values map_reduce_window(MapperContext& c) {
 // The first of a window's elements that is the highest, or the lowest, as jax selects.
 Combiner selected(MapperContext& c) {
   const auto g = c.attr<GraphPtr>("select");
-  const std::string text = g->inputs().size() == 2 && g->outputs().size() == 1 ? formula(g->outputs()[0], *g) : "";
+  const std::string text =
+      g->inputs().size() == 2 && g->outputs().size() == 1 ? formula(g->outputs()[0], *g) : "";
   if (text == "LessEqual(a1,a0)") return Combiner::max;
   if (text == "LessEqual(a0,a1)") return Combiner::min;
-  c.fail(Code::unsupported_attr, "selection '" + g->name() + "' has no ONNX form", "select what is not less, or not greater, than the others");
+  c.fail(Code::unsupported_attr, "selection '" + g->name() + "' has no ONNX form",
+         "select what is not less, or not greater, than the others");
 }
 
 // Channels first: the axes along which no window moves are one.
@@ -274,7 +300,8 @@ Image image_of(MapperContext& c, Value* x, const Windows& w, const Ints& axes) {
     if (w.is_plain(a)) i.perm.push_back(static_cast<std::int64_t>(a));
   i.perm = joined(i.perm, axes);
   i.back.resize(w.rank());
-  for (std::size_t a = 0; a < w.rank(); ++a) i.back[static_cast<std::size_t>(i.perm[a])] = static_cast<std::int64_t>(a);
+  for (std::size_t a = 0; a < w.rank(); ++a)
+    i.back[static_cast<std::size_t>(i.perm[a])] = static_cast<std::int64_t>(a);
   i.dims = c.shape_of(c.transpose(x, i.perm));
   return i;
 }
@@ -282,7 +309,8 @@ Value* as_image(MapperContext& c, Value* x, const Image& i, std::size_t spatial)
   Value* t = c.transpose(x, i.perm);
   const int first = static_cast<int>(i.perm.size() - spatial);
   Value* plain = c.reduce("ReduceProd", c.dims(t, 0, first), Ints{0}, true);
-  return c.reshape_to(t, c.concat({c.ints({1}), plain, c.dims(t, first, static_cast<int>(i.perm.size()))}, 0));
+  return c.reshape_to(t,
+                      c.concat({c.ints({1}), plain, c.dims(t, first, static_cast<int>(i.perm.size()))}, 0));
 }
 
 Windows pooling_windows(MapperContext& c) {
@@ -298,19 +326,24 @@ Windows pooling_windows(MapperContext& c) {
 template <By by>
 Values map_select_and_scatter(MapperContext& c) {
   const Combiner how = selected(c);
-  if (reducer(c, "scatter") != Combiner::add) c.fail(Code::unsupported_attr, "a scatter that does not add has no ONNX form");
+  if (reducer(c, "scatter") != Combiner::add)
+    c.fail(Code::unsupported_attr, "a scatter that does not add has no ONNX form");
   const Windows w = pooling_windows(c);
   const Ints axes = moving_axes(w);
-  if (axes.empty() || axes.size() > 3) c.fail(Code::unsupported_attr, "windows along " + std::to_string(axes.size()) + " axes have no ONNX form");
+  if (axes.empty() || axes.size() > 3)
+    c.fail(Code::unsupported_attr,
+           "windows along " + std::to_string(axes.size()) + " axes have no ONNX form");
   const Image image = image_of(c, c.in(0), w, axes);
   Ints kernel, strides, begins, ends;
   for (const std::int64_t a : axes) {
     const auto i = static_cast<std::size_t>(a);
-    kernel.push_back(w.size[i]), strides.push_back(w.stride[i]), begins.push_back(w.begin[i]), ends.push_back(w.end[i]);
+    kernel.push_back(w.size[i]), strides.push_back(w.stride[i]), begins.push_back(w.begin[i]),
+        ends.push_back(w.end[i]);
   }
   Value* x = as_image(c, c.in(0), image, axes.size());
   if (how == Combiner::min) x = c.neg(x);
-  Value* places = c.emit_n("MaxPool", {x}, {{"kernel_shape", kernel}, {"strides", strides}, {"pads", joined(begins, ends)}}, 2)[1];
+  Value* places = c.emit_n(
+      "MaxPool", {x}, {{"kernel_shape", kernel}, {"strides", strides}, {"pads", joined(begins, ends)}}, 2)[1];
   Value* source = c.reshape(c.transpose(c.in(4), image.perm), {-1});
   Value* count = c.reduce("ReduceProd", image.dims, Ints{0}, true);
   Value* sums = segment_sum(c, by, source, c.reshape(places, {-1}), count);
@@ -322,13 +355,25 @@ Values map_select_and_scatter(MapperContext& c) {
 
 void register_xla_reduce(OpRegistry& r) {
   const std::string known = "sums, products, maxima, minima, logical and and or";
-  const std::string nan = "; a maximum or minimum of floats that has a NaN is NaN, which TensorFlow leaves open on CPUs";
+  const std::string nan =
+      "; a maximum or minimum of floats that has a NaN is NaN, which TensorFlow leaves open on CPUs";
   r.op("XlaReduce").note(known + nan).by(map_reduce);
-  r.op("XlaVariadicReduce").ignores({"N"}).note("one operand: " + known + "; two: jax's argmax and argmin").by(map_variadic_reduce);
-  r.op("XlaVariadicReduceV2").note("one operand: " + known + "; two: jax's argmax and argmin").by(map_variadic_reduce);
-  r.op("XlaReduceWindow").note(known + "; a maximum or minimum of floats over pooling windows may pass over NaN, as in TensorFlow on CPUs").by(map_reduce_window);
+  r.op("XlaVariadicReduce")
+      .ignores({"N"})
+      .note("one operand: " + known + "; two: jax's argmax and argmin")
+      .by(map_variadic_reduce);
+  r.op("XlaVariadicReduceV2")
+      .note("one operand: " + known + "; two: jax's argmax and argmin")
+      .by(map_variadic_reduce);
+  r.op("XlaReduceWindow")
+      .note(
+          known +
+          "; a maximum or minimum of floats over pooling windows may pass over NaN, as in TensorFlow on CPUs")
+      .by(map_reduce_window);
   const std::string pooling = "the gradient of a pooling by maxima or minima";
-  r.op("XlaSelectAndScatter").note(pooling + "; below opset 16 memory of elements times windows").by(map_select_and_scatter<By::compare>);
+  r.op("XlaSelectAndScatter")
+      .note(pooling + "; below opset 16 memory of elements times windows")
+      .by(map_select_and_scatter<By::compare>);
   r.op("XlaSelectAndScatter").since(16).note(pooling).by(map_select_and_scatter<By::scatter>);
 }
 

@@ -19,7 +19,8 @@ ScatterNumbers scatter_numbers(MapperContext& c) {
   const XlaMessage m(c, "dimension_numbers", {1, 2, 3, 4, 5, 6});
   ScatterNumbers n{m.list(1), m.list(2), m.list(3), m.list(5), m.list(6), m.number(4), 0, {}};
   n.rank = static_cast<std::int64_t>(n.window.size() + n.inserted.size() + n.own.size());
-  if (c.has_rank(0) && c.rank(0) != n.rank) c.fail(Code::bad_model, "dimension_numbers does not make up the operand's axes");
+  if (c.has_rank(0) && c.rank(0) != n.rank)
+    c.fail(Code::bad_model, "dimension_numbers does not make up the operand's axes");
   check_axes(c, joined(n.inserted, n.own), n.rank, "dimension_numbers");
   check_axes(c, joined(n.mapped, n.own), n.rank, "dimension_numbers");
   for (std::int64_t a = 0; a < n.rank; ++a)
@@ -30,11 +31,13 @@ ScatterNumbers scatter_numbers(MapperContext& c) {
 // Of the updates along an axis of the operand.
 Dim window_size(const ScatterNumbers& n, const Value* updates, std::int64_t axis) {
   for (std::size_t i = 0; i < n.kept.size(); ++i)
-    if (n.kept[i] == axis) return updates->shape().ranked() ? updates->shape()[static_cast<int>(n.window[i])] : kUnknownDim;
+    if (n.kept[i] == axis)
+      return updates->shape().ranked() ? updates->shape()[static_cast<int>(n.window[i])] : kUnknownDim;
   return 1;
 }
 
-// Axes without coordinates begin at 0; where the updates do not have them as a whole that is a coordinate too.
+// Axes without coordinates begin at 0; where the updates do not have them as a whole that is a coordinate
+// too.
 void add_beginnings(MapperContext& c, const ScatterNumbers& n, Coordinates& at) {
   for (std::int64_t a = 0; a < n.rank; ++a) {
     if (has_axis(at.axes, a)) continue;
@@ -67,13 +70,15 @@ Sizes update_sizes(MapperContext& c, const ScatterNumbers& n, const Coordinates&
   return s;
 }
 
-// [batch..., 1]: some coordinate is below 0, or too high for the update to fit; null where that is known never to be.
+// [batch..., 1]: some coordinate is below 0, or too high for the update to fit; null where that is known
+// never to be.
 Value* outside(MapperContext& c, const Coordinates& at, Value* sizes) {
   Value* room = c.sub(sizes_of(c, c.in(0), at.axes), sizes);
   Value* below = c.less(at.values, c.constant<std::int64_t>(0));
   Value* above = c.greater(at.values, room);
   Value* any = c.logical_or(below, above);
-  if (at.axes.size() != 1) any = c.cast(c.reduce("ReduceMax", c.cast(any, DType::i32), Ints{at.batch_rank}, true), DType::boolean);
+  if (at.axes.size() != 1)
+    any = c.cast(c.reduce("ReduceMax", c.cast(any, DType::i32), Ints{at.batch_rank}, true), DType::boolean);
   if (const TensorPtr& t = any->constant()) {
     const Ints v = t->to_ints();
     if (std::all_of(v.begin(), v.end(), [](std::int64_t x) { return x == 0; })) return nullptr;
@@ -84,7 +89,8 @@ Value* outside(MapperContext& c, const Coordinates& at, Value* sizes) {
 // As [batch..., windows..., the operand's other axes].
 Value* arranged_updates(MapperContext& c, const ScatterNumbers& n, const Coordinates& at) {
   const auto rank = static_cast<std::int64_t>(at.batch_rank) + static_cast<std::int64_t>(n.window.size());
-  if (c.has_rank(2) && c.rank(2) != rank) c.fail(Code::bad_model, "update_window_dims and the indices do not make up the updates' axes");
+  if (c.has_rank(2) && c.rank(2) != rank)
+    c.fail(Code::bad_model, "update_window_dims and the indices do not make up the updates' axes");
   check_axes(c, n.window, rank, "update_window_dims");
   Ints perm;
   for (std::int64_t a = 0; a < rank; ++a)
@@ -141,7 +147,8 @@ Values map_scatter(MapperContext& c) {
   }
   for (const std::int64_t a : n.kept)
     if (!has_axis(at.axes, a)) order.push_back(a);
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   Value* x = c.transpose(c.in(0), order);
   Value* places = with_windows(c, at, sizes.known, sizes.runtime, windows);
   Value* lost = outside(c, at, sizes.runtime);
@@ -162,10 +169,20 @@ Values map_scatter(MapperContext& c) {
 }  // namespace
 
 void register_xla_scatter(OpRegistry& r) {
-  const std::string note = "the update replaces, or is added, multiplied, the highest, the lowest, a logical and or or; the rank of the indices known; a NaN among the updates of a maximum or minimum counts for nothing";
+  const std::string note =
+      "the update replaces, or is added, multiplied, the highest, the lowest, a logical and or or; the rank "
+      "of the indices known; a NaN among the updates of a maximum or minimum counts for nothing";
   r.op("XlaScatter").ignores({"indices_are_sorted"}).note(note).by(map_scatter<By::compare, By::compare>);
-  r.op("XlaScatter").since(16).ignores({"indices_are_sorted"}).note(note).by(map_scatter<By::scatter, By::compare>);
-  r.op("XlaScatter").since(18).ignores({"indices_are_sorted"}).note(note).by(map_scatter<By::scatter, By::scatter>);
+  r.op("XlaScatter")
+      .since(16)
+      .ignores({"indices_are_sorted"})
+      .note(note)
+      .by(map_scatter<By::scatter, By::compare>);
+  r.op("XlaScatter")
+      .since(18)
+      .ignores({"indices_are_sorted"})
+      .note(note)
+      .by(map_scatter<By::scatter, By::scatter>);
 }
 
 }  // namespace t2o::op_mappers

@@ -21,10 +21,12 @@ struct Key {
 // ---- what a comparator compares
 
 void replace_all(std::string& s, const std::string& from, const std::string& to) {
-  for (std::size_t at = s.find(from); at != s.npos; at = s.find(from, at + to.size())) s.replace(at, from.size(), to);
+  for (std::size_t at = s.find(from); at != s.npos; at = s.find(from, at + to.size()))
+    s.replace(at, from.size(), to);
 }
 
-// jax's order of floats: zeros are equal, NaN is the last. The number's bits as a signed integer, those of negative ones turned round.
+// jax's order of floats: zeros are equal, NaN is the last. The number's bits as a signed integer, those of
+// negative ones turned round.
 bool is_total_order(const std::string& text, const std::string& argument) {
   struct Bits {
     const char *as_signed, *as_unsigned;
@@ -33,7 +35,8 @@ bool is_total_order(const std::string& text, const std::string& argument) {
   for (const Bits& b : {Bits{"i16", "u16", 15}, Bits{"i32", "u32", 31}, Bits{"i64", "u64", 63}}) {
     std::string number = "SelectV2(NotEqual(x,x),nan,SelectV2(Equal(0,x),0,x))";
     const std::string bits = std::string("Bitcast:") + b.as_signed + "(" + number + ")";
-    const std::string sign = std::string("Bitcast:") + b.as_unsigned + "(RightShift(" + bits + "," + std::to_string(b.last) + "))";
+    const std::string sign =
+        std::string("Bitcast:") + b.as_unsigned + "(RightShift(" + bits + "," + std::to_string(b.last) + "))";
     const std::string mask = std::string("Bitcast:") + b.as_signed + "(RightShift(" + sign + ",1))";
     std::string whole = "BitwiseXor(" + std::min(bits, mask) + "," + std::max(bits, mask) + ")";
     replace_all(whole, "x", argument);
@@ -59,7 +62,8 @@ std::optional<Side> side_of(const Value* v, const ir::Graph& g) {
 
 std::optional<Key> key_of(const Value* left, const Value* right, bool less, const ir::Graph& g) {
   const auto a = side_of(left, g), b = side_of(right, g);
-  if (!a || !b || a->argument / 2 != b->argument / 2 || a->argument == b->argument || a->nan != b->nan) return std::nullopt;
+  if (!a || !b || a->argument / 2 != b->argument / 2 || a->argument == b->argument || a->nan != b->nan)
+    return std::nullopt;
   return Key{a->argument / 2, (a->argument < b->argument) != less, a->nan};
 }
 
@@ -79,14 +83,17 @@ bool read_keys(const Value* v, const ir::Graph& g, std::vector<Key>& keys) {
     const Value *first = swap ? right : left, *both = swap ? left : right;
     std::vector<Key> own, rest;
     const ir::Node* conjunction = both->producer();
-    if (!conjunction || conjunction->op() != "LogicalAnd" || !read_keys(first, g, own) || own.size() != 1) continue;
+    if (!conjunction || conjunction->op() != "LogicalAnd" || !read_keys(first, g, own) || own.size() != 1)
+      continue;
     for (const std::size_t i : {0U, 1U}) {
       const Value* same = behind_identity(conjunction->input(i));
       const ir::Node* equal = same->producer();
       if (!equal || equal->op() != "Equal") continue;
       const auto key = key_of(equal->input(0), equal->input(1), true, g);
       rest.clear();
-      if (!key || key->operand != own[0].operand || key->nan != own[0].nan || !read_keys(conjunction->input(1 - i), g, rest)) continue;
+      if (!key || key->operand != own[0].operand || key->nan != own[0].nan ||
+          !read_keys(conjunction->input(1 - i), g, rest))
+        continue;
       keys.push_back(own[0]);
       keys.insert(keys.end(), rest.begin(), rest.end());
       return true;
@@ -102,7 +109,9 @@ struct Axis {
   Value* size;  // [1]
 };
 
-Value* infinite(MapperContext& c, const Value* like) { return c.scalar_like(like, std::numeric_limits<double>::infinity()); }
+Value* infinite(MapperContext& c, const Value* like) {
+  return c.scalar_like(like, std::numeric_limits<double>::infinity());
+}
 
 Value* sortable(MapperContext& c, Value* x) {
   switch (x->dtype()) {
@@ -134,7 +143,8 @@ Value* order(MapperContext& c, const Key& key, Value* x, const Axis& axis) {
   return c.topk(by, axis.size, axis.number, key.descending)[1];
 }
 
-// One operand alone: its numbers, and at the end where the NaNs are (at the beginning of a descending sort) as many NaNs.
+// One operand alone: its numbers, and at the end where the NaNs are (at the beginning of a descending sort)
+// as many NaNs.
 Value* sorted_alone(MapperContext& c, const Key& key, Value* x, const Axis& axis) {
   const DType type = x->dtype();
   const bool plain = !is_float(type) || key.nan == NanOrder::any;
@@ -145,7 +155,8 @@ Value* sorted_alone(MapperContext& c, const Key& key, Value* x, const Axis& axis
     return c.emit("GatherElements", {x, places}, {{"axis", axis.number}});
   }
   Value* is_nan = c.emit("IsNaN", {wide});
-  Value* numbers = c.topk(c.where(is_nan, infinite(c, wide), wide), axis.size, axis.number, key.descending)[0];
+  Value* numbers =
+      c.topk(c.where(is_nan, infinite(c, wide), wide), axis.size, axis.number, key.descending)[0];
   Value* count = c.reduce("ReduceSum", c.cast(is_nan, DType::i64), Ints{axis.number}, true);
   Value* place = iota(c, c.squeeze(axis.size, {0}));
   Ints behind;
@@ -170,20 +181,26 @@ Values sorted(MapperContext& c, const std::vector<Key>& keys, Values operands, c
 Axis axis_of(MapperContext& c, std::int64_t axis) {
   const int rank = c.rank(0);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) c.fail(Code::bad_model, "sorts axis " + std::to_string(axis) + " of a tensor of rank " + std::to_string(rank));
+  if (axis < 0 || axis >= rank)
+    c.fail(Code::bad_model,
+           "sorts axis " + std::to_string(axis) + " of a tensor of rank " + std::to_string(rank));
   return {axis, sizes_of(c, c.in(0), {axis})};
 }
 
 // One or two operands by the first, ascending along the last axis.
-Values map_sort(MapperContext& c) { return sorted(c, {{0, false, NanOrder::last}}, c.inputs(), axis_of(c, -1)); }
+Values map_sort(MapperContext& c) {
+  return sorted(c, {{0, false, NanOrder::last}}, c.inputs(), axis_of(c, -1));
+}
 
 Values map_variadic_sort(MapperContext& c) {
   const auto g = c.attr<GraphPtr>("comparator");
   const Values operands(c.inputs().begin(), c.inputs().end() - 1);
-  if (g->inputs().size() != 2 * operands.size() || g->outputs().size() != 1) c.fail(Code::bad_model, "comparator '" + g->name() + "' does not compare two of each operand");
+  if (g->inputs().size() != 2 * operands.size() || g->outputs().size() != 1)
+    c.fail(Code::bad_model, "comparator '" + g->name() + "' does not compare two of each operand");
   std::vector<Key> keys;
   if (!read_keys(g->outputs()[0], *g, keys))
-    c.fail(Code::unsupported_attr, "comparator '" + g->name() + "' has no ONNX form", "compare operands by less or by greater, one after the other");
+    c.fail(Code::unsupported_attr, "comparator '" + g->name() + "' has no ONNX form",
+           "compare operands by less or by greater, one after the other");
   return sorted(c, keys, operands, axis_of(c, c.const_int(c.input_count() - 1)));
 }
 
@@ -194,7 +211,8 @@ void register_xla_sort(OpRegistry& r) {
   r.op("XlaKeyValueSort").note("rank known; zeros of both signs are equal").by(map_sort);
   r.op("XlaVariadicSort")
       .ignores({"is_stable"})  // it always is
-      .note("rank known; comparators of one or several keys by less or greater, also in jax's order of floats")
+      .note(
+          "rank known; comparators of one or several keys by less or greater, also in jax's order of floats")
       .by(map_variadic_sort);
 }
 

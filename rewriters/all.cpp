@@ -4,12 +4,8 @@ namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
-      rewriters::gather_loop(),
-      rewriters::length_branches(),
-      rewriters::unrolled(),
-      rewriters::recurrent(),
-      rewriters::fuse_gelu(),
-      rewriters::layer_norm_of_batch_norm(),
+      rewriters::gather_loop(),   rewriters::length_branches(), rewriters::unrolled(),
+      rewriters::recurrent(),     rewriters::fuse_gelu(),       rewriters::layer_norm_of_batch_norm(),
       rewriters::fuse_conv1d(),
       rewriters::fuse_dilation(),  // of sequences too
       rewriters::bidirectional(),
@@ -28,9 +24,10 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::unmerge_batches(target),
       rewriters::fuse_rotary(target),
       rewriters::fuse_repeat(target),  // what else is repeated
-      rewriters::share_dims(target),  // a mask asks the scores for their shape, and so reads them
+      rewriters::share_dims(target),   // a mask asks the scores for their shape, and so reads them
       rewriters::fuse_attention(target),
-      rewriters::einsum_product(target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
+      rewriters::einsum_product(
+          target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
       rewriters::fuse_instance_norm(target),
       rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
       rewriters::channel_shuffle(target),

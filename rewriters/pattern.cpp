@@ -19,7 +19,8 @@ namespace {
 Pat make(Pat::Term t) { return Pat(std::make_shared<const Pat::Term>(std::move(t))); }
 
 bool commutative(std::string_view op) {
-  for (const std::string_view c : {"Add", "AddV2", "Mul", "Maximum", "Minimum", "Max", "Min", "LogicalAnd", "LogicalOr", "And", "Or", "SquaredDifference", "Equal", "NotEqual"})
+  for (const std::string_view c : {"Add", "AddV2", "Mul", "Maximum", "Minimum", "Max", "Min", "LogicalAnd",
+                                   "LogicalOr", "And", "Or", "SquaredDifference", "Equal", "NotEqual"})
     if (c == op) return true;
   return false;
 }
@@ -34,7 +35,8 @@ std::vector<std::string>& traced() {
 
 void trace_match(const std::string& rewriter, const Value* at, const char* what) {
   if (std::find(traced().begin(), traced().end(), rewriter) != traced().end())
-    std::fprintf(stderr, "%s: %s '%s': %s\n", rewriter.c_str(), at->producer()->op().c_str(), at->name().c_str(), what);
+    std::fprintf(stderr, "%s: %s '%s': %s\n", rewriter.c_str(), at->producer()->op().c_str(),
+                 at->name().c_str(), what);
 }
 
 Pat any() { return make({}); }
@@ -77,8 +79,8 @@ Value* Match::operator[](const Pat& p) const {
   return nullptr;
 }
 
-// Matches with backtracking: a failed alternative is undone by shortening the list of bindings. Alternatives are local: once
-// an operand order has matched, it is not revised for the sake of a later operand.
+// Matches with backtracking: a failed alternative is undone by shortening the list of bindings. Alternatives
+// are local: once an operand order has matched, it is not revised for the sake of a later operand.
 class Matcher {
  public:
   bool match(const Pat& p, Value* v) {
@@ -102,10 +104,12 @@ class Matcher {
     for (const auto& [term, v] : m_.bound_)
       if (term->kind == Pat::Term::k_op) inside.insert(v->producer());
     const auto read_outside = [&](const Value* v) {
-      return v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) { return !inside.contains(u.node); });
+      return v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(),
+                                                 [&](const ir::Use& u) { return !inside.contains(u.node); });
     };
     return std::any_of(inside.begin(), inside.end(), [&](const ir::Node* n) {
-      return std::any_of(n->outputs().begin(), n->outputs().end(), [&](const Value* v) { return v != m_.root_ && read_outside(v); });
+      return std::any_of(n->outputs().begin(), n->outputs().end(),
+                         [&](const Value* v) { return v != m_.root_ && read_outside(v); });
     });
   }
 
@@ -119,10 +123,14 @@ class Matcher {
 
   bool match_term(const Pat::Term& t, Value* v) {
     switch (t.kind) {
-      case Pat::Term::k_any: return true;
-      case Pat::Term::k_constant: return v->constant() != nullptr;
-      case Pat::Term::k_either: return std::any_of(t.inputs.begin(), t.inputs.end(), [&](const Pat& a) { return match(a, v); });
-      case Pat::Term::k_op: return match_op(t, v);
+      case Pat::Term::k_any:
+        return true;
+      case Pat::Term::k_constant:
+        return v->constant() != nullptr;
+      case Pat::Term::k_either:
+        return std::any_of(t.inputs.begin(), t.inputs.end(), [&](const Pat& a) { return match(a, v); });
+      case Pat::Term::k_op:
+        return match_op(t, v);
     }
     return false;
   }
@@ -147,15 +155,26 @@ class Matcher {
 };
 
 Value* Rewrite::make(std::string op, Values inputs, Attrs attrs) {
-  return make(std::move(op), std::move(inputs), std::move(attrs), root_.output()->dtype(), root_.output()->shape());
+  return make(std::move(op), std::move(inputs), std::move(attrs), root_.output()->dtype(),
+              root_.output()->shape());
 }
 
 Value* Rewrite::make(std::string op, Values inputs, Attrs attrs, DType dtype, Shape shape) {
   const std::string name = root_.origin().node + "/" + op.substr(op.rfind('.') + 1);
-  return g_.add({std::move(op), std::move(inputs), std::move(attrs), {{"", dtype, std::move(shape)}}, root_.shared_origin(), name}, &root_).output();
+  return g_
+      .add({std::move(op),
+            std::move(inputs),
+            std::move(attrs),
+            {{"", dtype, std::move(shape)}},
+            root_.shared_origin(),
+            name},
+           &root_)
+      .output();
 }
 
-Value* Rewrite::constant(TensorPtr t) { return g_.add_constant(root_.origin().node + "/const", std::move(t)); }
+Value* Rewrite::constant(TensorPtr t) {
+  return g_.add_constant(root_.origin().node + "/const", std::move(t));
+}
 
 bool take_over(ir::Graph& g, Value* from, Value* to) {
   const bool is_fresh = !to->is_used(), is_output = from->is_graph_output();
@@ -173,8 +192,10 @@ namespace {
 // The operators that a pattern's root may be; false when it may be any.
 bool collect_ops(const Pat& p, std::vector<std::string>& ops) {
   const Pat::Term& t = *p.id();
-  if (t.kind == Pat::Term::k_op) ops.insert(ops.end(), t.ops.begin(), t.ops.end());
-  else if (t.kind != Pat::Term::k_either) return false;
+  if (t.kind == Pat::Term::k_op)
+    ops.insert(ops.end(), t.ops.begin(), t.ops.end());
+  else if (t.kind != Pat::Term::k_either)
+    return false;
   else
     for (const Pat& alternative : t.inputs)
       if (!collect_ops(alternative, ops)) return false;
@@ -192,7 +213,8 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
     int changes = 0;
     Matcher matcher;
     for (ir::Node& n : g.nodes()) {
-      if (n.outputs().empty() || (!ops.empty() && std::find(ops.begin(), ops.end(), n.op()) == ops.end())) continue;
+      if (n.outputs().empty() || (!ops.empty() && std::find(ops.begin(), ops.end(), n.op()) == ops.end()))
+        continue;
       Value* out = n.output();
       if (!matcher.match_root(root, out)) continue;
       if (matcher.escapes()) {
@@ -217,7 +239,9 @@ Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std:
       if (!ops.contains(n.op())) ops.insert(n.op());
     int changes = 0;
     for (const Rewriter& f : forms) {
-      const bool has_work = f.needs.empty() || changes != 0 || std::any_of(f.needs.begin(), f.needs.end(), [&](const std::string& op) { return ops.contains(op); });
+      const bool has_work = f.needs.empty() || changes != 0 ||
+                            std::any_of(f.needs.begin(), f.needs.end(),
+                                        [&](const std::string& op) { return ops.contains(op); });
       if (has_work) changes += f.run(g);
     }
     return changes;
@@ -231,7 +255,13 @@ void replace_value(ir::Graph& g, Value* from, Value* to) {
   g.rename(from, name + "/before");
   Attrs attrs;
   if (g.dialect() == "tf") attrs = {{"T", to->dtype()}};
-  Value* kept = g.add({"Identity", {to}, std::move(attrs), {{name, to->dtype(), to->shape()}}, from->producer()->shared_origin(), name}).output();
+  Value* kept = g.add({"Identity",
+                       {to},
+                       std::move(attrs),
+                       {{name, to->dtype(), to->shape()}},
+                       from->producer()->shared_origin(),
+                       name})
+                    .output();
   g.replace_all_uses(from, kept);
   const std::vector<ir::Use> uses = kept->uses();
   for (const ir::Use& u : uses) g.set_input(*u.node, u.input, to);

@@ -10,10 +10,13 @@ namespace {
 
 const Ints kToNchw = onnx::channels_first_perm(4), kToNhwc = onnx::channels_last_perm(4);
 
-std::string_view bare(std::string_view name) { return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name; }
+std::string_view bare(std::string_view name) {
+  return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+}
 
 Value* find_by_name(const Values& values, const std::string& name) {
-  const auto it = std::find_if(values.begin(), values.end(), [&](const Value* v) { return bare(v->name()) == bare(name); });
+  const auto it = std::find_if(values.begin(), values.end(),
+                               [&](const Value* v) { return bare(v->name()) == bare(name); });
   return it == values.end() ? nullptr : *it;
 }
 
@@ -29,10 +32,18 @@ std::string names_of(const Values& values) {
   return names;
 }
 
-bool check_rank(const Value* v, const Values& all, const std::string& name, const char* option, Diagnostics& diagnostics) {
+bool check_rank(const Value* v, const Values& all, const std::string& name, const char* option,
+                Diagnostics& diagnostics) {
   if (v && v->shape().ranked() && v->shape().rank() == 4) return true;
-  diagnostics.push_back({Severity::error, Code::bad_option, !v ? std::string(option) + ": there is no '" + name + "'" : std::string(option) + ": '" + name + "' is not known to have rank 4",
-                         !v ? "there are: " + names_of(all) : all == v->graph()->inputs() ? "give its shape: --inputs " + name + "[...]" : "give the inputs' shapes: --inputs NAME[...]", {}, SourceLoc::here()});
+  diagnostics.push_back({Severity::error,
+                         Code::bad_option,
+                         !v ? std::string(option) + ": there is no '" + name + "'"
+                            : std::string(option) + ": '" + name + "' is not known to have rank 4",
+                         !v                            ? "there are: " + names_of(all)
+                         : all == v->graph()->inputs() ? "give its shape: --inputs " + name + "[...]"
+                                                       : "give the inputs' shapes: --inputs NAME[...]",
+                         {},
+                         SourceLoc::here()});
   return false;
 }
 
@@ -63,11 +74,18 @@ void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, TensorPtr>> initial_states(const tf::Interface& interface, const tf2onnx::Options& options, Diagnostics& diagnostics) {
+std::vector<std::pair<std::string, TensorPtr>> initial_states(const tf::Interface& interface,
+                                                              const tf2onnx::Options& options,
+                                                              Diagnostics& diagnostics) {
   std::vector<std::pair<std::string, TensorPtr>> initial;
   for (const tf::State& s : interface.states) initial.emplace_back(s.input, s.initial);
   if (options.stateful_io && initial.empty())
-    diagnostics.push_back({Severity::warning, Code::bad_option, "--stateful-io: the model changes no variable", "", {}, SourceLoc::here()});
+    diagnostics.push_back({Severity::warning,
+                           Code::bad_option,
+                           "--stateful-io: the model changes no variable",
+                           "",
+                           {},
+                           SourceLoc::here()});
   return initial;
 }
 
@@ -75,8 +93,11 @@ std::vector<std::pair<std::string, TensorPtr>> initial_states(const tf::Interfac
 void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
   const auto check = [&](const char* what, const Value* v) {
     if (!is_complex(v->dtype())) return;
-    diagnostics.push_back({Severity::error, Code::unsupported_type, std::string("the ") + what + " '" + v->name() + "' is complex, which no runtime takes or gives",
-                           "--complex-as-pairs gives it another last axis, of size 2, for the real and the imaginary part", v->producer() ? v->producer()->origin() : Origin{}, SourceLoc::here()});
+    diagnostics.push_back(
+        {Severity::error, Code::unsupported_type,
+         std::string("the ") + what + " '" + v->name() + "' is complex, which no runtime takes or gives",
+         "--complex-as-pairs gives it another last axis, of size 2, for the real and the imaginary part",
+         v->producer() ? v->producer()->origin() : Origin{}, SourceLoc::here()});
   };
   for (const Value* v : g.inputs()) check("input", v);
   for (const Value* v : g.outputs()) check("output", v);
@@ -90,7 +111,9 @@ void name_dims(ir::Graph& g) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       if (dims[i] != kUnknownDim) continue;
       const std::string base(bare(v->name()));
-      const std::string name = i != 0 ? base + "_dim" + std::to_string(i) : batch_taken ? base + "_batch" : "batch";
+      const std::string name = i != 0        ? base + "_dim" + std::to_string(i)
+                               : batch_taken ? base + "_batch"
+                                             : "batch";
       batch_taken = batch_taken || i == 0;
       dims[i] = g.symbols().intern(name);
     }
@@ -101,14 +124,25 @@ void name_dims(ir::Graph& g) {
 void note_unranked(const ir::Graph& g, Diagnostics& diagnostics) {
   for (const Value* v : g.inputs())
     if (!v->shape().ranked())
-      diagnostics.push_back({Severity::note, Code::bad_option, "nothing tells the rank of input '" + v->name() + "': ONNX Runtime takes such a model, ONNX's checker does not", "give its shape: --inputs " + v->name() + "[...]", {}, SourceLoc::here()});
+      diagnostics.push_back({Severity::note,
+                             Code::bad_option,
+                             "nothing tells the rank of input '" + v->name() +
+                                 "': ONNX Runtime takes such a model, ONNX's checker does not",
+                             "give its shape: --inputs " + v->name() + "[...]",
+                             {},
+                             SourceLoc::here()});
 }
 
-void apply_layout_options(ir::Graph& g, const onnx::Target& target, const tf2onnx::Options& options, Diagnostics& diagnostics) {
+void apply_layout_options(ir::Graph& g, const onnx::Target& target, const tf2onnx::Options& options,
+                          Diagnostics& diagnostics) {
   for (const std::string& name : options.inputs_as_nchw)
-    if (Value* v = find_by_name(g.inputs(), name); check_rank(v, g.inputs(), name, "--inputs-as-nchw", diagnostics)) input_as_nchw(g, target, v);
+    if (Value* v = find_by_name(g.inputs(), name);
+        check_rank(v, g.inputs(), name, "--inputs-as-nchw", diagnostics))
+      input_as_nchw(g, target, v);
   for (const std::string& name : options.outputs_as_nchw)
-    if (Value* v = find_by_name(g.outputs(), name); check_rank(v, g.outputs(), name, "--outputs-as-nchw", diagnostics)) output_as_nchw(g, target, v);
+    if (Value* v = find_by_name(g.outputs(), name);
+        check_rank(v, g.outputs(), name, "--outputs-as-nchw", diagnostics))
+      output_as_nchw(g, target, v);
 }
 
 }  // namespace t2o

@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 
 int main(int argc, char** argv) {
-  // Permuted weights come and go one by one: their pages are kept for the next one instead of being asked for anew.
+  // Permuted weights come and go one by one: their pages are kept for the next one instead of being asked for
+  // anew.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_TOP_PAD, 4 << 20);

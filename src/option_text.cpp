@@ -66,7 +66,8 @@ void set_external_data(Options& o, const std::string& v) {
 }
 
 void set_runtime(Options& o, const std::string& v) {
-  static constexpr std::array<std::pair<std::string_view, bool>, 3> kRuntimes{{{"ort-1.31", true}, {"ort", true}, {"any", false}}};
+  static constexpr std::array<std::pair<std::string_view, bool>, 3> kRuntimes{
+      {{"ort-1.31", true}, {"ort", true}, {"any", false}}};
   o.target_runtime = one_of("--target-runtime", v, kRuntimes) ? "ort-1.31" : "any";
 }
 
@@ -130,8 +131,18 @@ constexpr OptionRow kRows[] = {
      set_list<&Options::inputs_as_nchw>},
     {"outputs-as-nchw", "NAMES", "Outputs that the ONNX model gives channels first.", interface,
      set_list<&Options::outputs_as_nchw>},
+    {"stateful-io", "",
+     "Variables that the model changes, as the states of stateful layers, become inputs and outputs: feed "
+     "NAME with the last "
+     "NAME_out, or leave it out in the first run. Else each run starts from their saved values.",
+     interface, set_switch<&Options::stateful_io>},
+    {"complex-as-pairs", "",
+     "Complex inputs and outputs get a last axis of size 2: real and imaginary parts. Else they are refused.",
+     interface, set_switch<&Options::complex_as_pairs>},
 
-    {"opset", "N", "The ONNX operator set to write for: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.", target, set_opset},
+    {"opset", "N",
+     "The ONNX operator set to write for: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.",
+     target, set_opset},
     {"ir-version", "N", "A lower IR version than the opset's own, where the model allows it.", target,
      [](Options& o, const std::string& v) { o.ir_version = to_int("--ir-version", v); }},
     {"target-runtime", "NAME",
@@ -139,21 +150,18 @@ constexpr OptionRow kRows[] = {
      "alone.",
      target, set_runtime},
     {"layout", "LAYOUT",
-     "Where images have their channels. auto: first, where that transposes the fewest bytes (the default). nchw: first, with the "
-     "transposes at the model's inputs and outputs. nhwc: last, convolutions and the like as functions that a device can match.",
+     "Where images have their channels. auto: first, where that transposes the fewest bytes (the default). "
+     "nchw: first, with the "
+     "transposes at the model's inputs and outputs. nhwc: last, convolutions and the like as functions that "
+     "a device can match.",
      target, set_layout},
     {"custom-ops", "OPS",
-     "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else ai.onnx.converters.tensorflow), comma-separated.", target,
-     set_list<&Options::custom_ops>},
-    {"extra-opset", "LIST", "Opsets of other domains that the model imports, as domain:version, comma-separated.", target,
+     "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else "
+     "ai.onnx.converters.tensorflow), comma-separated.",
+     target, set_list<&Options::custom_ops>},
+    {"extra-opset", "LIST",
+     "Opsets of other domains that the model imports, as domain:version, comma-separated.", target,
      set_list<&Options::extra_opsets>},
-    {"stateful-io", "",
-     "Variables that the model changes, as the states of stateful layers, become inputs and outputs: feed NAME with the last "
-     "NAME_out, or leave it out in the first run. Else each run starts from their saved values.", target,
-     set_switch<&Options::stateful_io>},
-    {"complex-as-pairs", "",
-     "Complex inputs and outputs get a last axis of size 2: real and imaginary parts. Else they are refused.", target,
-     set_switch<&Options::complex_as_pairs>},
     {"external-data", "[WHEN]",
      "Weights in a .data file beside the model: auto (above 2 GB), always or never. Alone it means always.",
      output, set_external_data},

@@ -19,7 +19,8 @@ namespace {
 
 void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
-  std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(), ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
+  std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(),
+               ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
 }
 
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
@@ -58,11 +59,26 @@ void guarded(Diagnostics& diagnostics, Work&& work) {
   try {
     collect(diagnostics, work);
   } catch (const std::length_error& e) {  // of a tensor that nobody can make
-    diagnostics.push_back({Severity::error, Code::bad_model, std::string("a tensor of an impossible size: ") + e.what(), "", {}, SourceLoc::here()});
+    diagnostics.push_back({Severity::error,
+                           Code::bad_model,
+                           std::string("a tensor of an impossible size: ") + e.what(),
+                           "",
+                           {},
+                           SourceLoc::here()});
   } catch (const std::bad_alloc&) {
-    diagnostics.push_back({Severity::error, Code::bad_file, "the model asks for more memory than there is", "", {}, SourceLoc::here()});
+    diagnostics.push_back({Severity::error,
+                           Code::bad_file,
+                           "the model asks for more memory than there is",
+                           "",
+                           {},
+                           SourceLoc::here()});
   } catch (const std::exception& e) {
-    diagnostics.push_back({Severity::error, Code::internal, e.what(), "this is a bug: please report it with the model", {}, SourceLoc::here()});
+    diagnostics.push_back({Severity::error,
+                           Code::internal,
+                           e.what(),
+                           "this is a bug: please report it with the model",
+                           {},
+                           SourceLoc::here()});
   }
 }
 
@@ -87,7 +103,8 @@ Conversion convert_from(const Options& o, Open&& open) {
     convert_source(o, plan, open(), c);
   });
   for (Diagnostic& d : c.diagnostics)  // found late, but in the file all the same
-    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos) d.message = o.model + ": " + d.message;
+    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos)
+      d.message = o.model + ": " + d.message;
   return c;
 }
 
@@ -112,7 +129,8 @@ GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
   return graph;
 }
 
-Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path, onnx::Written* written) {
+Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path,
+                        onnx::Written* written) {
   Diagnostics diagnostics;
   guarded(diagnostics, [&] {
     const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data);

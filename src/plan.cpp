@@ -14,7 +14,9 @@ using tf2onnx::Options;
 onnx::Target target_of(const Options& o) {
   onnx::Target target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
   if (target.for_ort() && target.opset > onnx::kHighestOrtOpset)
-    fail(Code::bad_option, onnx::not_loadable(target.opset), "--opset " + std::to_string(onnx::kHighestOrtOpset) + ", or --target-runtime any for another runtime");
+    fail(Code::bad_option, onnx::not_loadable(target.opset),
+         "--opset " + std::to_string(onnx::kHighestOrtOpset) +
+             ", or --target-runtime any for another runtime");
   return target;
 }
 
@@ -22,18 +24,23 @@ void check_layout(const Options& o, const onnx::Target& target) {
   if (o.layout != tf2onnx::Layout::nhwc) return;
   const std::string what = "--layout nhwc writes functions, which a model of ";
   if (target.opset < onnx::kFunctionOpset)
-    fail(Code::opset_too_low, what + "opset " + std::to_string(target.opset) + " cannot bring along", "--opset " + std::to_string(onnx::kFunctionOpset) + " or higher, or another --layout");
+    fail(Code::opset_too_low, what + "opset " + std::to_string(target.opset) + " cannot bring along",
+         "--opset " + std::to_string(onnx::kFunctionOpset) + " or higher, or another --layout");
   if (o.ir_version != 0 && o.ir_version < onnx::kFunctionIrVersion)
-    fail(Code::bad_option, what + "IR version " + std::to_string(o.ir_version) + " cannot bring along", "--ir-version " + std::to_string(onnx::kFunctionIrVersion) + " or higher, or another --layout");
+    fail(Code::bad_option, what + "IR version " + std::to_string(o.ir_version) + " cannot bring along",
+         "--ir-version " + std::to_string(onnx::kFunctionIrVersion) + " or higher, or another --layout");
 }
 
 // A stage or a rewriter that does not exist would be waited for in vain.
-void check_names(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known, Diagnostics& diagnostics) {
+void check_names(const char* option, const std::vector<std::string>& asked,
+                 const std::vector<std::string>& known, Diagnostics& diagnostics) {
   for (const std::string& name : asked) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::string all;
     for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
-    collect(diagnostics, [&] { fail(Code::bad_option, std::string(option) + " does not know '" + name + "'", "one of: " + all); });
+    collect(diagnostics, [&] {
+      fail(Code::bad_option, std::string(option) + " does not know '" + name + "'", "one of: " + all);
+    });
   }
 }
 
@@ -52,10 +59,12 @@ std::pair<std::string, int> extra_opset(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   int version = 0;
   const char* end = text.data() + text.size();
-  const bool is_number = colon != std::string::npos && std::from_chars(text.data() + colon + 1, end, version).ptr == end;
+  const bool is_number =
+      colon != std::string::npos && std::from_chars(text.data() + colon + 1, end, version).ptr == end;
   std::string domain = text.substr(0, std::min(colon, text.size()));
   if (!is_number || version < 1 || domain.empty() || domain == "ai.onnx")
-    fail(Code::bad_option, "--extra-opset: '" + text + "' is no domain with a version", "write domain:version, as com.microsoft:1; --opset says that of ONNX itself");
+    fail(Code::bad_option, "--extra-opset: '" + text + "' is no domain with a version",
+         "write domain:version, as com.microsoft:1; --opset says that of ONNX itself");
   return {std::move(domain), version};
 }
 
@@ -68,7 +77,8 @@ Plan make_plan(const Options& o, Diagnostics& diagnostics) {
     check_debugging(o, plan.target, diagnostics);
   }
   for (const std::string& op : o.custom_ops) collect(diagnostics, [&] { plan.custom_ops.add(op); });
-  for (const std::string& text : o.extra_opsets) collect(diagnostics, [&] { plan.extra_opsets.push_back(extra_opset(text)); });
+  for (const std::string& text : o.extra_opsets)
+    collect(diagnostics, [&] { plan.extra_opsets.push_back(extra_opset(text)); });
   return plan;
 }
 

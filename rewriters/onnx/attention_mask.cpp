@@ -11,7 +11,8 @@ namespace t2o::rewriters {
 namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-// ONNX Runtime takes a row of which no element is above about this for hidden, and gives zeros; the softmax of such a row is even.
+// ONNX Runtime takes a row of which no element is above about this for hidden, and gives zeros; the softmax
+// of such a row is even.
 constexpr double kLowest = 1e38;
 constexpr double kHides = -1e4;   // what is hidden by less may still be seen
 constexpr double kLoses = -1e30;  // scores are lost in such a number
@@ -27,13 +28,18 @@ double largest_element(const Tensor& t) {
 }
 
 bool moves_elements(std::string_view op) {
-  constexpr std::string_view ops[] = {"Reshape", "Unsqueeze", "Squeeze", "Expand", "Tile", "Transpose", "Identity", "Slice", "Gather", "Cast", "Neg", "Abs", "Trilu", "Flatten"};
+  constexpr std::string_view ops[] = {"Reshape",   "Unsqueeze", "Squeeze", "Expand", "Tile",
+                                      "Transpose", "Identity",  "Slice",   "Gather", "Cast",
+                                      "Neg",       "Abs",       "Trilu",   "Flatten"};
   return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
 }
 
 // No element's absolute value is above this.
 double magnitude(const Value* v, int depth = 16) {
-  if (const TensorPtr& t = v->constant()) return is_float(t->dtype()) && t->elements() <= (1 << 20) ? largest_element(*t) : is_float(t->dtype()) ? kUnbounded : 1e19;
+  if (const TensorPtr& t = v->constant())
+    return is_float(t->dtype()) && t->elements() <= (1 << 20) ? largest_element(*t)
+           : is_float(t->dtype())                             ? kUnbounded
+                                                              : 1e19;
   if (v->dtype() == DType::boolean) return 1;
   if (is_int(v->dtype())) return v->dtype() == DType::i64 || v->dtype() == DType::u64 ? 1.9e19 : 4.3e9;
   const ir::Node* n = v->producer();
@@ -46,8 +52,9 @@ double magnitude(const Value* v, int depth = 16) {
   return kUnbounded;
 }
 
-// A sum of two masks of which each alone hides: what both hide is hidden by more, and -inf where they are lowest. The sum itself
-// cannot be held at a number then, for in a row of which all is hidden the softmax sees what only one of them does.
+// A sum of two masks of which each alone hides: what both hide is hidden by more, and -inf where they are
+// lowest. The sum itself cannot be held at a number then, for in a row of which all is hidden the softmax
+// sees what only one of them does.
 bool is_sum_of_masks(const ir::Node& n) {
   return n.op() == "Add" && magnitude(n.input(0)) >= kLowest / 2 && magnitude(n.input(1)) >= kLowest / 2;
 }
@@ -59,7 +66,8 @@ bool has_sum_of_masks(const Value* v, int depth = 8) {
   const auto of = [&](std::size_t i) { return has_sum_of_masks(n->input(i), depth - 1); };
   if (moves_elements(n->op())) return of(0);
   if (n->op() == "Where") return of(1) || of(2);
-  if (n->op() == "Sub") return (magnitude(n->input(0)) >= kLowest / 2 && magnitude(n->input(1)) >= kLowest / 2) || of(0) || of(1);
+  if (n->op() == "Sub")
+    return (magnitude(n->input(0)) >= kLowest / 2 && magnitude(n->input(1)) >= kLowest / 2) || of(0) || of(1);
   if (n->op() == "Add" || n->op() == "Mul") return is_sum_of_masks(*n) || of(0) || of(1);
   return false;
 }
@@ -86,7 +94,8 @@ bool hides_no_row(const Value* condition, bool hides) {
   const std::int64_t columns = t->dims().back();
   for (std::int64_t row = 0; row < t->elements() / columns; ++row) {
     bool seen = false;
-    for (std::int64_t i = 0; i < columns && !seen; ++i) seen = (t->bytes()[static_cast<std::size_t>(row * columns + i)] != std::byte{0}) != hides;
+    for (std::int64_t i = 0; i < columns && !seen; ++i)
+      seen = (t->bytes()[static_cast<std::size_t>(row * columns + i)] != std::byte{0}) != hides;
     if (!seen) return false;
   }
   return true;
@@ -102,7 +111,8 @@ bool is_zero_or_one(const Value* v, int depth = 16) {
   const ir::Node* n = v->producer();
   if (!n || depth == 0) return v->dtype() == DType::boolean;
   if (n->op() == "Cast" && n->input(0)->dtype() == DType::boolean) return true;
-  if (n->op() == "Mul") return is_zero_or_one(n->input(0), depth - 1) && is_zero_or_one(n->input(1), depth - 1);
+  if (n->op() == "Mul")
+    return is_zero_or_one(n->input(0), depth - 1) && is_zero_or_one(n->input(1), depth - 1);
   return n->op() != "Neg" && moves_elements(n->op()) && is_zero_or_one(n->input(0), depth - 1);
 }
 
@@ -132,13 +142,16 @@ Value* AttentionMask::take_product(const ir::Node& n) {
   if (n.op() != "Sub" && n.op() != "Add") return nullptr;
   for (const std::size_t i : {0U, 1U}) {
     const ir::Node *kept = n.input(i)->producer(), *hidden = n.input(1 - i)->producer();
-    const bool products = kept && hidden && kept->op() == "Mul" && hidden->op() == "Mul" && only_reader(kept->output());
+    const bool products =
+        kept && hidden && kept->op() == "Mul" && hidden->op() == "Mul" && only_reader(kept->output());
     if (!products || (i == 1 && n.op() == "Sub")) continue;
     for (const std::size_t k : {0U, 1U}) {
       const auto c = number_of(hidden->input(k));
       const ir::Node* rest = hidden->input(1 - k)->producer();
       const double low = !c ? 0 : n.op() == "Sub" ? -*c : *c;
-      if (!rest || rest->op() != "Sub" || !is_number(rest->input(0), 1) || !(low <= kHides) || std::isinf(low)) continue;
+      if (!rest || rest->op() != "Sub" || !is_number(rest->input(0), 1) || !(low <= kHides) ||
+          std::isinf(low))
+        continue;
       Value* b = rest->input(1);
       if ((kept->input(0) != b && kept->input(1) != b) || !is_zero_or_one(b)) continue;
       terms_.push_back({.value = b, .is_condition = true, .hidden = low});
@@ -150,27 +163,33 @@ Value* AttentionMask::take_product(const ir::Node& n) {
 
 bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
   return stays_the_same() && std::all_of(terms_.begin(), terms_.end(), [&](const Term& t) {
-    const Shape& s = t.value->shape();
-    if (!s.ranked() || s.rank() > 4) return false;
-    if (!t.is_condition && (t.negated ? has_sum_of_masks(t.value) : !can_be_held(t.value))) return false;
-    for (int i = 1; i <= s.rank(); ++i)
-      if (!dim_fits(s[-i], scores[-i]) && i != 2 && !(i == 1 && columns_stay) && !(i == 4 && !is_known(s[-i]))) return false;
-    return true;
-  });
+           const Shape& s = t.value->shape();
+           if (!s.ranked() || s.rank() > 4) return false;
+           if (!t.is_condition && (t.negated ? has_sum_of_masks(t.value) : !can_be_held(t.value)))
+             return false;
+           for (int i = 1; i <= s.rank(); ++i)
+             if (!dim_fits(s[-i], scores[-i]) && i != 2 && !(i == 1 && columns_stay) &&
+                 !(i == 4 && !is_known(s[-i])))
+               return false;
+           return true;
+         });
 }
 
-// Whether the rows of which all is hidden are what they were: a number that x is lost in may stand for itself; a lesser one becomes
-// one, if no other term comes near it and none is added to it.
+// Whether the rows of which all is hidden are what they were: a number that x is lost in may stand for
+// itself; a lesser one becomes one, if no other term comes near it and none is added to it.
 bool AttentionMask::stays_the_same() const {
   const auto first = std::find_if(terms_.begin(), terms_.end(), [](const Term& t) { return t.is_condition; });
   if (first == terms_.end() || terms_.size() == 1) return true;
   const auto is_condition = [](const Term& t) { return t.is_condition; };
-  if (std::all_of(terms_.begin(), terms_.end(), [](const Term& t) { return !t.is_condition || t.hidden <= kLoses; })) return true;
+  if (std::all_of(terms_.begin(), terms_.end(),
+                  [](const Term& t) { return !t.is_condition || t.hidden <= kLoses; }))
+    return true;
   const auto last = std::find_if_not(terms_.begin(), terms_.end(), is_condition);
   if (first != terms_.begin() || std::any_of(last, terms_.end(), is_condition)) return false;
   double sum = 0;
   for (auto t = last; t != terms_.end(); ++t) sum += magnitude(t->value);
-  return std::all_of(first, last, [&](const Term& t) { return t.hidden == first->hidden && sum <= -first->hidden / 2; });
+  return std::all_of(first, last,
+                     [&](const Term& t) { return t.hidden == first->hidden && sum <= -first->hidden / 2; });
 }
 
 Value* AttentionMask::added(Emitter& e, const Term& t) {
@@ -180,7 +199,9 @@ Value* AttentionMask::added(Emitter& e, const Term& t) {
 // x or c, where a condition says so, is x + 0 or x + c: for a c that x is lost in.
 Value* AttentionMask::chosen(Emitter& e, const Term& t, Value* inner, DType type) const {
   Value* seen = inner ? inner : e.scalar(type, 0);
-  const double low = terms_.size() == 1 || t.hidden > kLoses ? kLoses : std::max(t.hidden, std::isinf(t.hidden) ? 3 * -kLowest : -kLowest);
+  const double low = terms_.size() == 1 || t.hidden > kLoses
+                         ? kLoses
+                         : std::max(t.hidden, std::isinf(t.hidden) ? 3 * -kLowest : -kLowest);
   Value* hidden = e.scalar(type, low);
   Value* condition = e.cast(t.value, DType::boolean);
   return t.hides ? e.where(condition, hidden, seen) : e.where(condition, seen, hidden);
@@ -202,7 +223,8 @@ Value* AttentionMask::sum(Emitter& e, DType type) const {
 // Batches and rows that the mask may have more of, as far as anything says, are those of the attention.
 void AttentionMask::broadcast(Emitter& e, Value* sum, const Shape& scores, Values& of, int axis) {
   const Shape& s = sum->shape();
-  const bool batches = s.rank() == 4 && !dim_fits(s[0], scores[0]), rows = s.rank() >= 2 && !dim_fits(s[-2], scores[2]);
+  const bool batches = s.rank() == 4 && !dim_fits(s[0], scores[0]),
+             rows = s.rank() >= 2 && !dim_fits(s[-2], scores[2]);
   for (std::size_t i = 0; i < of.size(); ++i) {
     if (!batches && (!rows || i != 0)) continue;
     Values sizes(static_cast<std::size_t>(of[i]->shape().rank()));

@@ -10,8 +10,8 @@ const Ints* perm_behind(const Value* v) { return v->producer() ? perm_of(*v->pro
 
 }  // namespace
 
-// Transpose(Transpose(x, p), q) = Transpose(x, p[q]), and nothing at all when that is the identity. The inner one may be read
-// elsewhere too: it then stays for that reader.
+// Transpose(Transpose(x, p), q) = Transpose(x, p[q]), and nothing at all when that is the identity. The inner
+// one may be read elsewhere too: it then stays for that reader.
 Rewriter cancel_transposes() {
   auto run = [](ir::Graph& g) {
     int changes = 0;

@@ -5,8 +5,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// Channels that are last are shuffled as groups that swap places, [n, h, w, g, c] to [n, h, w, c, g]: channels that come first are
-// so too, with the pixels as one axis. Layout folding takes the Transposes around it away.
+// Channels that are last are shuffled as groups that swap places, [n, h, w, g, c] to [n, h, w, c, g]:
+// channels that come first are so too, with the pixels as one axis. Layout folding takes the Transposes
+// around it away.
 namespace t2o::rewriters {
 namespace {
 
@@ -14,28 +15,39 @@ constexpr int kDeepest = 8;
 
 // Does it come, by way of what works on each element, from where channels are first?
 bool comes_from_channels_first(const Value* v) {
-  constexpr std::string_view ops[] = {"Add", "Clip", "HardSwish", "LeakyRelu", "Mul", "Relu", "Sigmoid", "Sub", "Concat"};
+  constexpr std::string_view ops[] = {"Add",  "Clip",    "HardSwish", "LeakyRelu", "Mul",
+                                      "Relu", "Sigmoid", "Sub",       "Concat"};
   for (int depth = 0; depth < kDeepest; ++depth) {
     const ir::Node* n = v->producer();
     if (!n) return false;
-    if (n->op() == "Transpose") return n->attr_if<Ints>("perm") && *n->attr_if<Ints>("perm") == Ints{0, 2, 3, 1};
+    if (n->op() == "Transpose")
+      return n->attr_if<Ints>("perm") && *n->attr_if<Ints>("perm") == Ints{0, 2, 3, 1};
     if (std::find(std::begin(ops), std::end(ops), n->op()) == std::end(ops)) return false;
     v = n->input(n->input(0)->constant() ? 1 : 0);
   }
   return false;
 }
 
-bool is_known_image(const Shape& s) { return s.ranked() && s.rank() == 4 && std::all_of(s.dims().begin() + 1, s.dims().end(), [](Dim d) { return d > 0; }); }
+bool is_known_image(const Shape& s) {
+  return s.ranked() && s.rank() == 4 &&
+         std::all_of(s.dims().begin() + 1, s.dims().end(), [](Dim d) { return d > 0; });
+}
 
 int shuffle(ir::Node& swap, const onnx::Target& target) {
   const auto* perm = swap.attr_if<Ints>("perm");
   const ir::Node* parted = swap.input(0)->producer();
   ir::Node* merged = only_reader(swap.output());
-  if (!perm || *perm != Ints{0, 1, 2, 4, 3} || !parted || parted->op() != "Reshape" || !merged || merged->op() != "Reshape") return 0;
+  if (!perm || *perm != Ints{0, 1, 2, 4, 3} || !parted || parted->op() != "Reshape" || !merged ||
+      merged->op() != "Reshape")
+    return 0;
   Value* x = parted->input(0);
   const Shape &image = x->shape(), &groups = parted->output()->shape(), &y = merged->output()->shape();
-  if (!is_known_image(image) || !is_known_image(y) || !std::equal(image.dims().begin() + 1, image.dims().end(), y.dims().begin() + 1)) return 0;
-  if (groups[1] != image[1] || groups[2] != image[2] || groups[3] <= 0 || groups[4] <= 0 || groups[3] * groups[4] != image[3]) return 0;
+  if (!is_known_image(image) || !is_known_image(y) ||
+      !std::equal(image.dims().begin() + 1, image.dims().end(), y.dims().begin() + 1))
+    return 0;
+  if (groups[1] != image[1] || groups[2] != image[2] || groups[3] <= 0 || groups[4] <= 0 ||
+      groups[3] * groups[4] != image[3])
+    return 0;
   if (!only_reader(parted->output()) || !comes_from_channels_first(x)) return 0;
   Emitter e(*swap.graph(), target, swap.shared_origin(), merged);
   Value* first = e.transpose(x, {0, 3, 1, 2});

@@ -14,23 +14,32 @@ constexpr double kUnseen = 1e-6;  // as libraries add to keep a compiler from an
 Value* times_ones(const ir::Node& n) {
   if (n.op() != "Mul" && n.op() != "Add") return nullptr;
   const Shape& y = n.output()->shape();
-  if (!is_float(n.output()->dtype()) || !y.ranked() || std::count(y.dims().begin(), y.dims().end(), kUnknownDim) != 0) return nullptr;
+  if (!is_float(n.output()->dtype()) || !y.ranked() ||
+      std::count(y.dims().begin(), y.dims().end(), kUnknownDim) != 0)
+    return nullptr;
   for (const std::size_t i : {0U, 1U})
-    if (!n.input(i)->constant() && n.input(i)->shape() == y && uniform_number(n.input(1 - i)) == (n.op() == "Mul" ? 1 : 0)) return n.input(i);
+    if (!n.input(i)->constant() && n.input(i)->shape() == y &&
+        uniform_number(n.input(1 - i)) == (n.op() == "Mul" ? 1 : 0))
+      return n.input(i);
   return nullptr;
 }
 
-// The operand that the node only hands on; null when it does something. Adding 0 makes -0 a 0, which nobody tells from it.
+// The operand that the node only hands on; null when it does something. Adding 0 makes -0 a 0, which nobody
+// tells from it.
 Value* handed_on(const ir::Node& n) {
   const std::string_view op = n.op();
-  if (op == "Identity" || (op == "Concat" && n.input_count() == 1)) return n.input(0)->constant() ? nullptr : n.input(0);
+  if (op == "Identity" || (op == "Concat" && n.input_count() == 1))
+    return n.input(0)->constant() ? nullptr : n.input(0);
   if (n.outputs().size() != 1 || n.input_count() != 2) return nullptr;
   const bool commutes = op == "Mul" || op == "Add";
   const bool neutral_is_one = op == "Mul" || op == "Div" || op == "Pow";
   if (!commutes && !neutral_is_one && op != "Sub") return nullptr;
   const double neutral = neutral_is_one ? 1 : 0;
-  Value* x = is_number(n.input(1), neutral) ? n.input(0) : commutes && is_number(n.input(0), neutral) ? n.input(1) : nullptr;
-  const bool same = x && !x->constant() && x->dtype() == n.output()->dtype() && x->shape().ranked() && x->shape() == n.output()->shape();
+  Value* x = is_number(n.input(1), neutral)               ? n.input(0)
+             : commutes && is_number(n.input(0), neutral) ? n.input(1)
+                                                          : nullptr;
+  const bool same = x && !x->constant() && x->dtype() == n.output()->dtype() && x->shape().ranked() &&
+                    x->shape() == n.output()->shape();
   return same ? x : times_ones(n);
 }
 
@@ -46,7 +55,9 @@ bool unshift(ir::Graph& g, ir::Node& n) {
   for (const std::size_t i : {0U, 1U}) {
     const auto shift = number_of(sum->input(1 - i));
     const Value* x = sum->input(i);
-    if (!shift || std::abs(*shift) > kUnseen || x->constant() || !x->shape().ranked() || x->shape() != sum->output()->shape()) continue;
+    if (!shift || std::abs(*shift) > kUnseen || x->constant() || !x->shape().ranked() ||
+        x->shape() != sum->output()->shape())
+      continue;
     g.set_input(n, 0, sum->input(i));
     return true;
   }
@@ -77,7 +88,8 @@ bool drop_true(ir::Graph& g, ir::Node& n) {
   return false;
 }
 
-// A Clip of what was clipped to the same bounds, or to tighter ones. Bounds the wrong way round all become the upper one.
+// A Clip of what was clipped to the same bounds, or to tighter ones. Bounds the wrong way round all become
+// the upper one.
 Value* clipped_already(const ir::Node& n) {
   const ir::Node* p = n.op() == "Clip" && n.input_count() > 1 ? n.input(0)->producer() : nullptr;
   if (!p || p->op() != "Clip" || !is_float(n.output()->dtype())) return nullptr;
@@ -97,18 +109,31 @@ const ir::Node* joined_by(const Value* v) {
   return n && n->op() == "Concat" && n->attrs() == p->attrs() ? n : nullptr;
 }
 
-// Concat(Concat(a, b), c) along one axis is one Concat: the last one gathers what all join, so that a long chain is walked once.
+// Concat(Concat(a, b), c) along one axis is one Concat: the last one gathers what all join, so that a long
+// chain is walked once.
 bool flatten(ir::Graph& g, ir::Node& n) {
   const auto is_part = [](const Value* v) { return joined_by(v) != nullptr; };
-  if (n.op() != "Concat" || joined_by(n.output()) || std::none_of(n.inputs().begin(), n.inputs().end(), is_part)) return false;
+  if (n.op() != "Concat" || joined_by(n.output()) ||
+      std::none_of(n.inputs().begin(), n.inputs().end(), is_part))
+    return false;
   Values inputs, open(n.inputs().rbegin(), n.inputs().rend());
   while (!open.empty()) {
     Value* v = open.back();
     open.pop_back();
-    if (is_part(v)) open.insert(open.end(), v->producer()->inputs().rbegin(), v->producer()->inputs().rend());
-    else inputs.push_back(v);
+    if (is_part(v))
+      open.insert(open.end(), v->producer()->inputs().rbegin(), v->producer()->inputs().rend());
+    else
+      inputs.push_back(v);
   }
-  Value* all = g.add({"Concat", std::move(inputs), n.attrs(), {{"", n.output()->dtype(), n.output()->shape()}}, n.shared_origin(), {}, true}, &n).output();
+  Value* all = g.add({"Concat",
+                      std::move(inputs),
+                      n.attrs(),
+                      {{"", n.output()->dtype(), n.output()->shape()}},
+                      n.shared_origin(),
+                      {},
+                      true},
+                     &n)
+                   .output();
   return take_over(g, n.output(), all);
 }
 
@@ -116,7 +141,9 @@ bool flatten(ir::Graph& g, ir::Node& n) {
 Value* sliced_whole(const ir::Node& n) {
   if (n.op() != "Slice" || n.input_count() < 3 || n.input(0)->constant()) return nullptr;
   const Shape& s = n.output()->shape();
-  if (!s.ranked() || s != n.input(0)->shape() || std::count(s.dims().begin(), s.dims().end(), kUnknownDim) != 0) return nullptr;
+  if (!s.ranked() || s != n.input(0)->shape() ||
+      std::count(s.dims().begin(), s.dims().end(), kUnknownDim) != 0)
+    return nullptr;
   if (!n.input(4)) return n.input(0);
   const TensorPtr& steps = n.input(4)->constant();
   if (!steps) return nullptr;

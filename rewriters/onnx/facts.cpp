@@ -13,7 +13,9 @@ ir::Node* only_reader(const Value* v) {
 
 std::optional<double> number_of(const Value* v) {
   const Tensor* t = v ? v->constant().get() : nullptr;
-  return t && t->elements() == 1 && (is_float(t->dtype()) || is_int(t->dtype())) ? std::optional(t->float_at(0)) : std::nullopt;
+  return t && t->elements() == 1 && (is_float(t->dtype()) || is_int(t->dtype()))
+             ? std::optional(t->float_at(0))
+             : std::nullopt;
 }
 
 bool is_number(const Value* v, double number) { return number_of(v) == number; }
@@ -24,7 +26,8 @@ constexpr std::int64_t kMostUniform = 1 << 16;
 
 std::optional<double> uniform(const Value* v, int depth) {
   if (const Tensor* t = v->constant().get()) {
-    if ((!is_float(t->dtype()) && !is_int(t->dtype())) || t->elements() == 0 || t->elements() > kMostUniform) return std::nullopt;
+    if ((!is_float(t->dtype()) && !is_int(t->dtype())) || t->elements() == 0 || t->elements() > kMostUniform)
+      return std::nullopt;
     for (std::int64_t i = 1; i < t->elements(); ++i)
       if (t->float_at(i) != t->float_at(0)) return std::nullopt;
     return t->float_at(0);
@@ -32,7 +35,8 @@ std::optional<double> uniform(const Value* v, int depth) {
   const ir::Node* n = v->producer();
   if (!n || depth == 0 || !is_float(v->dtype())) return std::nullopt;
   const std::string& op = n->op();
-  if (op == "Expand" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Transpose") return uniform(n->input(0), depth - 1);
+  if (op == "Expand" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Transpose")
+    return uniform(n->input(0), depth - 1);
   if (op != "Add" && op != "Mul") return std::nullopt;
   const auto a = uniform(n->input(0), depth - 1), b = a ? uniform(n->input(1), depth - 1) : a;
   return b ? std::optional(op == "Add" ? *a + *b : *a * *b) : std::nullopt;
@@ -47,11 +51,16 @@ bool is_scalar_constant(const Value* v) { return is_float(v->dtype()) && number_
 bool is_never_negative(const Value* v, int depth) {
   const ir::Node* n = v->producer();
   if (!n || depth == 0) return false;
-  if (n->op() == "Relu" || n->op() == "Sigmoid" || n->op() == "Softmax" || n->op() == "Abs" || n->op() == "Exp") return true;
-  if (n->op() == "Clip") return n->input(1) && n->input(1)->constant() && n->input(1)->constant()->float_at(0) >= 0;
-  if (n->op() == "Transpose" || n->op() == "MaxPool" || n->op() == "AveragePool" || n->op() == "Identity") return is_never_negative(n->input(0), depth - 1);
+  if (n->op() == "Relu" || n->op() == "Sigmoid" || n->op() == "Softmax" || n->op() == "Abs" ||
+      n->op() == "Exp")
+    return true;
+  if (n->op() == "Clip")
+    return n->input(1) && n->input(1)->constant() && n->input(1)->constant()->float_at(0) >= 0;
+  if (n->op() == "Transpose" || n->op() == "MaxPool" || n->op() == "AveragePool" || n->op() == "Identity")
+    return is_never_negative(n->input(0), depth - 1);
   if (n->op() != "Concat" && n->op() != "Add" && n->op() != "Mul") return false;
-  return std::all_of(n->inputs().begin(), n->inputs().end(), [&](const Value* in) { return is_never_negative(in, depth - 1); });
+  return std::all_of(n->inputs().begin(), n->inputs().end(),
+                     [&](const Value* in) { return is_never_negative(in, depth - 1); });
 }
 
 std::optional<Ints> axes_of(const ir::Node& n) {

@@ -18,7 +18,8 @@ bool has_subgraph(const ir::Node& n) {
 // Puts a branch's nodes in front of the If.
 class Inlining {
  public:
-  Inlining(ir::Graph& g, ir::Node& before, const ir::Graph& branch) : g_(g), before_(before), branch_(branch) {}
+  Inlining(ir::Graph& g, ir::Node& before, const ir::Graph& branch)
+      : g_(g), before_(before), branch_(branch) {}
 
   void run() {
     for (const ir::Node& n : branch_.nodes()) {
@@ -63,7 +64,8 @@ bool take_branch(ir::Graph& g, ir::Node& n, const ir::Graph& chosen) {
   if (std::any_of(nodes.begin(), nodes.end(), has_subgraph)) return false;
   Inlining inlining(g, n, chosen);
   inlining.run();
-  for (std::size_t i = 0; i < n.outputs().size(); ++i) replace_value(g, n.output(i), inlining.value(chosen.outputs()[i]));
+  for (std::size_t i = 0; i < n.outputs().size(); ++i)
+    replace_value(g, n.output(i), inlining.value(chosen.outputs()[i]));
   return true;
 }
 
@@ -71,14 +73,17 @@ bool take_branch(ir::Graph& g, ir::Node& n, const ir::Graph& chosen) {
 
 bool is_scalar_logic(const ir::Node& n) {
   static constexpr std::array<std::string_view, 3> kLogic = {"Not", "And", "Or"};
-  const bool scalars = std::all_of(n.inputs().begin(), n.inputs().end(), [](const Value* v) { return v->shape().is_scalar(); });
+  const bool scalars = std::all_of(n.inputs().begin(), n.inputs().end(),
+                                   [](const Value* v) { return v->shape().is_scalar(); });
   return n.op() == "Identity" || (scalars && std::find(kLogic.begin(), kLogic.end(), n.op()) != kLogic.end());
 }
 
 bool can_be_chosen(const Value* a, const Value* b) {
   static constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64, DType::boolean};
-  const bool sizes_known = a->shape().ranked() && std::count(a->shape().dims().begin(), a->shape().dims().end(), kUnknownDim) == 0;
-  return sizes_known && a->shape() == b->shape() && a->dtype() == b->dtype() && std::find(kTypes.begin(), kTypes.end(), a->dtype()) != kTypes.end();
+  const bool sizes_known =
+      a->shape().ranked() && std::count(a->shape().dims().begin(), a->shape().dims().end(), kUnknownDim) == 0;
+  return sizes_known && a->shape() == b->shape() && a->dtype() == b->dtype() &&
+         std::find(kTypes.begin(), kTypes.end(), a->dtype()) != kTypes.end();
 }
 
 const Value* origin_of(const Value* v) {
@@ -93,7 +98,8 @@ std::optional<bool> known(const Value* v) {
 }
 
 bool is_cheap(const Value* a, const Value* b) {
-  return a->dtype() != DType::boolean || known(origin_of(a)) || known(origin_of(b)) || origin_of(a) == origin_of(b);
+  return a->dtype() != DType::boolean || known(origin_of(a)) || known(origin_of(b)) ||
+         origin_of(a) == origin_of(b);
 }
 
 Value* and_not(Emitter& e, Value* a, Value* b) {
@@ -115,14 +121,16 @@ Value* chosen(Emitter& e, Value* condition, Value* a, Value* b) {
   return e.where(condition, a, b);
 }
 
-bool choose(ir::Graph& g, const onnx::Target& target, ir::Node& n, const ir::Graph& yes, const ir::Graph& no) {
+bool choose(ir::Graph& g, const onnx::Target& target, ir::Node& n, const ir::Graph& yes,
+            const ir::Graph& no) {
   if (!n.input(0)->shape().is_scalar()) return false;
   for (const ir::Graph* side : {&yes, &no}) {
     const auto nodes = side->nodes();
     if (!std::all_of(nodes.begin(), nodes.end(), is_scalar_logic)) return false;
   }
   for (std::size_t i = 0; i < n.outputs().size(); ++i)
-    if (!can_be_chosen(yes.outputs()[i], no.outputs()[i]) || !is_cheap(yes.outputs()[i], no.outputs()[i])) return false;
+    if (!can_be_chosen(yes.outputs()[i], no.outputs()[i]) || !is_cheap(yes.outputs()[i], no.outputs()[i]))
+      return false;
   Inlining first(g, n, yes), second(g, n, no);
   first.run();
   second.run();

@@ -16,22 +16,28 @@ std::vector<Ints> channels_last_forms(const ir::Graph& g) {
     const Ints* perm = perm_of(n);
     if (!perm || !n.input(0)->shape().ranked()) continue;
     const Ints inverse = Form(*perm).inverse();
-    if (onnx::moves_channels_first(*perm)) images.insert(inverse);
-    else if (onnx::moves_channels_first(inverse)) images.insert(*perm);
+    if (onnx::moves_channels_first(*perm))
+      images.insert(inverse);
+    else if (onnx::moves_channels_first(inverse))
+      images.insert(*perm);
   }
   return {images.begin(), images.end()};
 }
 
-// The forms that the graph's transposes lead into: the images' first, then others, as that of sequences with their time first.
+// The forms that the graph's transposes lead into: the images' first, then others, as that of sequences with
+// their time first.
 std::vector<Ints> forms_of(const ir::Graph& g) {
   std::set<Ints> images, others;
   for (const ir::Node& n : g.nodes()) {
     const Ints* perm = perm_of(n);
     if (!perm || !n.input(0)->shape().ranked()) continue;
     Ints inverse = Form(*perm).inverse();
-    if (onnx::moves_channels_first(*perm)) images.insert(*perm);
-    else if (onnx::moves_channels_first(inverse)) images.insert(std::move(inverse));
-    else others.insert(std::min(*perm, inverse));
+    if (onnx::moves_channels_first(*perm))
+      images.insert(*perm);
+    else if (onnx::moves_channels_first(inverse))
+      images.insert(std::move(inverse));
+    else
+      others.insert(std::min(*perm, inverse));
   }
   std::vector<Ints> all(images.begin(), images.end());
   all.insert(all.end(), others.begin(), others.end());
@@ -41,7 +47,8 @@ std::vector<Ints> forms_of(const ir::Graph& g) {
 
 int fold(ir::Graph& g, const onnx::Target& target, bool at_interface) {
   int changes = 0;
-  for (const Ints& perm : forms_of(g)) changes += fold_into(g, Form(perm), target, at_interface && onnx::moves_channels_first(perm));
+  for (const Ints& perm : forms_of(g))
+    changes += fold_into(g, Form(perm), target, at_interface && onnx::moves_channels_first(perm));
   return changes;
 }
 
@@ -49,7 +56,9 @@ int fold(ir::Graph& g, const onnx::Target& target, bool at_interface) {
 
 // The target is read while the returned rewriter runs.
 Rewriter fold_layout(const onnx::Target& target, bool at_interface) {
-  return {"fold_layout", [target, at_interface](ir::Graph& g) { return fold(g, target, at_interface); }, {"Transpose"}};
+  return {"fold_layout",
+          [target, at_interface](ir::Graph& g) { return fold(g, target, at_interface); },
+          {"Transpose"}};
 }
 
 Rewriter fold_channels_last(const onnx::Target& target) {

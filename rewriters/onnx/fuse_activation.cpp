@@ -18,7 +18,8 @@ Pat number(double wanted) {
 
 // A fraction, as it is rounded.
 Pat about(double wanted) {
-  return constant().where([wanted](const Value* v) { return is_scalar_constant(v) && is_near(*number_of(v), wanted); });
+  return constant().where(
+      [wanted](const Value* v) { return is_scalar_constant(v) && is_near(*number_of(v), wanted); });
 }
 
 double value(const Match& m, const Pat& p) { return *number_of(m[p]); }
@@ -27,13 +28,15 @@ double value(const Match& m, const Pat& p) { return *number_of(m[p]); }
 struct Bounded {
   Pat low = number(), high = number();
   Pat of(const Pat& v) const {
-    return op("Clip", v, low, high) | op("Max", op("Min", v, high), low) | op("Min", op("Max", v, low), high) | op("Min", op("Relu", v), high);
+    return op("Clip", v, low, high) | op("Max", op("Min", v, high), low) |
+           op("Min", op("Max", v, low), high) | op("Min", op("Relu", v), high);
   }
   double from(const Match& m) const { return m[low] ? value(m, low) : 0; }
   double to(const Match& m) const { return value(m, high); }
 };
 
-Value* same_kind(const Match& m, Rewrite& r, const onnx::DTypeSet& types, const Pat& x, const char* name, Attrs attrs = {}) {
+Value* same_kind(const Match& m, Rewrite& r, const onnx::DTypeSet& types, const Pat& x, const char* name,
+                 Attrs attrs = {}) {
   const Value* y = m.root();
   if (!types.has(y->dtype()) || y->shape() != m[x]->shape() || !y->shape().ranked()) return nullptr;
   return r.make(name, {m[x]}, std::move(attrs));
@@ -53,7 +56,9 @@ class Activations {
   }
 
  private:
-  void form(const Pat& root, Replace replace) { forms_.push_back(rewriter("fuse_activation", root, std::move(replace))); }
+  void form(const Pat& root, Replace replace) {
+    forms_.push_back(rewriter("fuse_activation", root, std::move(replace)));
+  }
 
   // x * min(max(x + 3, 0), 6) / 6
   void hard_swish() {
@@ -61,9 +66,12 @@ class Activations {
     const Pat x = any();
     const Bounded b;
     const Pat part = b.of(op("Add", x, number(3))), sixth = about(1.0 / 6), six = number(6);
-    const Pat root = op("Mul", x, op("Div", part, six) | op("Mul", part, sixth)) | op("Div", op("Mul", x, part), six) | op("Mul", op("Mul", x, part), sixth) |
+    const Pat root = op("Mul", x, op("Div", part, six) | op("Mul", part, sixth)) |
+                     op("Div", op("Mul", x, part), six) | op("Mul", op("Mul", x, part), sixth) |
                      op("Mul", part, op("Mul", x, sixth) | op("Div", x, six));
-    form(root, [=](const Match& m, Rewrite& r) -> Value* { return b.from(m) == 0 && b.to(m) == 6 ? same_kind(m, r, types, x, "HardSwish") : nullptr; });
+    form(root, [=](const Match& m, Rewrite& r) -> Value* {
+      return b.from(m) == 0 && b.to(m) == 6 ? same_kind(m, r, types, x, "HardSwish") : nullptr;
+    });
   }
 
   // min(max(a x + b, 0), 1), or with the scaling behind it
@@ -72,40 +80,52 @@ class Activations {
     const Pat x = any(), shift = number(), factor = number(), divisor = number();
     const Bounded b;
     const auto made = [=](const Match& m, Rewrite& r, double by, double offset) {
-      return same_kind(m, r, types, x, "HardSigmoid", {{"alpha", static_cast<float>(by)}, {"beta", static_cast<float>(offset)}});
+      return same_kind(m, r, types, x, "HardSigmoid",
+                       {{"alpha", static_cast<float>(by)}, {"beta", static_cast<float>(offset)}});
     };
     const Pat part = b.of(op("Add", x, shift));
     form(op("Mul", part, factor) | op("Div", part, divisor), [=](const Match& m, Rewrite& r) -> Value* {
       const double by = m[factor] ? value(m, factor) : 1 / value(m, divisor);
       return b.from(m) == 0 && is_near(b.to(m) * by, 1) ? made(m, r, by, value(m, shift) * by) : nullptr;
     });
-    form(b.of(op("Add", op("Mul", x, factor) | op("Div", x, divisor), shift)), [=](const Match& m, Rewrite& r) -> Value* {
-      const double by = m[factor] ? value(m, factor) : 1 / value(m, divisor);
-      return b.from(m) == 0 && b.to(m) == 1 && std::isfinite(by) ? made(m, r, by, value(m, shift)) : nullptr;
-    });
+    form(b.of(op("Add", op("Mul", x, factor) | op("Div", x, divisor), shift)),
+         [=](const Match& m, Rewrite& r) -> Value* {
+           const double by = m[factor] ? value(m, factor) : 1 / value(m, divisor);
+           return b.from(m) == 0 && b.to(m) == 1 && std::isfinite(by) ? made(m, r, by, value(m, shift))
+                                                                      : nullptr;
+         });
   }
 
   // x where it is positive, else a x
   void leaky_relu() {
     const auto types = kernel_types("LeakyRelu", target_);
     const Pat x = any(), slope = number(), zero = number(0);
-    const Pat small = op("Mul", x, slope), positive = op("Greater|GreaterOrEqual", x, zero) | op("Less|LessOrEqual", zero, x);
+    const Pat small = op("Mul", x, slope),
+              positive = op("Greater|GreaterOrEqual", x, zero) | op("Less|LessOrEqual", zero, x);
     const Pat negative = op("Less|LessOrEqual", x, zero) | op("Greater|GreaterOrEqual", zero, x);
-    const auto made = [=](const Match& m, Rewrite& r, double a) { return same_kind(m, r, types, x, "LeakyRelu", {{"alpha", static_cast<float>(a)}}); };
-    form(op("Where", positive, x, small) | op("Where", negative, small, x), [=](const Match& m, Rewrite& r) -> Value* {
-      return std::isfinite(value(m, slope)) ? made(m, r, value(m, slope)) : nullptr;
+    const auto made = [=](const Match& m, Rewrite& r, double a) {
+      return same_kind(m, r, types, x, "LeakyRelu", {{"alpha", static_cast<float>(a)}});
+    };
+    form(op("Where", positive, x, small) | op("Where", negative, small, x),
+         [=](const Match& m, Rewrite& r) -> Value* {
+           return std::isfinite(value(m, slope)) ? made(m, r, value(m, slope)) : nullptr;
+         });
+    form(op("Max", x, small), [=](const Match& m, Rewrite& r) -> Value* {
+      return value(m, slope) > 0 && value(m, slope) < 1 ? made(m, r, value(m, slope)) : nullptr;
     });
-    form(op("Max", x, small), [=](const Match& m, Rewrite& r) -> Value* { return value(m, slope) > 0 && value(m, slope) < 1 ? made(m, r, value(m, slope)) : nullptr; });
-    form(op("Sub", op("Relu", x), op("Mul", op("Relu", op("Neg", x)), slope)), [=](const Match& m, Rewrite& r) -> Value* {
-      return value(m, slope) > 0 && std::isfinite(value(m, slope)) ? made(m, r, value(m, slope)) : nullptr;
-    });
+    form(op("Sub", op("Relu", x), op("Mul", op("Relu", op("Neg", x)), slope)),
+         [=](const Match& m, Rewrite& r) -> Value* {
+           return value(m, slope) > 0 && std::isfinite(value(m, slope)) ? made(m, r, value(m, slope))
+                                                                        : nullptr;
+         });
   }
 
   // x tanh(ln(1 + e^x))
   void mish() {
     const auto types = kernel_types("Mish", target_);
     const Pat x = any();
-    form(op("Mul", x, op("Tanh", op("Softplus", x))), [=](const Match& m, Rewrite& r) { return same_kind(m, r, types, x, "Mish"); });
+    form(op("Mul", x, op("Tanh", op("Softplus", x))),
+         [=](const Match& m, Rewrite& r) { return same_kind(m, r, types, x, "Mish"); });
   }
 
   void bounds() {
@@ -113,12 +133,16 @@ class Activations {
     const Pat x = any(), zero = number(0);
     const Bounded b;
     const onnx::Target target = target_;
-    form(op("Max", op("Min", x, b.high), b.low) | op("Min", op("Max", x, b.low), b.high) | op("Min", op("Relu", x), b.high), [=](const Match& m, Rewrite& r) -> Value* {
-      const Value* y = m.root();
-      if (!(b.from(m) <= b.to(m)) || !clips.has(y->dtype()) || y->shape() != m[x]->shape() || !y->shape().ranked()) return nullptr;
-      ir::Node& root = *y->producer();
-      return Emitter(r.graph(), target, root.shared_origin(), &root).clip(m[x], b.from(m), b.to(m));
-    });
+    form(op("Max", op("Min", x, b.high), b.low) | op("Min", op("Max", x, b.low), b.high) |
+             op("Min", op("Relu", x), b.high),
+         [=](const Match& m, Rewrite& r) -> Value* {
+           const Value* y = m.root();
+           if (!(b.from(m) <= b.to(m)) || !clips.has(y->dtype()) || y->shape() != m[x]->shape() ||
+               !y->shape().ranked())
+             return nullptr;
+           ir::Node& root = *y->producer();
+           return Emitter(r.graph(), target, root.shared_origin(), &root).clip(m[x], b.from(m), b.to(m));
+         });
     form(op("Max", x, zero), [=](const Match& m, Rewrite& r) { return same_kind(m, r, relus, x, "Relu"); });
     // ONNX Runtime does the same, but stops at f64
     form(op("Clip", op("Relu", x), b.low, b.high), [=](const Match& m, Rewrite& r) -> Value* {
@@ -136,7 +160,8 @@ class Activations {
 }  // namespace
 
 Rewriter fuse_activation(const onnx::Target& target) {
-  return in_turn("fuse_activation", Activations(target).forms(), {"Clip", "Max", "Min", "Where", "Relu", "Softplus"});
+  return in_turn("fuse_activation", Activations(target).forms(),
+                 {"Clip", "Max", "Min", "Where", "Relu", "Softplus"});
 }
 
 }  // namespace t2o::rewriters

@@ -26,7 +26,8 @@ std::optional<std::pair<Value*, double>> scaled_value(const ir::Node& n) {
   if (n.op() != "Mul" && n.op() != "Div") return std::nullopt;
   for (const std::size_t i : {1U, 0U}) {
     const auto k = number_of(n.input(i));
-    const bool usable = k && is_float(n.output()->dtype()) && n.input(i)->shape().rank() <= 4 && *k > 0 && std::isfinite(*k) && (i == 1 || n.op() == "Mul");
+    const bool usable = k && is_float(n.output()->dtype()) && n.input(i)->shape().rank() <= 4 && *k > 0 &&
+                        std::isfinite(*k) && (i == 1 || n.op() == "Mul");
     if (usable) return std::pair(n.input(1 - i), n.op() == "Div" ? 1 / *k : *k);
   }
   return std::nullopt;
@@ -129,16 +130,22 @@ std::int64_t look_behind_repeat(Operand& x) {
   const auto* mode = n && n->op() == "Resize" ? n->attr_if<std::string>("mode") : nullptr;
   const auto* coordinates = mode ? n->attr_if<std::string>("coordinate_transformation_mode") : nullptr;
   const auto* rounding = mode ? n->attr_if<std::string>("nearest_mode") : nullptr;
-  const bool repeats = coordinates && rounding && *mode == "nearest" && *coordinates == "asymmetric" && *rounding == "floor";
-  if (!repeats || !n->input(2) || !n->input(2)->constant() || n->input(3) || n->input(2)->constant()->elements() != 4) return 1;
+  const bool repeats =
+      coordinates && rounding && *mode == "nearest" && *coordinates == "asymmetric" && *rounding == "floor";
+  if (!repeats || !n->input(2) || !n->input(2)->constant() || n->input(3) ||
+      n->input(2)->constant()->elements() != 4)
+    return 1;
   double times = 1;
   for (std::int64_t i = 0; i < 4; ++i) {
     const double scale = n->input(2)->constant()->float_at(i);
-    if (i == x.axes[1]) times = scale;
-    else if (scale != 1) return 1;
+    if (i == x.axes[1])
+      times = scale;
+    else if (scale != 1)
+      return 1;
   }
   const Dim heads = n->input(0)->shape()[static_cast<int>(x.axes[1])];
-  if (!is_known(heads) || times != std::floor(times) || heads * static_cast<std::int64_t>(times) != x.dim(1)) return 1;
+  if (!is_known(heads) || times != std::floor(times) || heads * static_cast<std::int64_t>(times) != x.dim(1))
+    return 1;
   x.value = n->input(0);
   return static_cast<std::int64_t>(times);
 }
@@ -198,12 +205,17 @@ class AttentionFusion {
     const auto* axis = softmax.attr_if<std::int64_t>("axis");
     ir::Node* root = only_reader(softmax.output());
     const Ints& sizes = softmax.output()->shape().dims();
-    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return false;  // ONNX Runtime wants an element
+    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
+      return false;  // ONNX Runtime wants an element
     if (!root || !has_four_axes(softmax.output()) || (axis && *axis != -1 && *axis != 3)) return false;
     Products p;
     AttentionMask mask;
-    if (!types_.has(root->output()->dtype()) || !read_result(*root, softmax.output(), p) || !read_logits(softmax.input(0), p, mask)) return false;
-    const Shape scores(Ints{equal_dims(p.q.dim(0), p.k.dim(0)) && equal_dims(p.k.dim(0), p.v.dim(0)) ? p.q.dim(0) : kUnknownDim, p.q.dim(1), p.q.dim(2), p.k.dim(2)});
+    if (!types_.has(root->output()->dtype()) || !read_result(*root, softmax.output(), p) ||
+        !read_logits(softmax.input(0), p, mask))
+      return false;
+    const Shape scores(Ints{
+        equal_dims(p.q.dim(0), p.k.dim(0)) && equal_dims(p.k.dim(0), p.v.dim(0)) ? p.q.dim(0) : kUnknownDim,
+        p.q.dim(1), p.q.dim(2), p.k.dim(2)});
     if (!dims_fit(p) || !mask.fits(scores, same_columns(p))) {
       trace_match("fuse_attention", root->output(), "dims that might have to be broadcast");
       return false;
@@ -219,8 +231,10 @@ class AttentionFusion {
   }
 
   static bool dims_fit(const Products& p) {
-    const bool heads = is_known(p.q.dim(1)) && p.q.dim(1) > 0 && p.q.dim(1) == p.k.dim(1) && p.q.dim(1) == p.v.dim(1);
-    return heads && may_be_broadcast(p.q.dim(0), p.k.dim(0)) && may_be_broadcast(p.k.dim(0), p.v.dim(0)) && may_be_broadcast(p.q.dim(0), p.v.dim(0));
+    const bool heads =
+        is_known(p.q.dim(1)) && p.q.dim(1) > 0 && p.q.dim(1) == p.k.dim(1) && p.q.dim(1) == p.v.dim(1);
+    return heads && may_be_broadcast(p.q.dim(0), p.k.dim(0)) && may_be_broadcast(p.k.dim(0), p.v.dim(0)) &&
+           may_be_broadcast(p.q.dim(0), p.v.dim(0));
   }
 
   // Their sizes are, or what both are reshaped from is alike, and they are but for one size that is inferred.
@@ -231,9 +245,12 @@ class AttentionFusion {
     look_behind(v, nullptr);
     const ir::Node *a = k.value->producer(), *b = v.value->producer();
     if (!a || !b || a->op() != "Reshape" || b->op() != "Reshape" || k.axes[2] != v.axes[2]) return false;
-    const auto unknown = [](const Shape& s) { return s.ranked() ? std::count(s.dims().begin(), s.dims().end(), kUnknownDim) : -1; };
+    const auto unknown = [](const Shape& s) {
+      return s.ranked() ? std::count(s.dims().begin(), s.dims().end(), kUnknownDim) : -1;
+    };
     const Shape &from = a->input(0)->shape(), &to = k.value->shape();
-    return unknown(from) == 0 && from == b->input(0)->shape() && unknown(to) == 1 && to == v.value->shape() && k.dim(2) == kUnknownDim;
+    return unknown(from) == 0 && from == b->input(0)->shape() && unknown(to) == 1 && to == v.value->shape() &&
+           k.dim(2) == kUnknownDim;
   }
 
   static bool rows_before_heads(const Operand& x) { return x.axes == kHeadsBehindRows && is_known(x.dim(3)); }
@@ -269,7 +286,9 @@ class AttentionFusion {
     for (std::size_t i = 0; i < in.size(); ++i)
       for (std::size_t j = 0; j < own.size(); ++j) {
         const auto is_same = [&](const Value* v) { return equal_dims(v->shape()[0], own[j]->shape()[0]); };
-        if (i == j || is_same(own[i]) || std::any_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(j), is_same)) continue;
+        if (i == j || is_same(own[i]) ||
+            std::any_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(j), is_same))
+          continue;
         Value* batch = e.dims(own[j], 0, 1);
         Value* ones = e.ints(Ints(static_cast<std::size_t>(in[i]->shape().rank()) - 1, 1));
         Value* shape = e.concat({batch, ones}, 0);
@@ -295,13 +314,17 @@ class AttentionFusion {
     if (sum && sum->op() == "Add" && only_reader(x.value))
       for (const std::size_t i : {0U, 1U}) {
         const Value* bias = sum->input(i);
-        Value* whole = bias->constant() && bias->constant()->elements() == width && covers(bias->shape(), x) ? before_heads(sum->input(1 - i), width) : nullptr;
+        Value* whole = bias->constant() && bias->constant()->elements() == width && covers(bias->shape(), x)
+                           ? before_heads(sum->input(1 - i), width)
+                           : nullptr;
         if (whole) return e.add(whole, e.constant(bias->constant()->with_dims({width}), bias->name()));
       }
     return e.reshape(x.value, {0, 0, width});
   }
 
-  static bool covers(const Shape& bias, const Operand& x) { return bias.rank() >= 2 && bias[-1] == x.dim(3) && bias[-2] == x.dim(1); }
+  static bool covers(const Shape& bias, const Operand& x) {
+    return bias.rank() >= 2 && bias[-1] == x.dim(3) && bias[-2] == x.dim(1);
+  }
 
   // The heads are put together again: the reshape reads the attention's own result, or is it.
   bool join_reshape(Value* old, Value* y) {
@@ -309,13 +332,19 @@ class AttentionFusion {
     if (!n || n->op() != "Reshape" || n->input(0) != old) return false;
     const Shape &to = n->output()->shape(), &from = y->shape();
     const auto dims = constant_ints(n->input(1));
-    const bool copies = dims ? std::count(dims->begin(), dims->end(), 0) > std::count(dims->begin(), dims->begin() + std::min<std::ptrdiff_t>(2, std::ssize(*dims)), 0) : !n->attr("allowzero");
+    const bool copies =
+        dims
+            ? std::count(dims->begin(), dims->end(), 0) >
+                  std::count(dims->begin(), dims->begin() + std::min<std::ptrdiff_t>(2, std::ssize(*dims)), 0)
+            : !n->attr("allowzero");
     if (copies || !from.ranked() || !is_known(from[2])) return false;
     const bool whole = to.ranked() && to.rank() == 3 && to[2] == from[2];
     const bool copied = dims && whole && ((*dims)[0] == 0 || (*dims)[1] == 0) && !n->attr("allowzero");
     const bool same = whole && (same_size(to[0], from[0]) || same_size(to[1], from[1]));
-    if (copied || same) replace_value(g_, n->output(), y);
-    else g_.set_input(*n, 0, y);
+    if (copied || same)
+      replace_value(g_, n->output(), y);
+    else
+      g_.set_input(*n, 0, y);
     return true;
   }
 

@@ -4,8 +4,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// x * scale + shift with a number for each channel is a batch normalization of mean 0 and variance 1: one operator for two, which
-// ONNX Runtime keeps in the blocks of channels that its convolutions work on.
+// x * scale + shift with a number for each channel is a batch normalization of mean 0 and variance 1: one
+// operator for two, which ONNX Runtime keeps in the blocks of channels that its convolutions work on.
 namespace t2o::rewriters {
 namespace {
 
@@ -23,7 +23,9 @@ bool is_finite(const Tensor& t) {
   return true;
 }
 
-Value* filled(Emitter& e, std::int64_t n, float value) { return e.constant(Tensor::of<float>({n}, std::vector<float>(static_cast<std::size_t>(n), value))); }
+Value* filled(Emitter& e, std::int64_t n, float value) {
+  return e.constant(Tensor::of<float>({n}, std::vector<float>(static_cast<std::size_t>(n), value)));
+}
 
 int fuse(ir::Graph& g, const onnx::Target& target) {
   int changes = 0;
@@ -33,7 +35,8 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
     const std::size_t scale_at = n->input(0)->constant() ? 0 : 1;
     Value *x = n->input(1 - scale_at), *shift = sum->input(sum->input(0) == n->output() ? 1 : 0);
     if (x->dtype() != DType::f32 || !x->shape().ranked() || x->shape().rank() < 3 || x->constant()) continue;
-    const TensorPtr scale = channel_numbers(n->input(scale_at), x->shape()), bias = channel_numbers(shift, x->shape());
+    const TensorPtr scale = channel_numbers(n->input(scale_at), x->shape()),
+                    bias = channel_numbers(shift, x->shape());
     if (!scale || !bias || !is_finite(*scale)) continue;  // the mean is taken times the scale
     Emitter e(g, target, sum->shared_origin(), sum);
     Value* scales = e.constant(scale);

@@ -15,7 +15,8 @@ struct Affine {
   Doubles factor, offset;
 };
 
-// With these no weight of a model becomes infinite, nor NaN where the product behind the convolution was none.
+// With these no weight of a model becomes infinite, nor NaN where the product behind the convolution was
+// none.
 bool is_moderate(const Doubles& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= 1e15; });
 }
@@ -24,7 +25,8 @@ bool is_moderate(const Doubles& values) {
 class ScaledWeights {
  public:
   TensorPtr get(const TensorPtr& w, int axis, const Doubles& factors) {
-    const std::string bits(reinterpret_cast<const char*>(factors.data()), factors.size() * sizeof(double));  // a NaN has no order
+    const std::string bits(reinterpret_cast<const char*>(factors.data()),
+                           factors.size() * sizeof(double));  // a NaN has no order
     TensorPtr& made = made_[{w->storage().get(), w->dims(), axis, bits}];
     if (!made) made = scaled(w, axis, factors);
     return made;
@@ -68,7 +70,8 @@ class ConvFusion {
     const auto affine = reader ? affine_of(*reader, result) : std::nullopt;
     if (!affine || !is_moderate(affine->factor) || !is_moderate(affine->offset)) return false;
     if (!affine->factor.empty()) {
-      if (conv_.input(1)->uses().size() != 1) return false;  // a second copy of the weights is worth more than a Mul
+      if (conv_.input(1)->uses().size() != 1)
+        return false;  // a second copy of the weights is worth more than a Mul
       g_.set_constant(conv_.input(1), weights_.get(conv_.input(1)->constant(), axis_, affine->factor));
     }
     set_bias(*affine);
@@ -91,7 +94,8 @@ class ConvFusion {
   }
 
   std::optional<Affine> affine_of(const ir::Node& n, const Result& result) const {
-    if (n.op() == "BatchNormalization") return result.axis == 1 ? normalization(n, result.value) : std::nullopt;
+    if (n.op() == "BatchNormalization")
+      return result.axis == 1 ? normalization(n, result.value) : std::nullopt;
     if (n.op() != "Mul" && n.op() != "Add" && n.op() != "Sub" && n.op() != "Div") return std::nullopt;
     const bool second = n.input(1) == result.value;
     if (n.input(0) == n.input(1) || (second && n.op() == "Div")) return std::nullopt;
@@ -133,14 +137,18 @@ class ConvFusion {
     Value* own = conv_.input(2);
     if (own && own->uses().size() == 1) return g_.set_constant(own, bias);
     Value* fresh = g_.add_constant(conv_.output()->name() + "/bias", bias);
-    if (conv_.input_count() < 3) g_.add_node_input(conv_, fresh);
-    else g_.set_input(conv_, 2, fresh);
+    if (conv_.input_count() < 3)
+      g_.add_node_input(conv_, fresh);
+    else
+      g_.set_input(conv_, 2, fresh);
   }
 
   // A Pad of zeros around height and width is the convolution's own padding.
   int fold_pad() {
     const ir::Node* pad = conv_.input(0) ? conv_.input(0)->producer() : nullptr;
-    if (is_transposed() || !pad || pad->op() != "Pad" || conv_.attr("auto_pad") || pad->attr("mode") || pad->input(3)) return 0;
+    if (is_transposed() || !pad || pad->op() != "Pad" || conv_.attr("auto_pad") || pad->attr("mode") ||
+        pad->input(3))
+      return 0;
     const Value* amount = pad->input(1);
     const Value* fill = pad->input(2);
     const int rank = conv_.input(1)->shape().rank();

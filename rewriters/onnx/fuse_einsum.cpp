@@ -8,7 +8,8 @@
 namespace t2o::rewriters {
 namespace {
 
-// y[rows, columns] = sum over `inner` of x[rows, inner] * w[...], where w has the letters of inner and columns in any order.
+// y[rows, columns] = sum over `inner` of x[rows, inner] * w[...], where w has the letters of inner and
+// columns in any order.
 struct Dense {
   Value* x = nullptr;
   const Value* w = nullptr;
@@ -17,28 +18,36 @@ struct Dense {
 
 bool are_different(std::string letters) {
   std::sort(letters.begin(), letters.end());
-  return std::adjacent_find(letters.begin(), letters.end()) == letters.end() && letters.find('.') == letters.npos;
+  return std::adjacent_find(letters.begin(), letters.end()) == letters.end() &&
+         letters.find('.') == letters.npos;
 }
 
 std::optional<Dense> read(const ir::Node& n) {
   const auto* equation = n.attr_if<std::string>("equation");
-  if (n.op() != "Einsum" || !equation || n.input_count() != 2 || !n.input(0)->constant() == !n.input(1)->constant()) return std::nullopt;
+  if (n.op() != "Einsum" || !equation || n.input_count() != 2 ||
+      !n.input(0)->constant() == !n.input(1)->constant())
+    return std::nullopt;
   std::string text = *equation;
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   const auto comma = text.find(','), arrow = text.find("->");
   if (comma == text.npos || arrow == text.npos) return std::nullopt;
-  Dense d{n.input(0), n.input(1), text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), {}, {}, {}};
+  Dense d{n.input(0), n.input(1), text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), {},
+          {},         {}};
   const std::string y = text.substr(arrow + 2);
   if (d.x->constant()) {
     d.x = n.input(1), d.w = n.input(0);
     std::swap(d.x_letters, d.w_letters);
   }
-  const auto shared = static_cast<std::size_t>(std::mismatch(y.begin(), y.end(), d.x_letters.begin(), d.x_letters.end()).first - y.begin());
+  const auto shared = static_cast<std::size_t>(
+      std::mismatch(y.begin(), y.end(), d.x_letters.begin(), d.x_letters.end()).first - y.begin());
   d.rows = y.substr(0, shared), d.columns = y.substr(shared), d.inner = d.x_letters.substr(shared);
   const std::string all = d.rows + d.inner + d.columns;
-  if (d.rows.empty() || d.inner.empty() || d.columns.empty() || !are_different(all) || !are_different(d.w_letters)) return std::nullopt;
+  if (d.rows.empty() || d.inner.empty() || d.columns.empty() || !are_different(all) ||
+      !are_different(d.w_letters))
+    return std::nullopt;
   const std::string own = d.inner + d.columns;
-  if (d.w_letters.size() != own.size() || !std::is_permutation(own.begin(), own.end(), d.w_letters.begin())) return std::nullopt;
+  if (d.w_letters.size() != own.size() || !std::is_permutation(own.begin(), own.end(), d.w_letters.begin()))
+    return std::nullopt;
   return d;
 }
 
@@ -61,8 +70,8 @@ class EinsumFusion {
 
  private:
   static bool fits(const Dense& d) {
-    return d.x->shape().ranked() && d.x->shape().rank() == static_cast<int>(d.x_letters.size()) && d.w->shape().rank() == static_cast<int>(d.w_letters.size()) &&
-           d.w->constant()->elements() != 0;
+    return d.x->shape().ranked() && d.x->shape().rank() == static_cast<int>(d.x_letters.size()) &&
+           d.w->shape().rank() == static_cast<int>(d.w_letters.size()) && d.w->constant()->elements() != 0;
   }
 
   void write(ir::Node& n, const Dense& d) {

@@ -27,16 +27,21 @@ struct InstanceNorm : NormPattern {
   onnx::Target target;
   InstanceNorm(onnx::DTypeSet t, onnx::Target at) : types(t), target(std::move(at)) {}
 
-  Value* channels(Emitter& e, const Doubles& values, DType type) const { return e.cast(e.constant(channel_tensor(type == DType::f64 ? type : DType::f32, values)), type); }
+  Value* channels(Emitter& e, const Doubles& values, DType type) const {
+    return e.cast(e.constant(channel_tensor(type == DType::f64 ? type : DType::f32, values)), type);
+  }
 
   std::optional<Ints> axes(const Match& m, const Value* y) const {
     const Value* data = m[x];
-    if (!data->shape().ranked() || !types.has(data->dtype()) || y->shape() != data->shape()) return std::nullopt;
+    if (!data->shape().ranked() || !types.has(data->dtype()) || y->shape() != data->shape())
+      return std::nullopt;
     const auto of_mean = axes_of_mean(m[mean], data->shape().rank());
     return of_mean == axes_of_mean(m[variance], data->shape().rank()) ? of_mean : std::nullopt;
   }
 
-  Attrs epsilon_of(const Match& m) const { return {{"epsilon", static_cast<float>(m.constant(epsilon)->float_at(0))}}; }
+  Attrs epsilon_of(const Match& m) const {
+    return {{"epsilon", static_cast<float>(m.constant(epsilon)->float_at(0))}};
+  }
 
   Value* replace(const Match& m, Rewrite& r) const {
     const auto normalized = axes(m, m.root());
@@ -45,8 +50,10 @@ struct InstanceNorm : NormPattern {
     const auto axis = normalized ? channel_axis(*normalized, rank) : std::nullopt;
     if (!axis || !is_known(data->shape()[*axis])) return nullptr;
     const auto count = static_cast<std::size_t>(data->shape()[*axis]);
-    const auto factors = m[gamma] ? per_channel(m[gamma], rank, *axis, data->shape()[*axis]) : Doubles(count, 1);
-    const auto offsets = m[beta] ? per_channel(m[beta], rank, *axis, data->shape()[*axis]) : Doubles(count, 0);
+    const auto factors =
+        m[gamma] ? per_channel(m[gamma], rank, *axis, data->shape()[*axis]) : Doubles(count, 1);
+    const auto offsets =
+        m[beta] ? per_channel(m[beta], rank, *axis, data->shape()[*axis]) : Doubles(count, 0);
     if (!factors || !offsets) return nullptr;
     ir::Node& root = *m.root()->producer();
     Emitter e(r.graph(), target, root.shared_origin(), &root);
@@ -59,7 +66,8 @@ struct InstanceNorm : NormPattern {
   }
 };
 
-// The reshapes around it tell the groups: [batch, ..., channels] -> [batch, ..., groups, channels of a group], and back.
+// The reshapes around it tell the groups: [batch, ..., channels] -> [batch, ..., groups, channels of a
+// group], and back.
 struct GroupNorm : InstanceNorm {
   const Pat dims = any();  // of the reshape behind it
   using InstanceNorm::InstanceNorm;
@@ -75,7 +83,8 @@ struct GroupNorm : InstanceNorm {
     const TensorPtr& t = v->constant();
     if (!t || !can_scale(v->dtype())) return std::nullopt;
     const std::int64_t count = t->elements();
-    const bool matrix = t->rank() >= 2 && t->dims().back() == size && t->dims()[t->dims().size() - 2] == groups;
+    const bool matrix =
+        t->rank() >= 2 && t->dims().back() == size && t->dims()[t->dims().size() - 2] == groups;
     if (count != 1 && (count != groups * size || !matrix)) return std::nullopt;
     Doubles values;
     for (std::int64_t i = 0; i < groups * size; ++i) values.push_back(t->float_at(count == 1 ? 0 : i));
@@ -87,7 +96,9 @@ struct GroupNorm : InstanceNorm {
     const ir::Node* n = parts->producer();
     if (!n || n->op() != "Reshape") return nullptr;
     const Shape &from = n->input(0)->shape(), &to = parts->shape();
-    if (!from.ranked() || from.rank() < 3 || to.rank() != from.rank() + 1 || !is_known(to[-1]) || !is_known(to[-2]) || to[-1] * to[-2] != from[-1]) return nullptr;
+    if (!from.ranked() || from.rank() < 3 || to.rank() != from.rank() + 1 || !is_known(to[-1]) ||
+        !is_known(to[-2]) || to[-1] * to[-2] != from[-1])
+      return nullptr;
     int differences = 0;
     for (int i = 0; i + 1 < from.rank(); ++i)
       if (from[i] != to[i] || from[i] == kUnknownDim) ++differences;
@@ -112,7 +123,8 @@ struct GroupNorm : InstanceNorm {
     return Found{image, groups, groups * size, *factors, *offsets};
   }
 
-  // [batch, channels, ...] -> [batch, groups, ...]: without an inferred size, which a batch of none leaves open.
+  // [batch, channels, ...] -> [batch, groups, ...]: without an inferred size, which a batch of none leaves
+  // open.
   static Value* grouped(Emitter& e, const Found& f, Value* image) {
     const Ints& s = image->shape().dims();
     Ints sizes{0, f.groups, f.channels / f.groups};
@@ -124,7 +136,8 @@ struct GroupNorm : InstanceNorm {
     return e.reshape_to(image, e.concat({batch, channels, rest}, 0));
   }
 
-  // ONNX Runtime computes GroupNormalization by many small operators: an instance normalization of the groups takes half the time.
+  // ONNX Runtime computes GroupNormalization by many small operators: an instance normalization of the groups
+  // takes half the time.
   Value* normalized_image(Emitter& e, const Found& f, Value* image, const Attrs& eps) const {
     Value* factor = channels(e, f.factors, image->dtype());
     Value* offset = channels(e, f.offsets, image->dtype());
@@ -159,14 +172,17 @@ struct GroupNorm : InstanceNorm {
     Value* y = normalized_image(e, *f, e.transpose(f->image, onnx::channels_first_perm(rank)), epsilon_of(m));
     y = e.transpose(y, onnx::channels_last_perm(rank));
     const Shape& s = m.root()->shape();
-    const bool is_image = s.ranked() && s == y->shape() && std::count(s.dims().begin(), s.dims().end(), kUnknownDim) == 0;
+    const bool is_image =
+        s.ranked() && s == y->shape() && std::count(s.dims().begin(), s.dims().end(), kUnknownDim) == 0;
     return is_image ? y : e.reshape_to(y, m[dims]);
   }
 };
 
-template <class Norm, class Root> void add_forms(std::vector<Rewriter>& forms, const std::string& name, const Norm& n, const Root& root_of) {
+template <class Norm, class Root>
+void add_forms(std::vector<Rewriter>& forms, const std::string& name, const Norm& n, const Root& root_of) {
   const Replace replace = [n](const Match& m, Rewrite& r) { return n.replace(m, r); };
-  for (const Pat& y : {n.shifted(), n.scaled(), n.shifted_only(), n.plain()}) forms.push_back(rewriter(name, root_of(y), replace));
+  for (const Pat& y : {n.shifted(), n.scaled(), n.shifted_only(), n.plain()})
+    forms.push_back(rewriter(name, root_of(y), replace));
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace t2o::rewriters {
 namespace {
 
-// The dims but the last, when they are the same in both, provably: sizes or symbols, at most one of them unknown.
+// The dims but the last, when they are the same in both, provably: sizes or symbols, at most one of them
+// unknown.
 bool same_leading_dims(const Shape& a, const Ints& b) {
   if (!a.ranked() || a.rank() != static_cast<int>(b.size())) return false;
   for (int i = 0; i + 1 < a.rank(); ++i)
@@ -20,7 +21,8 @@ bool same_leading_dims(const Shape& a, const Ints& b) {
 
 bool is_flattened(const Value* rows, const Value* x) {  // [-1, the last dim of x]
   const Shape &r = rows->shape(), &s = x->shape();
-  return r.ranked() && s.ranked() && r.rank() == 2 && s.rank() > 2 && is_known(r[1]) && r[1] == s[s.rank() - 1];
+  return r.ranked() && s.ranked() && r.rank() == 2 && s.rank() > 2 && is_known(r[1]) &&
+         r[1] == s[s.rank() - 1];
 }
 
 class MatMulFusion {
@@ -39,7 +41,8 @@ class MatMulFusion {
   }
 
  private:
-  // Reshape(MatMul(Reshape(x, [-1, k]), w) + b, [..., n]) = MatMul(x, w) + b, where w is a matrix and b, if it is there, a row
+  // Reshape(MatMul(Reshape(x, [-1, k]), w) + b, [..., n]) = MatMul(x, w) + b, where w is a matrix and b, if
+  // it is there, a row
   int unflatten(ir::Node& n) {
     const ir::Node* before = n.input(0)->producer();
     if (!before || before->op() != "Reshape") return 0;
@@ -47,7 +50,8 @@ class MatMulFusion {
     const Shape& w = n.input(1)->shape();
     if (!is_flattened(n.input(0), x) || !w.ranked() || w.rank() != 2 || !is_known(w[1])) return 0;
     ir::Node* sum = only_reader(n.output());
-    ir::Node* last = sum && sum->op() == "Add" && is_row(*sum->input(sum->input(0) == n.output() ? 1 : 0)) ? sum : &n;
+    ir::Node* last =
+        sum && sum->op() == "Add" && is_row(*sum->input(sum->input(0) == n.output() ? 1 : 0)) ? sum : &n;
     ir::Node* after = only_reader(last->output());
     if (!after || after->op() != "Reshape" || after->input(0) != last->output()) return 0;
     Ints dims = after->output()->shape().ranked() ? after->output()->shape().dims() : Ints{};
@@ -68,11 +72,14 @@ class MatMulFusion {
     return s.ranked() && (s.rank() <= 1 || (s.rank() == 2 && s[0] == 1));
   }
 
-  // A matrix behind a flattened channels-last image: its rows are put into the order of the channels-first one.
+  // A matrix behind a flattened channels-last image: its rows are put into the order of the channels-first
+  // one.
   int permute_weights(ir::Node& n) {
     const ir::Node* flat = n.input(0)->producer();
     Value* w = n.input(1);
-    if (!flat || (flat->op() != "Reshape" && flat->op() != "Flatten") || !w->constant() || w->uses().size() != 1 || w->shape().rank() != 2) return 0;
+    if (!flat || (flat->op() != "Reshape" && flat->op() != "Flatten") || !w->constant() ||
+        w->uses().size() != 1 || w->shape().rank() != 2)
+      return 0;
     if (flat->output()->uses().size() != 1 || flat->output()->is_graph_output()) return 0;
     ir::Node* t = flat->input(0)->producer();
     const auto* perm = t && t->op() == "Transpose" ? t->attr_if<Ints>("perm") : nullptr;
@@ -83,7 +90,8 @@ class MatMulFusion {
     if (!std::all_of(dims.begin(), dims.end(), is_known) || element_count(dims) != rows[1]) return 0;
     dims.push_back(w->shape()[1]);
     Ints back(dims.size());  // the permutation of the weights' axes is that which undoes perm
-    for (std::size_t i = 1; i < perm->size(); ++i) back[static_cast<std::size_t>((*perm)[i]) - 1] = static_cast<std::int64_t>(i) - 1;
+    for (std::size_t i = 1; i < perm->size(); ++i)
+      back[static_cast<std::size_t>((*perm)[i]) - 1] = static_cast<std::int64_t>(i) - 1;
     back.back() = static_cast<std::int64_t>(dims.size()) - 1;
     g_.set_constant(w, onnx::transposed(w->constant()->with_dims(dims), back)->with_dims(w->shape().dims()));
     g_.set_input(*flat->output()->producer(), 0, t->input(0));
@@ -93,10 +101,12 @@ class MatMulFusion {
   // MatMul(a, b) + c = Gemm(a, b, c), of matrices of floats and a row c
   int make_gemm(ir::Node& n) {
     ir::Node* sum = only_reader(n.output());
-    if (!sum || sum->op() != "Add" || sum->input(0) == sum->input(1) || !is_float(n.output()->dtype())) return 0;
+    if (!sum || sum->op() != "Add" || sum->input(0) == sum->input(1) || !is_float(n.output()->dtype()))
+      return 0;
     Value* row = sum->input(sum->input(0) == n.output() ? 1 : 0);
     const Shape &a = n.input(0)->shape(), &b = n.input(1)->shape(), &c = row->shape();
-    if (!a.ranked() || !b.ranked() || a.rank() != 2 || b.rank() != 2 || !is_row(*row) || !is_known(b[1])) return 0;
+    if (!a.ranked() || !b.ranked() || a.rank() != 2 || b.rank() != 2 || !is_row(*row) || !is_known(b[1]))
+      return 0;
     if (c.elements() != b[1] && c.elements() != 1) return 0;
     const onnx::OpInfo* gemm = onnx::op_info("Gemm", target_.opset, target_.ml_opset, target_.for_ort());
     if (!gemm->params[0].kernels.has(n.output()->dtype())) return 0;
@@ -118,7 +128,8 @@ Rewriter fuse_matmul(const onnx::Target& target) {
 }
 
 Rewriter unflatten_matmul(const onnx::Target& target) {
-  return {"unflatten_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(true); }, {"MatMul"}};
+  return {
+      "unflatten_matmul", [target](ir::Graph& g) { return MatMulFusion(g, target).run(true); }, {"MatMul"}};
 }
 
 }  // namespace t2o::rewriters

@@ -13,8 +13,9 @@ Ints joint_pads(const ir::Node& pad, const ir::Node& pool) {
   const auto* own = pool.attr_if<Ints>("pads");
   const auto* dilations = pool.attr_if<Ints>("dilations");
   const auto* ceil_mode = pool.attr_if<std::int64_t>("ceil_mode");
-  const bool strange = pool.attr("auto_pad") || (ceil_mode && *ceil_mode != 0) || pool.outputs().size() != 1 ||
-                       (dilations && std::any_of(dilations->begin(), dilations->end(), [](std::int64_t d) { return d != 1; }));
+  const bool strange =
+      pool.attr("auto_pad") || (ceil_mode && *ceil_mode != 0) || pool.outputs().size() != 1 ||
+      (dilations && std::any_of(dilations->begin(), dilations->end(), [](std::int64_t d) { return d != 1; }));
   if (!kernel || strange) return {};
   const bool has_own = own && std::any_of(own->begin(), own->end(), [](std::int64_t p) { return p != 0; });
   if (pool.op() == "AveragePool" ? has_own : !is_never_negative(pad.input(0))) return {};

@@ -7,28 +7,36 @@
 namespace t2o::rewriters {
 namespace {
 
-const Tensor* constant_input(const ir::Node& n, std::size_t i) { return n.input(i) && n.input(i)->constant() ? n.input(i)->constant().get() : nullptr; }
+const Tensor* constant_input(const ir::Node& n, std::size_t i) {
+  return n.input(i) && n.input(i)->constant() ? n.input(i)->constant().get() : nullptr;
+}
 
 std::optional<std::int64_t> only_axis(const ir::Node& n) {
   const auto axes = axes_of(n);
   return axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt;
 }
 
-// Each element along an axis several times, as it is spelled: a new axis behind it, a Tile along that, a Reshape that merges both.
+// Each element along an axis several times, as it is spelled: a new axis behind it, a Tile along that, a
+// Reshape that merges both.
 struct Repeat {
   Value* x = nullptr;
   std::int64_t axis = 0, times = 1;
 };
 
 std::optional<Repeat> find_repeat(const ir::Node& reshape) {
-  const ir::Node* tile = reshape.op() == "Reshape" && reshape.input(0) ? reshape.input(0)->producer() : nullptr;
-  if (!tile || tile->op() != "Tile" || only_reader(tile->output()) != &reshape || !constant_input(*tile, 1)) return std::nullopt;
+  const ir::Node* tile =
+      reshape.op() == "Reshape" && reshape.input(0) ? reshape.input(0)->producer() : nullptr;
+  if (!tile || tile->op() != "Tile" || only_reader(tile->output()) != &reshape || !constant_input(*tile, 1))
+    return std::nullopt;
   const ir::Node* unsqueeze = tile->input(0)->producer();
-  if (!unsqueeze || unsqueeze->op() != "Unsqueeze" || only_reader(unsqueeze->output()) != tile) return std::nullopt;
+  if (!unsqueeze || unsqueeze->op() != "Unsqueeze" || only_reader(unsqueeze->output()) != tile)
+    return std::nullopt;
   const auto added = only_axis(*unsqueeze);
   const Ints repeats = constant_input(*tile, 1)->to_ints();
   Repeat r{unsqueeze->input(0)};
-  if (!added || *added < 1 || !r.x->shape().ranked() || static_cast<int>(repeats.size()) != r.x->shape().rank() + 1 || *added >= static_cast<std::int64_t>(repeats.size()))
+  if (!added || *added < 1 || !r.x->shape().ranked() ||
+      static_cast<int>(repeats.size()) != r.x->shape().rank() + 1 ||
+      *added >= static_cast<std::int64_t>(repeats.size()))
     return std::nullopt;
   r.axis = *added - 1;
   r.times = repeats[static_cast<std::size_t>(*added)];
@@ -55,7 +63,8 @@ bool is_nearest(const ir::Node& n) {
   const auto* mode = n.attr_if<std::string>("mode");
   const auto* coordinates = n.attr_if<std::string>("coordinate_transformation_mode");
   const auto* rounding = n.attr_if<std::string>("nearest_mode");
-  return n.op() == "Resize" && mode && *mode == "nearest" && coordinates && *coordinates == "asymmetric" && rounding && *rounding == "floor" && constant_input(n, 2) && !n.input(3);
+  return n.op() == "Resize" && mode && *mode == "nearest" && coordinates && *coordinates == "asymmetric" &&
+         rounding && *rounding == "floor" && constant_input(n, 2) && !n.input(3);
 }
 
 class RepeatFusion {
@@ -66,7 +75,8 @@ class RepeatFusion {
     int changes = 0;
     for (ir::Node* n = g_.first(); n;) {
       ir::Node* next = n->next();
-      if (const auto r = find_repeat(*n); r && r->x->dtype() == DType::f32 && r->x->shape().rank() == 4 && has_shape_of(*r, n->output()->shape())) {
+      if (const auto r = find_repeat(*n); r && r->x->dtype() == DType::f32 && r->x->shape().rank() == 4 &&
+                                          has_shape_of(*r, n->output()->shape())) {
         std::vector<float> scales(4, 1.0F);
         scales[static_cast<std::size_t>(r->axis)] = static_cast<float>(r->times);
         changes += replace(*n, r->x, scales);
@@ -85,7 +95,9 @@ class RepeatFusion {
     Value* none = target_.opset < 13 ? e.constant<float>({0}, std::vector<float>{}) : nullptr;
     Value* factors = e.constant<float>({4}, scales);
     Value* y = e.emit("Resize", {x, none, factors},
-                      {{"mode", std::string("nearest")}, {"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}});
+                      {{"mode", std::string("nearest")},
+                       {"coordinate_transformation_mode", std::string("asymmetric")},
+                       {"nearest_mode", std::string("floor")}});
     g_.set_type(y, y->dtype(), n.output()->shape());
     return take_over(g_, n.output(), y) ? 1 : 0;
   }
@@ -94,11 +106,16 @@ class RepeatFusion {
   int merge(ir::Node& n) {
     if (!is_nearest(n) || !n.input(0)->producer()) return 0;
     const ir::Node& inner = *n.input(0)->producer();
-    if (!is_nearest(inner) || only_reader(inner.output()) != &n || inner.input(2)->shape() != n.input(2)->shape()) return 0;
+    if (!is_nearest(inner) || only_reader(inner.output()) != &n ||
+        inner.input(2)->shape() != n.input(2)->shape())
+      return 0;
     std::vector<float> scales;
     for (std::int64_t i = 0; i < n.input(2)->constant()->elements(); ++i)
-      scales.push_back(static_cast<float>(n.input(2)->constant()->float_at(i) * inner.input(2)->constant()->float_at(i)));
-    g_.set_input(n, 2, g_.add_constant(n.input(2)->name(), Tensor::of<float>({static_cast<std::int64_t>(scales.size())}, scales)));
+      scales.push_back(
+          static_cast<float>(n.input(2)->constant()->float_at(i) * inner.input(2)->constant()->float_at(i)));
+    g_.set_input(n, 2,
+                 g_.add_constant(n.input(2)->name(),
+                                 Tensor::of<float>({static_cast<std::int64_t>(scales.size())}, scales)));
     g_.set_input(n, 0, inner.input(0));
     return 1;
   }

@@ -22,16 +22,21 @@ struct Rotation {
 std::optional<Rotation> read_turned(Value* turned) {
   const auto pairs = joined_pairs(turned);
   const ir::Node* minus = pairs ? pairs->first->producer() : nullptr;
-  if (!minus || minus->op() != "Neg" || !only_reader(turned) || !only_reader(minus->output())) return std::nullopt;
+  if (!minus || minus->op() != "Neg" || !only_reader(turned) || !only_reader(minus->output()))
+    return std::nullopt;
   const auto b = part_of_pairs(minus->input(0)), a = part_of_pairs(pairs->second);
-  if (!a || !b || a->row != b->row || a->index != 0 || b->index != 1 || a->pairing != pairs->pairing || b->pairing != pairs->pairing) return std::nullopt;
+  if (!a || !b || a->row != b->row || a->index != 0 || b->index != 1 || a->pairing != pairs->pairing ||
+      b->pairing != pairs->pairing)
+    return std::nullopt;
   return Rotation{a->row, pairs->pairing, nullptr, nullptr, true, {a->reader, b->reader}};
 }
 
 std::optional<Rotation> read_sum(const ir::Node& add) {
   for (const std::size_t i : {1U, 0U}) {
     const ir::Node *plain = add.input(1 - i)->producer(), *product = add.input(i)->producer();
-    if (!plain || !product || plain->op() != "Mul" || product->op() != "Mul" || !only_reader(plain->output()) || !only_reader(product->output())) continue;
+    if (!plain || !product || plain->op() != "Mul" || product->op() != "Mul" ||
+        !only_reader(plain->output()) || !only_reader(product->output()))
+      continue;
     for (const std::size_t k : {0U, 1U}) {
       auto r = read_turned(product->input(k));
       if (!r || (plain->input(0) != r->x && plain->input(1) != r->x)) continue;
@@ -69,11 +74,14 @@ std::optional<Rotation> read_parts(const Value* y) {
   const auto pairs = joined_pairs(y);
   const ir::Node* first = pairs ? pairs->first->producer() : nullptr;
   const ir::Node* second = pairs ? pairs->second->producer() : nullptr;
-  if (!first || !second || first->op() != "Sub" || second->op() != "Add" || !only_reader(pairs->first) || !only_reader(pairs->second)) return std::nullopt;
+  if (!first || !second || first->op() != "Sub" || second->op() != "Add" || !only_reader(pairs->first) ||
+      !only_reader(pairs->second))
+    return std::nullopt;
   const auto a_cos = factor(product_of(first->input(0)), 0), b_sin = factor(product_of(first->input(1)), 1);
   if (!a_cos || !b_sin) return std::nullopt;
   for (const std::size_t i : {0U, 1U}) {
-    const auto b_cos = factor(product_of(second->input(i)), 1), a_sin = factor(product_of(second->input(1 - i)), 0);
+    const auto b_cos = factor(product_of(second->input(i)), 1),
+               a_sin = factor(product_of(second->input(1 - i)), 0);
     if (!b_cos || !a_sin || b_cos->by != a_cos->by || a_sin->by != b_sin->by) continue;
     Rotation r{a_cos->part.row, pairs->pairing, a_cos->by, b_sin->by, false, {}};
     for (const auto* f : {&a_cos, &b_sin, &b_cos, &a_sin}) {
@@ -98,40 +106,51 @@ struct Partial {
   std::vector<const ir::Node*> readers;
 };
 
-std::optional<std::pair<std::int64_t, std::int64_t>> last_axis_range(const Value* v) {  // [first, last) of a row
+std::optional<std::pair<std::int64_t, std::int64_t>> last_axis_range(
+    const Value* v) {  // [first, last) of a row
   const ir::Node* n = v->producer();
   const Shape& x = n ? n->input(0)->shape() : v->shape();
   if (!n || !x.ranked() || x.rank() == 0 || !is_known(x[-1])) return std::nullopt;
   if (n->op() == "Split") {
     const auto* axis = n->attr_if<std::int64_t>("axis");
-    if (!axis || (*axis != -1 && *axis != x.rank() - 1) || n->outputs().size() != 2 || !is_known(n->output(0)->shape()[-1])) return std::nullopt;
+    if (!axis || (*axis != -1 && *axis != x.rank() - 1) || n->outputs().size() != 2 ||
+        !is_known(n->output(0)->shape()[-1]))
+      return std::nullopt;
     const Dim first = n->output(0)->shape()[-1];
     return v->index() == 0 ? std::pair(std::int64_t{0}, first) : std::pair(first, x[-1]);
   }
   if (n->op() != "Slice" || n->input_count() < 4) return std::nullopt;
   for (std::size_t i = 1; i < n->input_count(); ++i)
-    if (!n->input(i) || !n->input(i)->constant() || n->input(i)->constant()->elements() != 1) return std::nullopt;
+    if (!n->input(i) || !n->input(i)->constant() || n->input(i)->constant()->elements() != 1)
+      return std::nullopt;
   const auto at = [&](std::size_t i) { return n->input(i)->constant()->int_at(0); };
   if ((at(3) != -1 && at(3) != x.rank() - 1) || (n->input_count() == 5 && at(4) != 1)) return std::nullopt;
-  const auto place = [&](std::int64_t i) { return std::clamp(i < 0 ? i + x[-1] : i, std::int64_t{0}, x[-1]); };
+  const auto place = [&](std::int64_t i) {
+    return std::clamp(i < 0 ? i + x[-1] : i, std::int64_t{0}, x[-1]);
+  };
   return std::pair(place(at(1)), place(at(2)));
 }
 
 std::optional<Partial> partial(const Value* x, const Value* y) {
   const auto turned = last_axis_range(x);
   ir::Node* join = turned && turned->first == 0 ? only_reader(y) : nullptr;
-  const auto* axis = join && join->op() == "Concat" && join->input_count() == 2 && join->input(0) == y ? join->attr_if<std::int64_t>("axis") : nullptr;
+  const auto* axis = join && join->op() == "Concat" && join->input_count() == 2 && join->input(0) == y
+                         ? join->attr_if<std::int64_t>("axis")
+                         : nullptr;
   if (!axis || (*axis != -1 && *axis != x->shape().rank() - 1)) return std::nullopt;
   const Value* rest = join->input(1);
   Value* whole = x->producer()->input(0);
   const auto kept = last_axis_range(rest);
-  if (!kept || rest->producer()->input(0) != whole || kept->first != turned->second || kept->second != whole->shape()[-1] || !only_reader(rest)) return std::nullopt;
+  if (!kept || rest->producer()->input(0) != whole || kept->first != turned->second ||
+      kept->second != whole->shape()[-1] || !only_reader(rest))
+    return std::nullopt;
   return Partial{whole, join->output(), {x->producer(), rest->producer()}};
 }
 
 class RotaryFusion {
  public:
-  RotaryFusion(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target), types_(kernel_types("RotaryEmbedding", target)) {}
+  RotaryFusion(ir::Graph& g, const onnx::Target& target)
+      : g_(g), target_(target), types_(kernel_types("RotaryEmbedding", target)) {}
 
   int run() {
     if (types_.empty()) return 0;
@@ -147,7 +166,8 @@ class RotaryFusion {
   }
 
  private:
-  // Where the rows' numbers are, from the end: at -2, heads in front of it or none; or at -3, in front of the heads.
+  // Where the rows' numbers are, from the end: at -2, heads in front of it or none; or at -3, in front of the
+  // heads.
   struct Tables {
     PairTable cos, sin;
     std::int64_t rows = -2;
@@ -155,10 +175,12 @@ class RotaryFusion {
 
   bool fuse(Value* y, Rotation& r) {
     const Shape& x = r.x->shape();
-    const bool fits = types_.has(r.x->dtype()) && x.ranked() && (x.rank() == 3 || x.rank() == 4) && is_known(x[-1]) && (x.rank() == 3 || is_known(x[1]) || is_known(x[2]));
+    const bool fits = types_.has(r.x->dtype()) && x.ranked() && (x.rank() == 3 || x.rank() == 4) &&
+                      is_known(x[-1]) && (x.rank() == 3 || is_known(x[1]) || is_known(x[2]));
     const auto tables = fits ? read_tables(r) : std::nullopt;
     if (!tables) {
-      trace_match("fuse_rotary", y, "dims that might have to be broadcast, or numbers that differ within a pair");
+      trace_match("fuse_rotary", y,
+                  "dims that might have to be broadcast, or numbers that differ within a pair");
       return false;
     }
     std::int64_t turned = 0;
@@ -169,7 +191,8 @@ class RotaryFusion {
       y = p->y;
     }
     Emitter e(g_, target_, y->producer()->shared_origin(), y->producer());
-    const bool from_transpose = x.rank() == 4 && tables->rows == -2 && is_heads_transpose(r.x->producer()) && reads_alone(r);
+    const bool from_transpose =
+        x.rank() == 4 && tables->rows == -2 && is_heads_transpose(r.x->producer()) && reads_alone(r);
     Value* data = laid_out(e, r.x, tables->rows, from_transpose);
     Value* cos = cache(e, data, r.x->shape(), tables->cos, tables->rows);
     Value* sin = cache(e, data, r.x->shape(), tables->sin, tables->rows);
@@ -188,7 +211,8 @@ class RotaryFusion {
     if (!cos || !sin) return std::nullopt;
     for (const std::int64_t at : {-2, -3}) {
       const bool heads_known = r.x->shape().rank() == 3 ? at == -2 : is_known(r.x->shape()[at == -2 ? 1 : 2]);
-      if (heads_known && belongs(*cos, r.x->shape(), at) && belongs(*sin, r.x->shape(), at)) return Tables{std::move(*cos), std::move(*sin), at};
+      if (heads_known && belongs(*cos, r.x->shape(), at) && belongs(*sin, r.x->shape(), at))
+        return Tables{std::move(*cos), std::move(*sin), at};
     }
     return std::nullopt;
   }
@@ -205,9 +229,12 @@ class RotaryFusion {
     return true;
   }
 
-  static std::int64_t heads(const Shape& x, std::int64_t rows) { return x.rank() == 3 ? 1 : x[rows == -2 ? 1 : 2]; }
+  static std::int64_t heads(const Shape& x, std::int64_t rows) {
+    return x.rank() == 3 ? 1 : x[rows == -2 ? 1 : 2];
+  }
 
-  // As the operator takes it: [batch, head, row, column], or [batch, row, head * column] where the heads stand behind the rows.
+  // As the operator takes it: [batch, head, row, column], or [batch, row, head * column] where the heads
+  // stand behind the rows.
   static Value* laid_out(Emitter& e, Value* x, std::int64_t rows, bool from_transpose) {
     if (x->shape().rank() == 3 || (rows == -2 && !from_transpose)) return x;
     Value* heads_behind = from_transpose ? x->producer()->input(0) : x;
@@ -228,12 +255,14 @@ class RotaryFusion {
     Value* v = t.make(e);
     const auto has = [&](std::int64_t a) {
       const auto at = std::find(t.axes.begin(), t.axes.end(), a) - t.axes.begin();
-      return at < std::ssize(t.axes) && equal_dims(t.dims[static_cast<std::size_t>(at)], x[static_cast<int>(a)]);
+      return at < std::ssize(t.axes) &&
+             equal_dims(t.dims[static_cast<std::size_t>(at)], x[static_cast<int>(a)]);
     };
     const bool of_batch = has(-rank), of_row = has(rows);
     Ints left_out;
     for (std::size_t i = 0; i + 1 < t.axes.size(); ++i)
-      if (!(t.axes[i] == -rank && of_batch) && !(t.axes[i] == rows && of_row)) left_out.push_back(static_cast<std::int64_t>(i));
+      if (!(t.axes[i] == -rank && of_batch) && !(t.axes[i] == rows && of_row))
+        left_out.push_back(static_cast<std::int64_t>(i));
     if (!left_out.empty()) v = e.squeeze(v, left_out);
     if (of_batch && of_row) return v;
     if (of_batch) v = e.unsqueeze(v, {1});
@@ -246,7 +275,10 @@ class RotaryFusion {
   }
 
   static bool reads_alone(const Rotation& r) {
-    return !r.x->is_graph_output() && std::all_of(r.x->uses().begin(), r.x->uses().end(), [&](const ir::Use& u) { return std::find(r.readers.begin(), r.readers.end(), u.node) != r.readers.end(); });
+    return !r.x->is_graph_output() &&
+           std::all_of(r.x->uses().begin(), r.x->uses().end(), [&](const ir::Use& u) {
+             return std::find(r.readers.begin(), r.readers.end(), u.node) != r.readers.end();
+           });
   }
 
   ir::Graph& g_;

@@ -7,8 +7,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/zero_pad.h"
 
-// ONNX Runtime takes a Pad of zeros in front of a pool for the pool's own padding, which is of the lowest number, and takes pads
-// that are larger than the window, which it then refuses. What it finds to be such a Pad is kept away from it here.
+// ONNX Runtime takes a Pad of zeros in front of a pool for the pool's own padding, which is of the lowest
+// number, and takes pads that are larger than the window, which it then refuses. What it finds to be such a
+// Pad is kept away from it here.
 namespace t2o::rewriters {
 namespace {
 
@@ -16,7 +17,8 @@ bool is_pool(const ir::Node& n) { return n.op().ends_with("MaxPool") || n.op().e
 
 // A pool reads it, maybe behind what a runtime moves out of the way.
 bool reaches_pool(const Value* v, int depth = 4) {
-  static constexpr std::string_view between[] = {"Transpose", "Identity", "Reshape", "Unsqueeze", "Squeeze", "Cast"};
+  static constexpr std::string_view between[] = {"Transpose", "Identity", "Reshape",
+                                                 "Unsqueeze", "Squeeze",  "Cast"};
   return std::any_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
     const bool moves = std::find(std::begin(between), std::end(between), u.node->op()) != std::end(between);
     return is_pool(*u.node) || (moves && depth != 0 && reaches_pool(u.node->output(), depth - 1));
@@ -35,7 +37,8 @@ TensorPtr below_zero(DType type) {
 bool cast_twice(ir::Graph& g, ir::Node& pad, const Target& target) {
   const auto is_cast = [](const ir::Use& u) { return u.node->op() == "Cast"; };
   const auto& uses = pad.output()->uses();
-  if (uses.size() == 1 && is_cast(uses[0]) && std::all_of(uses[0].node->output()->uses().begin(), uses[0].node->output()->uses().end(), is_cast))
+  if (uses.size() == 1 && is_cast(uses[0]) &&
+      std::all_of(uses[0].node->output()->uses().begin(), uses[0].node->output()->uses().end(), is_cast))
     return false;
   const DType type = pad.input(0)->dtype();
   Emitter e(g, target, pad.shared_origin(), pad.next());
@@ -44,8 +47,8 @@ bool cast_twice(ir::Graph& g, ir::Node& pad, const Target& target) {
   return take_over(g, pad.output(), e.emit("Cast", {wide}, {{"to", type}}));
 }
 
-// From opset 18 on with all axes spelled out, below with a number for 0 that is next to it, or of integers in front of two casts: all
-// are not what is looked for.
+// From opset 18 on with all axes spelled out, below with a number for 0 that is next to it, or of integers in
+// front of two casts: all are not what is looked for.
 bool keep_away(ir::Graph& g, ir::Node& pad, const Target& target) {
   const DType type = pad.input(0)->dtype();
   const auto rank = static_cast<std::int64_t>(pad.input(1)->constant()->elements() / 2);
@@ -53,14 +56,17 @@ bool keep_away(ir::Graph& g, ir::Node& pad, const Target& target) {
     if (!is_float(type)) return cast_twice(g, pad, target);
     if (bit_width(type) < 16) return false;
     Value* fill = g.add_constant(pad.output()->name() + "/zero", below_zero(type));
-    if (pad.input_count() < 3) g.add_node_input(pad, fill);
-    else g.set_input(pad, 2, fill);
+    if (pad.input_count() < 3)
+      g.add_node_input(pad, fill);
+    else
+      g.set_input(pad, 2, fill);
     return true;
   }
   Ints axes;
   for (std::int64_t i = 0; i < rank; ++i) axes.push_back(i);
   while (pad.input_count() < 3) g.add_node_input(pad, nullptr);
-  g.add_node_input(pad, g.add_constant(pad.output()->name() + "/axes", Tensor::of<std::int64_t>({rank}, axes)));
+  g.add_node_input(pad,
+                   g.add_constant(pad.output()->name() + "/axes", Tensor::of<std::int64_t>({rank}, axes)));
   return true;
 }
 
@@ -71,7 +77,9 @@ Rewriter guard_pads(const onnx::Target& target) {
     int changes = 0;
     if (!target.for_ort()) return 0;
     for (ir::Node* n = g.first(); n; n = n->next())
-      if ((is_zero_pad(*n) || is_zero_pad(*n, false)) && reaches_pool(n->output()) && keep_away(g, *n, target)) ++changes;
+      if ((is_zero_pad(*n) || is_zero_pad(*n, false)) && reaches_pool(n->output()) &&
+          keep_away(g, *n, target))
+        ++changes;
     if (changes != 0) g.erase_dead();
     return changes;
   };

@@ -17,8 +17,9 @@ bool is_transpose(const ir::Node& n, const Ints& perm) {
   return p && *p == perm;
 }
 
-// A Transpose into the form reads its input in permuted form, and what it gives is that tensor under another name; likewise
-// a Transpose out of it. So both vanish from the problem, and come back where the solution needs them.
+// A Transpose into the form reads its input in permuted form, and what it gives is that tensor under another
+// name; likewise a Transpose out of it. So both vanish from the problem, and come back where the solution
+// needs them.
 class LayoutFolding {
  public:
   LayoutFolding(ir::Graph& g, Form form, const onnx::Target& target, bool at_interface)
@@ -30,7 +31,9 @@ class LayoutFolding {
     if (members_.empty()) return 0;
     state_costs();
     cut_.solve();
-    const auto changed = std::count_if(order_.begin(), order_.end(), [&](const ir::Node* n) { return cut_.is_one(members_.at(n).variable); });
+    const auto changed = std::count_if(order_.begin(), order_.end(), [&](const ir::Node* n) {
+      return cut_.is_one(members_.at(n).variable);
+    });
     if (changed == 0) return 0;
     for (ir::Node* n = g_.first(); n;) {
       ir::Node* next = n->next();
@@ -47,20 +50,24 @@ class LayoutFolding {
     MinCut::Variable variable;
   };
 
-  // A Transpose that is its own inverse is taken for one out of the form where what it reads has no choice, else for one into it.
+  // A Transpose that is its own inverse is taken for one out of the form where what it reads has no choice,
+  // else for one into it.
   void classify_transposes() {
     const bool involution = form_.perm() == form_.inverse();
     for (const ir::Node& n : g_.nodes()) {
       if (!is_transpose(n, form_.perm()) && !is_transpose(n, form_.inverse())) continue;
       const ir::Node* producer = n.input(0)->producer();
-      const bool is_exit = involution ? !producer || role_of(*producer, form_, target_).kind == Role::Kind::fixed : is_transpose(n, form_.inverse());
+      const bool is_exit = involution
+                               ? !producer || role_of(*producer, form_, target_).kind == Role::Kind::fixed
+                               : is_transpose(n, form_.inverse());
       (is_exit ? exits_ : entries_).insert(&n);
     }
   }
   bool is_entry(const ir::Node& n) const { return entries_.contains(&n); }
   bool is_exit(const ir::Node& n) const { return exits_.contains(&n); }
 
-  // ---- the nodes that have a choice: those that are connected with a Transpose of this form by others that have one
+  // ---- the nodes that have a choice: those that are connected with a Transpose of this form by others that
+  // have one
   void find_region() {
     std::vector<const Value*> queue;
     for (ir::Node& n : g_.nodes())
@@ -113,7 +120,9 @@ class LayoutFolding {
   void state_cost(const Value* v) {
     const MinCut::Variable from = form_of_producer(v);
     const bool is_interface = at_interface_ && (v->is_graph_input() || v->is_graph_output());
-    const std::int64_t cost = is_interface ? 1 : form_.moves_only_ones(v->shape()) ? kReshape : transposed_bytes(v->shape(), v->dtype());
+    const std::int64_t cost = is_interface                        ? 1
+                              : form_.moves_only_ones(v->shape()) ? kReshape
+                                                                  : transposed_bytes(v->shape(), v->dtype());
     std::vector<MinCut::Variable> to;
     for (const ir::Use& u : v->uses()) to.push_back(form_of_use(u));
     if (v->is_graph_output()) to.push_back(MinCut::kZero);
@@ -140,7 +149,8 @@ class LayoutFolding {
     const Member* m = member(&n);
     if (!m) return;
     const bool one = cut_.is_one(m->variable);
-    for (const std::size_t i : m->role.data) g_.set_input(n, i, one ? permuted(n.input(i), n) : plain(n.input(i), n));
+    for (const std::size_t i : m->role.data)
+      g_.set_input(n, i, one ? permuted(n.input(i), n) : plain(n.input(i), n));
     if (!one) return;
     permute(n, form_, target_);
     if (m->role.kind == Role::Kind::absorbs) return;
@@ -202,7 +212,8 @@ class LayoutFolding {
   }
 
   Value* convert(Value* v, bool into, ir::Node& before) {
-    const auto origin = v->producer() ? v->producer()->shared_origin() : std::make_shared<const Origin>(Origin{v->name(), "", {}});
+    const auto origin = v->producer() ? v->producer()->shared_origin()
+                                      : std::make_shared<const Origin>(Origin{v->name(), "", {}});
     Emitter e(g_, target_, origin, &before);
     Value* other = transpose_or_reshape(e, itself(v), into ? form_.perm() : form_.inverse());
     other_.emplace(v, other);
@@ -219,7 +230,8 @@ class LayoutFolding {
     for (std::int64_t& d : dims)
       if (!is_known(d)) d = -1, ++unknown;
     const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
-    if (v->constant() || is_empty || unknown > 1 || !to.moves_only_ones(v->shape())) return e.transpose(v, perm);
+    if (v->constant() || is_empty || unknown > 1 || !to.moves_only_ones(v->shape()))
+      return e.transpose(v, perm);
     return e.reshape(v, std::move(dims));
   }
 
@@ -232,7 +244,9 @@ class LayoutFolding {
   // Readers outside of the choice read the value as it was; a graph output keeps its name.
   void give_plain_form(Value* v, ir::Node& n) {
     const std::vector<ir::Use> uses = v->uses();
-    const auto wants_plain = [&](const ir::Use& u) { return !is_choice(u) && (u.node->graph() != &g_ || !is_entry(*u.node)); };
+    const auto wants_plain = [&](const ir::Use& u) {
+      return !is_choice(u) && (u.node->graph() != &g_ || !is_entry(*u.node));
+    };
     if (!v->is_graph_output() && std::none_of(uses.begin(), uses.end(), wants_plain)) return;
     Value* old_form = plain_behind(v, n);
     if (v->is_graph_output()) move_output(v, old_form);
@@ -266,13 +280,14 @@ class LayoutFolding {
   const bool at_interface_;  // transposing the model's inputs and outputs costs nothing
   MinCut cut_;
   std::unordered_map<const ir::Node*, Member> members_;
-  std::vector<ir::Node*> order_;                     // the members, as found
+  std::vector<ir::Node*> order_;                         // the members, as found
   std::unordered_set<const ir::Node*> entries_, exits_;  // the Transposes into the form and out of it
-  std::vector<const Value*> values_;                 // those that may be in either form
-  std::unordered_set<const Value*> seen_;            // the same
+  std::vector<const Value*> values_;                     // those that may be in either form
+  std::unordered_set<const Value*> seen_;                // the same
   std::unordered_set<const Value*> is_permuted_;
-  std::unordered_map<const Value*, Value*> other_;   // the same tensor in the other form
-  std::unordered_map<const Value*, Value*> same_;    // of a Transpose that is none any more: the same tensor in the same form
+  std::unordered_map<const Value*, Value*> other_;  // the same tensor in the other form
+  std::unordered_map<const Value*, Value*>
+      same_;  // of a Transpose that is none any more: the same tensor in the same form
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 namespace t2o::rewriters {
 
 Form::Form(Ints perm) : perm_(std::move(perm)), inverse_(perm_.size()) {
-  for (std::size_t i = 0; i < perm_.size(); ++i) inverse_[static_cast<std::size_t>(perm_[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm_.size(); ++i)
+    inverse_[static_cast<std::size_t>(perm_[i])] = static_cast<std::int64_t>(i);
 }
 
 Ints Form::axes(Ints axes) const {
@@ -24,7 +25,8 @@ Shape Form::shape(const Shape& s) const { return Shape(entries(s.dims())); }
 bool Form::keeps_order_without(const Ints& axes) const {
   std::int64_t last = -1;
   for (const std::int64_t p : perm_) {
-    const bool dropped = std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return (a < 0 ? a + rank() : a) == p; });
+    const bool dropped =
+        std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return (a < 0 ? a + rank() : a) == p; });
     if (dropped) continue;
     if (p < last) return false;
     last = p;

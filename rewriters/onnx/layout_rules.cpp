@@ -36,8 +36,10 @@ std::optional<Ints> axes_or_all(const ir::Node& n) {
 }
 
 void set_axes(ir::Node& n, Ints axes, Emitter& e, std::size_t input = 1) {
-  if (n.attr("axes")) e.graph().set_attr(n, "axes", std::move(axes));
-  else if (n.input(input)) e.graph().set_input(n, input, e.ints(axes));
+  if (n.attr("axes"))
+    e.graph().set_attr(n, "axes", std::move(axes));
+  else if (n.input(input))
+    e.graph().set_input(n, input, e.ints(axes));
 }
 
 Role only_if(bool possible, Kind kind, std::vector<std::size_t> data = {0}) {
@@ -46,7 +48,9 @@ Role only_if(bool possible, Kind kind, std::vector<std::size_t> data = {0}) {
 
 void nothing(ir::Node&, const Form&, Emitter&) {}
 
-Role unary_role(const ir::Node& n, const Form& f) { return only_if(f.has(n.input(0)) && f.has(n.output()), Kind::tied); }
+Role unary_role(const ir::Node& n, const Form& f) {
+  return only_if(f.has(n.input(0)) && f.has(n.output()), Kind::tied);
+}
 
 // ---- elementwise with broadcasting
 
@@ -65,8 +69,10 @@ Role broadcast_role(const ir::Node& n, const Form& f) {
     const Value* v = n.input(i);
     if (!v->shape().ranked() || v->shape().rank() > f.rank()) return {};
     if (v->constant()) continue;
-    if (f.has(v)) r.data.push_back(i);
-    else if (!f.moves_only_ones(lifted(v->shape(), f.rank())) && v->shape().rank() > 1) r.cost += transposed_bytes(v->shape(), v->dtype());
+    if (f.has(v))
+      r.data.push_back(i);
+    else if (!f.moves_only_ones(lifted(v->shape(), f.rank())) && v->shape().rank() > 1)
+      r.cost += transposed_bytes(v->shape(), v->dtype());
   }
   return r.data.empty() ? Role{} : r;
 }
@@ -96,7 +102,8 @@ Value* permuted_operand(Value* v, const Form& f, Emitter& e) {
 void permute_operands(ir::Node& n, const Form& f, Emitter& e) {
   for (std::size_t i = 0; i < n.input_count(); ++i) {
     Value* v = n.input(i);
-    if (v->constant() ? !is_one_element(v) || v->shape().rank() > f.rank() : !f.has(v)) e.graph().set_input(n, i, permuted_operand(v, f, e));
+    if (v->constant() ? !is_one_element(v) || v->shape().rank() > f.rank() : !f.has(v))
+      e.graph().set_input(n, i, permuted_operand(v, f, e));
   }
 }
 
@@ -136,11 +143,14 @@ Role gather_role(const ir::Node& n, const Form& f) {
   const Value* indices = n.input(1);
   if (!f.has(n.input(0)) || !indices->shape().ranked()) return {};
   if (indices->shape().rank() == 1) return only_if(f.has(n.output()), Kind::tied);
-  return only_if(indices->shape().rank() == 0 && f.keeps_order_without({int_of(n, "axis", 0)}), Kind::absorbs);
+  return only_if(indices->shape().rank() == 0 && f.keeps_order_without({int_of(n, "axis", 0)}),
+                 Kind::absorbs);
 }
 
 // One scale for all has no axis, nor has the operator the attribute before opset 13.
-bool is_per_tensor(const ir::Node& n) { return n.input(1)->shape().ranked() && n.input(1)->shape().rank() == 0; }
+bool is_per_tensor(const ir::Node& n) {
+  return n.input(1)->shape().ranked() && n.input(1)->shape().rank() == 0;
+}
 void permute_scale_axis(ir::Node& n, const Form& f, Emitter& e) {
   if (!is_per_tensor(n)) permute_axis<1>(n, f, e);
 }
@@ -149,7 +159,9 @@ Role per_axis_role(const ir::Node& n, const Form& f) {
   return int_of(n, "block_size", 0) != 0 ? Role{} : unary_role(n, f);
 }
 
-Role cumsum_role(const ir::Node& n, const Form& f) { return constant_input(n, 1) ? unary_role(n, f) : Role{}; }
+Role cumsum_role(const ir::Node& n, const Form& f) {
+  return constant_input(n, 1) ? unary_role(n, f) : Role{};
+}
 void permute_cumsum(ir::Node& n, const Form& f, Emitter& e) {
   e.graph().set_input(n, 1, e.constant<std::int64_t>(f.axis((*constant_input(n, 1))->int_at(0))));
 }
@@ -176,8 +188,10 @@ Role slice_role(const ir::Node& n, const Form& f) {
 }
 void permute_slice(ir::Node& n, const Form& f, Emitter& e) {
   Ints axes;
-  if (const TensorPtr* t = constant_input(n, 3)) axes = (*t)->to_ints();
-  else for (int i = 0; i < f.rank(); ++i) axes.push_back(i);
+  if (const TensorPtr* t = constant_input(n, 3))
+    axes = (*t)->to_ints();
+  else
+    for (int i = 0; i < f.rank(); ++i) axes.push_back(i);
   while (n.input_count() < 4) e.graph().add_node_input(n, nullptr);
   e.graph().set_input(n, 3, e.ints(f.axes(std::move(axes))));
 }
@@ -202,16 +216,23 @@ void permute_pad(ir::Node& n, const Form& f, Emitter& e) {
   e.graph().set_input(n, 1, permuted_list(n.input(1), f, e, true));
 }
 
-Role list_role(const ir::Node& n, const Form& f) { return is_list(n.input(1), f.rank()) ? unary_role(n, f) : Role{}; }
-void permute_list(ir::Node& n, const Form& f, Emitter& e) { e.graph().set_input(n, 1, permuted_list(n.input(1), f, e)); }
+Role list_role(const ir::Node& n, const Form& f) {
+  return is_list(n.input(1), f.rank()) ? unary_role(n, f) : Role{};
+}
+void permute_list(ir::Node& n, const Form& f, Emitter& e) {
+  e.graph().set_input(n, 1, permuted_list(n.input(1), f, e));
+}
 
 // Repeated pixels are so in any order of the axes; other modes have kernels for some orders only.
 Role resize_role(const ir::Node& n, const Form& f) {
   const auto* mode = n.attr_if<std::string>("mode");
-  const bool by_scales = n.input(2) && n.input(2)->constant() && is_list(n.input(2), f.rank()) && !n.input(3) && !n.attr("axes");
+  const bool by_scales =
+      n.input(2) && n.input(2)->constant() && is_list(n.input(2), f.rank()) && !n.input(3) && !n.attr("axes");
   return mode && *mode == "nearest" && by_scales ? unary_role(n, f) : Role{};
 }
-void permute_resize(ir::Node& n, const Form& f, Emitter& e) { e.graph().set_input(n, 2, permuted_list(n.input(2), f, e)); }
+void permute_resize(ir::Node& n, const Form& f, Emitter& e) {
+  e.graph().set_input(n, 2, permuted_list(n.input(2), f, e));
+}
 
 // ---- axes that come and go
 
@@ -230,13 +251,16 @@ std::optional<Ints> target_sizes(const Shape& s) {
   Ints sizes = s.dims();
   int unknown = 0;
   for (std::int64_t& d : sizes)
-    if (!is_known(d)) d = -1, ++unknown;
-    else if (d == 0) return std::nullopt;
+    if (!is_known(d))
+      d = -1, ++unknown;
+    else if (d == 0)
+      return std::nullopt;
   return unknown <= 1 ? std::optional(sizes) : std::nullopt;
 }
 
 Role reshape_role(const ir::Node& n, const Form& f) {
-  if (f.has(n.output()) && f.moves_only_ones(n.output()->shape()) && constant_input(n, 1) && target_sizes(n.output()->shape()) && !n.input(0)->constant())
+  if (f.has(n.output()) && f.moves_only_ones(n.output()->shape()) && constant_input(n, 1) &&
+      target_sizes(n.output()->shape()) && !n.input(0)->constant())
     return {Kind::produces, {}, 0};
   if (!f.has(n.input(0)) || !f.moves_only_ones(n.input(0)->shape())) return {};
   if (n.op() == "Flatten") return only_if(int_of(n, "axis", 1) == 1 && f.perm()[0] == 0, Kind::absorbs);
@@ -249,7 +273,8 @@ Role reshape_role(const ir::Node& n, const Form& f) {
   return {Kind::absorbs, {0}, 0};
 }
 void permute_reshape(ir::Node& n, const Form& f, Emitter& e) {
-  if (reshape_role(n, f).kind == Kind::produces) e.graph().set_input(n, 1, e.ints(*target_sizes(f.shape(n.output()->shape()))));
+  if (reshape_role(n, f).kind == Kind::produces)
+    e.graph().set_input(n, 1, e.ints(*target_sizes(f.shape(n.output()->shape()))));
 }
 
 // ---- what works along the last axis, whatever the order of the others
@@ -258,11 +283,14 @@ bool keeps_last_axis(const Form& f) { return f.perm().back() == f.rank() - 1; }
 
 Role matmul_role(const ir::Node& n, const Form& f) {
   const Shape& w = n.input(1)->shape();
-  return only_if(keeps_last_axis(f) && w.ranked() && w.rank() == 2 && f.has(n.input(0)) && f.has(n.output()), Kind::tied);
+  return only_if(keeps_last_axis(f) && w.ranked() && w.rank() == 2 && f.has(n.input(0)) && f.has(n.output()),
+                 Kind::tied);
 }
 Role normalization_role(const ir::Node& n, const Form& f) {
   const std::int64_t axis = int_of(n, "axis", -1);
-  return only_if(keeps_last_axis(f) && (axis == -1 || axis == f.rank() - 1) && n.outputs().size() == 1 && f.has(n.input(0)), Kind::tied);
+  return only_if(keeps_last_axis(f) && (axis == -1 || axis == f.rank() - 1) && n.outputs().size() == 1 &&
+                     f.has(n.input(0)),
+                 Kind::tied);
 }
 
 // What reads the shape reads it in the old order.
@@ -284,15 +312,24 @@ void permute_shape(ir::Node& n, const Form& f, Emitter& e) {
 
 Role absorb_any(const ir::Node& n, const Form& f) { return only_if(f.has(n.input(0)), Kind::absorbs); }
 
-constexpr std::string_view kUnary[] = {
-    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor",
-    "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu",
-    "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu"};
+constexpr std::string_view kUnary[] = {"Abs",       "Acos",     "Acosh",      "Asin",     "Asinh",
+                                       "Atan",      "Atanh",    "BitwiseNot", "Cast",     "Ceil",
+                                       "Celu",      "Clip",     "Cos",        "Cosh",     "Elu",
+                                       "Erf",       "Exp",      "Floor",      "Gelu",     "HardSigmoid",
+                                       "HardSwish", "Identity", "IsInf",      "IsNaN",    "LeakyRelu",
+                                       "Log",       "Mish",     "Neg",        "Not",      "Reciprocal",
+                                       "Relu",      "Round",    "Selu",       "Shrink",   "Sigmoid",
+                                       "Sign",      "Sin",      "Sinh",       "Softplus", "Softsign",
+                                       "Sqrt",      "Swish",    "Tan",        "Tanh",     "ThresholdedRelu"};
 constexpr std::string_view kBroadcast[] = {
-    "Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
-    "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum", "Where", "Xor"};
-constexpr std::string_view kReductions[] = {
-    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"};
+    "Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
+    "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
+    "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
+    "Mod",        "Mul",         "Or",       "PRelu",      "Pow",
+    "Sub",        "Sum",         "Where",    "Xor"};
+constexpr std::string_view kReductions[] = {"ReduceL1",  "ReduceL2",       "ReduceLogSum", "ReduceLogSumExp",
+                                            "ReduceMax", "ReduceMean",     "ReduceMin",    "ReduceProd",
+                                            "ReduceSum", "ReduceSumSquare"};
 
 const std::unordered_map<std::string_view, Rule>& rules() {
   static const auto table = [] {
@@ -324,7 +361,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   return table;
 }
 
-bool means_something_else(const ir::Node& n, const onnx::Target& target) {  // before opset 13, all axes from `axis` on
+bool means_something_else(const ir::Node& n,
+                          const onnx::Target& target) {  // before opset 13, all axes from `axis` on
   return target.opset < 13 && (n.op() == "Softmax" || n.op() == "LogSoftmax" || n.op() == "Hardmax");
 }
 
@@ -340,7 +378,8 @@ std::int64_t transposed_bytes(const Shape& s, DType t) {
 
 Role role_of(const ir::Node& n, const Form& f, const onnx::Target& target) {
   const auto it = rules().find(n.op());
-  if (it == rules().end() || n.input_count() == 0 || !n.input(0) || means_something_else(n, target)) return {};
+  if (it == rules().end() || n.input_count() == 0 || !n.input(0) || means_something_else(n, target))
+    return {};
   return it->second.role(n, f);
 }
 

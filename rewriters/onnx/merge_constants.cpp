@@ -7,7 +7,8 @@
 namespace t2o::rewriters {
 namespace {
 
-constexpr std::size_t kMaxBytes = 4096;  // larger ones are weights, costly to look at: equal where they are one storage
+constexpr std::size_t kMaxBytes =
+    4096;  // larger ones are weights, costly to look at: equal where they are one storage
 
 std::size_t hash_of(const Tensor& t) {
   std::size_t h = std::hash<const Storage*>()(t.storage().get());

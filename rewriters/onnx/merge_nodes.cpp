@@ -30,7 +30,8 @@ std::size_t hash_of(const ir::Node& n) {
 }
 
 bool same(const ir::Node& a, const ir::Node& b) {
-  return a.op() == b.op() && a.inputs() == b.inputs() && a.outputs().size() == b.outputs().size() && a.attrs() == b.attrs();
+  return a.op() == b.op() && a.inputs() == b.inputs() && a.outputs().size() == b.outputs().size() &&
+         a.attrs() == b.attrs();
 }
 
 // Two graph outputs stay two nodes.
@@ -48,7 +49,8 @@ int merge(ir::Graph& g) {
     if (!gives_the_same_each_time(n)) continue;
     const std::size_t h = hash_of(n);
     const auto [from, to] = seen.equal_range(h);
-    const auto it = std::find_if(from, to, [&](const auto& entry) { return same(*entry.second, n) && may_replace(n, *entry.second); });
+    const auto it = std::find_if(
+        from, to, [&](const auto& entry) { return same(*entry.second, n) && may_replace(n, *entry.second); });
     if (it == to) {
       seen.emplace(h, &n);
       continue;

@@ -15,7 +15,8 @@ void MinCut::cost_if(Variable one, Variable zero, std::int64_t cost) {
 void MinCut::solve() {
   while (find_levels()) {
     current_ = heads_;
-    while (augment()) {}
+    while (augment()) {
+    }
   }
 }
 

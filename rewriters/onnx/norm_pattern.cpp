@@ -18,7 +18,8 @@ Pat sum_of(const Pat& x) { return (op("ReduceSum", x, constant()) | op("ReduceSu
 
 // Of a division of sums: the divisor is the sum of as many ones.
 bool counts_ones(const Value* quotient) {
-  const ir::Node *sum = quotient->producer()->input(0)->producer(), *count = quotient->producer()->input(1)->producer();
+  const ir::Node *sum = quotient->producer()->input(0)->producer(),
+                 *count = quotient->producer()->input(1)->producer();
   const Shape &x = sum->input(0)->shape(), &ones = count->input(0)->shape();
   const bool same = x.ranked() && x == ones && std::count(x.dims().begin(), x.dims().end(), kUnknownDim) == 0;
   return same && uniform_number(count->input(0)) == 1 && axes_of(*sum) == axes_of(*count);
@@ -69,18 +70,24 @@ NormPattern::NormPattern()
 Pat NormPattern::plain() const { return op("Mul", difference, inverse) | op("Div", difference, deviation); }
 
 Pat NormPattern::scaled() const {
-  return op("Mul", plain(), gamma) | op("Mul", difference, scale) | op("Div", op("Mul", difference, gamma), deviation) |
-         op("Add", op("Mul", x, scale), op("Mul", op("Neg", mean), scale)) | op("Sub", op("Mul", x, scale), op("Mul", mean, scale));
+  return op("Mul", plain(), gamma) | op("Mul", difference, scale) |
+         op("Div", op("Mul", difference, gamma), deviation) |
+         op("Add", op("Mul", x, scale), op("Mul", op("Neg", mean), scale)) |
+         op("Sub", op("Mul", x, scale), op("Mul", mean, scale));
 }
 
 Pat NormPattern::shifted() const {
-  return op("Add", op("Mul", plain(), gamma) | op("Mul", difference, scale) | op("Div", op("Mul", difference, gamma), deviation), beta) |
+  return op("Add",
+            op("Mul", plain(), gamma) | op("Mul", difference, scale) |
+                op("Div", op("Mul", difference, gamma), deviation),
+            beta) |
          op("Add", op("Mul", x, scale), op("Sub", beta, op("Mul", mean, scale))) |
          op("Add", op("Mul", x, scale), op("Add", op("Mul", op("Neg", mean), scale), beta));
 }
 
 Pat NormPattern::shifted_only() const {
-  return op("Add", plain(), beta) | op("Add", op("Mul", x, inverse), op("Sub", beta, op("Mul", mean, inverse))) |
+  return op("Add", plain(), beta) |
+         op("Add", op("Mul", x, inverse), op("Sub", beta, op("Mul", mean, inverse))) |
          op("Add", op("Mul", x, inverse), op("Add", op("Mul", op("Neg", mean), inverse), beta));
 }
 

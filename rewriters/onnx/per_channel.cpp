@@ -22,7 +22,8 @@ void scale(std::span<std::byte> rows, std::size_t row, std::size_t first_row, co
   }
 }
 
-// As many rows at a time as stay in a processor's cache until they are scaled, but enough for reading them at its pace.
+// As many rows at a time as stay in a processor's cache until they are scaled, but enough for reading them at
+// its pace.
 constexpr std::size_t kBlock = std::size_t{256} << 10, kFewestRows = 64;
 
 template <class T>
@@ -31,13 +32,16 @@ void fill_scaled(Storage& in, std::size_t row, const Doubles& factors, std::span
   const std::size_t row_bytes = row * sizeof(T), rows = out.size() / row_bytes;
   const bool by_rows = row_bytes % parts.granule == 0;
   const std::size_t block = by_rows ? std::max(kBlock / row_bytes, kFewestRows) : rows;
-  in_parallel(static_cast<std::int64_t>((rows + block - 1) / block), out.size(), [&](std::int64_t from, std::int64_t to) {
-    for (auto first = static_cast<std::size_t>(from) * block; first < std::min(rows, static_cast<std::size_t>(to) * block); first += block) {
-      const std::span<std::byte> part = out.subspan(first * row_bytes, std::min(block, rows - first) * row_bytes);
-      parts.read(first * row_bytes, part);
-      scale<T>(part, row, first, factors);
-    }
-  });
+  in_parallel(static_cast<std::int64_t>((rows + block - 1) / block), out.size(),
+              [&](std::int64_t from, std::int64_t to) {
+                for (auto first = static_cast<std::size_t>(from) * block;
+                     first < std::min(rows, static_cast<std::size_t>(to) * block); first += block) {
+                  const std::span<std::byte> part =
+                      out.subspan(first * row_bytes, std::min(block, rows - first) * row_bytes);
+                  parts.read(first * row_bytes, part);
+                  scale<T>(part, row, first, factors);
+                }
+              });
   in.release();
 }
 
@@ -63,10 +67,13 @@ TensorPtr channel_tensor(DType t, const Doubles& values) {
 TensorPtr scaled(const TensorPtr& w, int axis, Doubles factors) {
   std::int64_t inner = 1;
   for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < w->dims().size(); ++i) inner *= w->dims()[i];
-  auto fill = [w, row = static_cast<std::size_t>(inner), factors = std::move(factors)](std::span<std::byte> out) {
+  auto fill = [w, row = static_cast<std::size_t>(inner),
+               factors = std::move(factors)](std::span<std::byte> out) {
     if (out.empty()) return;
-    if (w->dtype() == DType::f64) fill_scaled<double>(*w->storage(), row, factors, out);
-    else fill_scaled<float>(*w->storage(), row, factors, out);
+    if (w->dtype() == DType::f64)
+      fill_scaled<double>(*w->storage(), row, factors, out);
+    else
+      fill_scaled<float>(*w->storage(), row, factors, out);
   };
   return std::make_shared<Tensor>(w->dtype(), w->dims(), computed_storage(w->byte_size(), std::move(fill)));
 }

@@ -9,7 +9,8 @@ namespace {
 
 bool moves_only_ones(const ir::Node& n) {
   const Ints* perm = perm_of(n);
-  return perm && n.input(0)->shape().ranked() && !n.input(0)->constant() && Form(*perm).moves_only_ones(n.input(0)->shape());
+  return perm && n.input(0)->shape().ranked() && !n.input(0)->constant() &&
+         Form(*perm).moves_only_ones(n.input(0)->shape());
 }
 
 // A Reshape; where more than one size is not known, the axes of size 1 are taken out and put in again.
@@ -17,7 +18,8 @@ Value* reshaped(Emitter& e, const ir::Node& n) {
   const Form form(*perm_of(n));
   const Shape y = form.shape(n.input(0)->shape());
   Ints dims = y.dims(), ones;
-  std::replace_if(dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{-1});
+  std::replace_if(
+      dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{-1});
   const auto open = std::count(dims.begin(), dims.end(), -1);
   if (open <= 1 && std::find(dims.begin(), dims.end(), 0) == dims.end()) return e.reshape(n.input(0), dims);
   for (int i = 0; i < y.rank(); ++i)

@@ -16,10 +16,12 @@ struct Sizes {
 
 bool is_of_sizes(const Value& v) {
   const auto& known = v.known_elements();
-  return known && !v.constant() && v.shape().ranked() && v.shape().rank() <= 1 && std::count(known->begin(), known->end(), kUnknownDim) == 0;
+  return known && !v.constant() && v.shape().ranked() && v.shape().rank() <= 1 &&
+         std::count(known->begin(), known->end(), kUnknownDim) == 0;
 }
 
-// Symbols are equal at run time, so the first value of such sizes is all of them: each layer asks its input for its shape.
+// Symbols are equal at run time, so the first value of such sizes is all of them: each layer asks its input
+// for its shape.
 int share(ir::Graph& g) {
   std::map<Sizes, Value*> first;
   int changes = 0;

@@ -18,7 +18,8 @@ std::optional<Piece> piece(ir::Node& n) {
   const Shape& x = n.op() == "Slice" ? n.input(0)->shape() : Shape();
   if (!x.ranked() || n.input_count() < 4) return std::nullopt;
   for (std::size_t i = 1; i < n.input_count(); ++i)
-    if (!n.input(i) || !n.input(i)->constant() || n.input(i)->constant()->elements() != 1) return std::nullopt;
+    if (!n.input(i) || !n.input(i)->constant() || n.input(i)->constant()->elements() != 1)
+      return std::nullopt;
   const auto at = [&](std::size_t i) { return n.input(i)->constant()->int_at(0); };
   const std::int64_t axis = at(3) < 0 ? at(3) + x.rank() : at(3);
   if (axis < 0 || axis >= x.rank() || (n.input_count() == 5 && at(4) != 1)) return std::nullopt;

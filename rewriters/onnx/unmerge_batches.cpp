@@ -6,8 +6,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// Products of matrices whose two leading axes, as batch and heads, are merged before them and parted behind them: they are
-// products of as many matrices with both axes too.
+// Products of matrices whose two leading axes, as batch and heads, are merged before them and parted behind
+// them: they are products of as many matrices with both axes too.
 //   Reshape(MatMul(Reshape(a, [n * h, r, k]), Reshape(b, [n * h, k, c])), [n, h, r, c]) = MatMul(a, b)
 namespace t2o::rewriters {
 namespace {
@@ -32,8 +32,8 @@ bool is_broadcast_of(Dim size, Dim part, const Symbols& symbols) {
   return false;
 }
 
-// Has x these axes, when it has as many elements as they say? What something of these axes is broadcast to has no lesser ones, and
-// so no others.
+// Has x these axes, when it has as many elements as they say? What something of these axes is broadcast to
+// has no lesser ones, and so no others.
 bool has_axes(const Value* v, const Ints& axes, const Symbols& symbols, int depth = kDeepest) {
   const Shape& x = v->shape();
   if (!x.ranked() || x.rank() != kApart) return false;
@@ -43,9 +43,11 @@ bool has_axes(const Value* v, const Ints& axes, const Symbols& symbols, int dept
   };
   if (is(0) && is(1) && is(2) && is(3)) return true;
   const ir::Node* n = v->producer();
-  const bool broadcasts = n && (n->op() == "Add" || n->op() == "Sub" || n->op() == "Mul" || n->op() == "Where");
-  return broadcasts && depth > 0 &&
-         std::any_of(n->inputs().begin(), n->inputs().end(), [&](const Value* in) { return has_axes(in, axes, symbols, depth / 2); });
+  const bool broadcasts =
+      n && (n->op() == "Add" || n->op() == "Sub" || n->op() == "Mul" || n->op() == "Where");
+  return broadcasts && depth > 0 && std::any_of(n->inputs().begin(), n->inputs().end(), [&](const Value* in) {
+           return has_axes(in, axes, symbols, depth / 2);
+         });
 }
 
 class Unmerging {
@@ -64,8 +66,11 @@ class Unmerging {
   int part(ir::Node& n) {
     Value* product = n.input(0);
     const Shape& apart = n.output()->shape();
-    if (!product->producer() || product->producer()->op() != "MatMul" || !is_merged(apart, product->shape())) return 0;
-    if (apart[0] == kUnknownDim || apart[1] == kUnknownDim || !only_reader(product) || !can_part(product, apart, kDeepest)) return 0;
+    if (!product->producer() || product->producer()->op() != "MatMul" || !is_merged(apart, product->shape()))
+      return 0;
+    if (apart[0] == kUnknownDim || apart[1] == kUnknownDim || !only_reader(product) ||
+        !can_part(product, apart, kDeepest))
+      return 0;
     Emitter e(g_, target_, n.shared_origin(), &n);
     Value* result = parted(e, product);
     if (result->shape() != apart) g_.set_type(result, result->dtype(), apart);
@@ -73,24 +78,31 @@ class Unmerging {
     return 1;
   }
 
-  static bool is_last(const ir::Node& n, std::int64_t axis) { return axis == -1 || axis == n.output()->shape().rank() - 1; }
+  static bool is_last(const ir::Node& n, std::int64_t axis) {
+    return axis == -1 || axis == n.output()->shape().rank() - 1;
+  }
 
   // Does one number go with all of them?
   static bool is_scaled(const ir::Node& n) {
-    return (n.op() == "Mul" || n.op() == "Div") && n.input(0)->shape().ranked() && n.input(0)->shape().rank() == kMerged && is_scalar_constant(n.input(1));
+    return (n.op() == "Mul" || n.op() == "Div") && n.input(0)->shape().ranked() &&
+           n.input(0)->shape().rank() == kMerged && is_scalar_constant(n.input(1));
   }
 
   bool can_part(Value* v, const Shape& apart, int depth) const {
     const ir::Node* n = v->producer();
-    if (!n || n->graph() != &g_ || depth == 0 || !v->shape().ranked() || v->shape().rank() != kMerged) return false;
+    if (!n || n->graph() != &g_ || depth == 0 || !v->shape().ranked() || v->shape().rank() != kMerged)
+      return false;
     if (n->op() == "Reshape") {
       return has_axes(n->input(0), {apart[0], apart[1], v->shape()[1], v->shape()[2]}, g_.symbols());
     }
     if (!only_reader(v)) return false;
     const auto can = [&](std::size_t i) { return can_part(n->input(i), apart, depth - 1); };
     if (n->op() == "MatMul") return can(0) && can(1);
-    if (n->op() == "Softmax") return target_.opset >= 13 && is_last(*n, n->attr_if<std::int64_t>("axis") ? *n->attr_if<std::int64_t>("axis") : -1) && can(0);
-    if (n->op() == "Transpose") return n->attr_if<Ints>("perm") && *n->attr_if<Ints>("perm") == Ints{0, 2, 1} && can(0);
+    if (n->op() == "Softmax")
+      return target_.opset >= 13 &&
+             is_last(*n, n->attr_if<std::int64_t>("axis") ? *n->attr_if<std::int64_t>("axis") : -1) && can(0);
+    if (n->op() == "Transpose")
+      return n->attr_if<Ints>("perm") && *n->attr_if<Ints>("perm") == Ints{0, 2, 1} && can(0);
     return is_scaled(*n) && can(0);
   }
 

@@ -14,7 +14,8 @@ bool has_direction(const ir::Node& n, std::string_view direction) {
 }
 
 bool is_pair(const ir::Node& f, const ir::Node& r) {
-  if (f.op() != r.op() || !computed_alike(f.input(0), r.input(0)) || !computed_alike(f.input(1), r.input(1))) return false;
+  if (f.op() != r.op() || !computed_alike(f.input(0), r.input(0)) || !computed_alike(f.input(1), r.input(1)))
+    return false;
   for (const char* name : {"hidden_size", "past", "linear_before_reset", "padding_first"}) {
     const Attr *a = f.attr(name), *b = r.attr(name);
     if ((a == nullptr) != (b == nullptr) || (a && *a != *b)) return false;

@@ -21,7 +21,8 @@ Ints without_height(const ir::Node& conv, const char* name) {
 
 Ints explicit_paddings(const ir::Node& conv) {
   const auto* all = conv.attr_if<Ints>("explicit_paddings");
-  return all && all->size() == 8 ? Ints{(*all)[0], (*all)[1], (*all)[4], (*all)[5], (*all)[6], (*all)[7]} : Ints{};
+  return all && all->size() == 8 ? Ints{(*all)[0], (*all)[1], (*all)[4], (*all)[5], (*all)[6], (*all)[7]}
+                                 : Ints{};
 }
 
 bool pads_height(const ir::Node& conv) {
@@ -36,9 +37,14 @@ bool drops_height(const ir::Node& squeeze) {
 
 // Of a convolution of images of height 1 that could be one of sequences.
 std::optional<Attrs> attrs_without_height(const Match& m, const ir::Node& conv) {
-  const auto *format = conv.attr_if<std::string>("data_format"), *padding = conv.attr_if<std::string>("padding");
-  if ((format && *format != "NHWC") || !padding || !drops_height(*m.root()->producer()) || pads_height(conv)) return std::nullopt;
-  Attrs attrs = {{"padding", *padding}, {"data_format", std::string("CHANNELS_LAST")}, {"strides", without_height(conv, "strides")}, {"dilations", without_height(conv, "dilations")}};
+  const auto *format = conv.attr_if<std::string>("data_format"),
+             *padding = conv.attr_if<std::string>("padding");
+  if ((format && *format != "NHWC") || !padding || !drops_height(*m.root()->producer()) || pads_height(conv))
+    return std::nullopt;
+  Attrs attrs = {{"padding", *padding},
+                 {"data_format", std::string("CHANNELS_LAST")},
+                 {"strides", without_height(conv, "strides")},
+                 {"dilations", without_height(conv, "dilations")}};
   if (*padding == "EXPLICIT") attrs.push_back({"explicit_paddings", explicit_paddings(conv)});
   return attrs;
 }
@@ -55,39 +61,51 @@ Value* by_channel(const Match& m, Rewrite& r, const Pat& x, const Pat& kernel, c
   auto attrs = attrs_without_height(m, *m[convolution]->producer());
   if (!attrs || !k.is_static() || k.rank() != 3) return nullptr;
   attrs->push_back({"groups", k[1]});
-  const std::vector<std::int32_t> dims{static_cast<std::int32_t>(k[0]), 1, static_cast<std::int32_t>(k[1] * k[2])};
+  const std::vector<std::int32_t> dims{static_cast<std::int32_t>(k[0]), 1,
+                                       static_cast<std::int32_t>(k[1] * k[2])};
   Value* sizes = r.constant(Tensor::of<std::int32_t>({3}, dims));
   const DType type = m[kernel]->dtype();
-  Value* grouped = r.make("Reshape", {m[kernel], sizes}, {{"T", type}, {"Tshape", DType::i32}}, type, Shape(Ints{k[0], 1, k[1] * k[2]}));
+  Value* grouped = r.make("Reshape", {m[kernel], sizes}, {{"T", type}, {"Tshape", DType::i32}}, type,
+                          Shape(Ints{k[0], 1, k[1] * k[2]}));
   return r.make("Conv", {m[x], grouped}, *std::move(attrs));
 }
 
-// Squeeze(Conv2D(y, kernel)) = Conv(Squeeze(y), kernel): the first of two convolutions is then squeezed itself
-Value* squeezed_before(const Match& m, Rewrite& r, const Pat& first, const Pat& kernel, const Pat& convolution) {
+// Squeeze(Conv2D(y, kernel)) = Conv(Squeeze(y), kernel): the first of two convolutions is then squeezed
+// itself
+Value* squeezed_before(const Match& m, Rewrite& r, const Pat& first, const Pat& kernel,
+                       const Pat& convolution) {
   if (!attrs_without_height(m, *m[convolution]->producer())) return nullptr;
   Value* image = m[first];
   const ir::Node& squeeze = *m.root()->producer();
   const Shape& s = image->shape();
   const Shape without = s.ranked() && s.rank() == 4 ? Shape(Ints{s[0], s[2], s[3]}) : Shape();
-  return one_dimensional(m, r, r.make("Squeeze", {image}, squeeze.attrs(), image->dtype(), without), kernel, convolution);
+  return one_dimensional(m, r, r.make("Squeeze", {image}, squeeze.attrs(), image->dtype(), without), kernel,
+                         convolution);
 }
 
 }  // namespace
 
-// A convolution of sequences, which TensorFlow does as one of images of height 1; also of each channel, and behind that of all.
+// A convolution of sequences, which TensorFlow does as one of images of height 1; also of each channel, and
+// behind that of all.
 Rewriter fuse_conv1d() {
   const Pat x = any(), kernel = any(), pointwise = any();  // all of rank 3: Conv2D takes no others
   const Pat height = any().where([](const Value* v) { return is_number(v, {1, -3}); });
   const auto is_first = [](const Value* v) { return is_number(v, {0, -4}); };
   const Pat first = any().where(is_first), first_too = any().where(is_first);
   const Pat convolution = op("Conv2D", op("ExpandDims", x, height), op("ExpandDims", kernel, first));
-  const Pat depthwise = op("DepthwiseConv2dNative", op("ExpandDims", x, height), op("ExpandDims", kernel, first));
+  const Pat depthwise =
+      op("DepthwiseConv2dNative", op("ExpandDims", x, height), op("ExpandDims", kernel, first));
   const Pat separable = op("Conv2D", depthwise, op("ExpandDims", pointwise, first_too));
-  const auto plain = [=](const Match& m, Rewrite& r) { return one_dimensional(m, r, m[x], kernel, convolution); };
-  const auto two = [=](const Match& m, Rewrite& r) { return squeezed_before(m, r, depthwise, pointwise, separable); };
+  const auto plain = [=](const Match& m, Rewrite& r) {
+    return one_dimensional(m, r, m[x], kernel, convolution);
+  };
+  const auto two = [=](const Match& m, Rewrite& r) {
+    return squeezed_before(m, r, depthwise, pointwise, separable);
+  };
   const auto channels = [=](const Match& m, Rewrite& r) { return by_channel(m, r, x, kernel, depthwise); };
   return in_turn("fuse_conv1d",
-                 {rewriter("fuse_conv1d", op("Squeeze", convolution), plain), rewriter("fuse_conv1d", op("Squeeze", separable), two),
+                 {rewriter("fuse_conv1d", op("Squeeze", convolution), plain),
+                  rewriter("fuse_conv1d", op("Squeeze", separable), two),
                   rewriter("fuse_conv1d", op("Squeeze", depthwise), channels)},
                  {"Squeeze"});
 }

@@ -14,7 +14,8 @@ bool is_convolution(const Value* v) {
     const auto* list = n.attr_if<Ints>(name);
     return !list || std::all_of(list->begin(), list->end(), [](std::int64_t i) { return i == 1; });
   };
-  return padding && *padding == "VALID" && all_one("strides") && all_one("dilations") && (!format || *format == "NHWC" || *format == "CHANNELS_LAST");
+  return padding && *padding == "VALID" && all_one("strides") && all_one("dilations") &&
+         (!format || *format == "NHWC" || *format == "CHANNELS_LAST");
 }
 
 // paddings - crops, [axes, 2], when it is known and no axis is cut.
@@ -30,14 +31,17 @@ std::optional<Ints> padding_left(const Value* paddings, const Value* crops) {
   return out;
 }
 
-Value* dilated(const Match& m, Rewrite& r, const Pat& x, const Pat& blocks, const Pat& paddings, const Pat& crops, const Pat& kernel, const Pat& convolution) {
+Value* dilated(const Match& m, Rewrite& r, const Pat& x, const Pat& blocks, const Pat& paddings,
+               const Pat& crops, const Pat& kernel, const Pat& convolution) {
   const ir::Node& conv = *m[convolution]->producer();
   const auto* strides = conv.attr_if<Ints>("strides");
   const TensorPtr& block = m.constant(blocks);
   const auto pads = padding_left(m[paddings], m[crops]);
-  if (!pads || !strides || block->elements() + 2 != static_cast<std::int64_t>(strides->size())) return nullptr;
+  if (!pads || !strides || block->elements() + 2 != static_cast<std::int64_t>(strides->size()))
+    return nullptr;
   Ints dilations(strides->size(), 1), all_pads(2 * strides->size(), 0);
-  for (std::int64_t i = 0; i < block->elements(); ++i) dilations[static_cast<std::size_t>(i) + 1] = block->int_at(i);
+  for (std::int64_t i = 0; i < block->elements(); ++i)
+    dilations[static_cast<std::size_t>(i) + 1] = block->int_at(i);
   std::copy(pads->begin(), pads->end(), all_pads.begin() + 2);
   const bool is_padded = std::any_of(pads->begin(), pads->end(), [](std::int64_t p) { return p != 0; });
   if (is_padded && conv.op() == "Conv3D") return nullptr;  // has no explicit padding
@@ -52,16 +56,19 @@ Value* dilated(const Match& m, Rewrite& r, const Pat& x, const Pat& blocks, cons
 
 }  // namespace
 
-// BatchToSpaceND(conv(SpaceToBatchND(x))): how a dilated convolution is done on a device that has none. What the batch is made
-// divisible with is cropped again.
+// BatchToSpaceND(conv(SpaceToBatchND(x))): how a dilated convolution is done on a device that has none. What
+// the batch is made divisible with is cropped again.
 Rewriter fuse_dilation() {
   const Pat x = any(), blocks = constant(), paddings = any(), crops = any(), kernel = any();
-  const Pat convolution = op("Conv|Conv2D|Conv3D|DepthwiseConv2dNative", op("SpaceToBatchND", x, blocks, paddings), kernel).where(is_convolution);
+  const Pat convolution =
+      op("Conv|Conv2D|Conv3D|DepthwiseConv2dNative", op("SpaceToBatchND", x, blocks, paddings), kernel)
+          .where(is_convolution);
   const Pat same = constant();
-  return rewriter("fuse_dilation", op("BatchToSpaceND", convolution, same, crops), [=](const Match& m, Rewrite& r) -> Value* {
-    if (m.constant(same)->to_ints() != m.constant(blocks)->to_ints()) return nullptr;
-    return dilated(m, r, x, blocks, paddings, crops, kernel, convolution);
-  });
+  return rewriter("fuse_dilation", op("BatchToSpaceND", convolution, same, crops),
+                  [=](const Match& m, Rewrite& r) -> Value* {
+                    if (m.constant(same)->to_ints() != m.constant(blocks)->to_ints()) return nullptr;
+                    return dilated(m, r, x, blocks, paddings, crops, kernel, convolution);
+                  });
 }
 
 }  // namespace t2o::rewriters

@@ -8,7 +8,8 @@ namespace {
 
 // A number, spelled as a constant or as a little arithmetic on constants: sqrt(2 / pi).
 std::optional<double> number(const Value* v, int depth = 4) {
-  if (const TensorPtr& t = v->constant()) return t->elements() == 1 && is_float(t->dtype()) ? std::optional(t->float_at(0)) : std::nullopt;
+  if (const TensorPtr& t = v->constant())
+    return t->elements() == 1 && is_float(t->dtype()) ? std::optional(t->float_at(0)) : std::nullopt;
   const ir::Node* n = v->producer();
   if (!n || depth == 0 || n->input_count() == 0 || n->input_count() > 2) return std::nullopt;
   const auto a = number(n->input(0), depth - 1);
@@ -35,7 +36,8 @@ Pat squared(const Pat& x) { return op("Square", x) | mul(x, x) | op("Pow", x, nu
 // x / 2 times what is 2 for a large x and 0 for a very negative one
 Pat half_of(const Pat& x, const Pat& doubled) {
   const Pat half = num(0.5);
-  return mul(mul(half, x), doubled) | mul(x, mul(half, doubled)) | mul(half, mul(x, doubled)) | op("RealDiv", mul(x, doubled), num(2));
+  return mul(mul(half, x), doubled) | mul(x, mul(half, doubled)) | mul(half, mul(x, doubled)) |
+         op("RealDiv", mul(x, doubled), num(2));
 }
 
 // x / 2 * (1 + erf(x / sqrt(2)))
@@ -52,19 +54,23 @@ Pat tanh_gelu(const Pat& x) {
   const Pat cube = op("Pow", x, num(3)) | mul(x, squared(x));
   const Pat bend = mul(coefficient, squared(x)) | mul(mul(coefficient, x), x);
   const Pat bracket = add(num(1), bend);
-  const Pat inner = mul(factor, add(x, mul(coefficient, cube) | mul(bend, x)) | mul(x, bracket)) | mul(mul(factor, x), bracket);
+  const Pat inner = mul(factor, add(x, mul(coefficient, cube) | mul(bend, x)) | mul(x, bracket)) |
+                    mul(mul(factor, x), bracket);
   return half_of(x, add(num(1), op("Tanh", inner)));
 }
 
 Rewriter form(const Pat& x, const Pat& root, const char* approximate) {
-  return rewriter("fuse_gelu", root, [x, approximate](const Match& m, Rewrite& r) { return r.make("t2o.Gelu", {m[x]}, {{"approximate", std::string(approximate)}}); });
+  return rewriter("fuse_gelu", root, [x, approximate](const Match& m, Rewrite& r) {
+    return r.make("t2o.Gelu", {m[x]}, {{"approximate", std::string(approximate)}});
+  });
 }
 
 }  // namespace
 
 Rewriter fuse_gelu() {
   const Pat x = any();
-  return in_turn("fuse_gelu", {form(x, exact_gelu(x), "none"), form(x, tanh_gelu(x), "tanh")}, {"Erf", "Erfc", "Tanh"});
+  return in_turn("fuse_gelu", {form(x, exact_gelu(x), "none"), form(x, tanh_gelu(x), "tanh")},
+                 {"Erf", "Erfc", "Tanh"});
 }
 
 }  // namespace t2o::rewriters

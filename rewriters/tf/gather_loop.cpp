@@ -3,8 +3,8 @@
 #include "rewriters/all.h"
 #include "rewriters/tf/loop.h"
 
-// A loop that picks one row of a tensor in each round and collects them is one Gather. So pfor, and with it vectorized_map, leaves
-// x[i] of each i, where all the rest of a step is done for all steps at once.
+// A loop that picks one row of a tensor in each round and collects them is one Gather. So pfor, and with it
+// vectorized_map, leaves x[i] of each i, where all the rest of a step is done for all steps at once.
 namespace t2o::rewriters {
 namespace {
 
@@ -25,14 +25,18 @@ bool is_first_element(const Value* v) {
 // The limit n of 0, 1, 2 ... n - 1 as it is written; null: it is something else.
 Value* plain_range(Value* v) {
   v = through_identities(v);
-  return is_op(v, "Range") && known_ints(input_of(v, 0)) == Ints{0} && known_ints(input_of(v, 2)) == Ints{1} ? input_of(v, 1) : nullptr;
+  return is_op(v, "Range") && known_ints(input_of(v, 0)) == Ints{0} && known_ints(input_of(v, 2)) == Ints{1}
+             ? input_of(v, 1)
+             : nullptr;
 }
 
-// The same number of rounds, where less than none are none: it is packed, has its maximum taken and is asked of a range on its way.
+// The same number of rounds, where less than none are none: it is packed, has its maximum taken and is asked
+// of a range on its way.
 Value* number(Value* v) {
   for (int depth = 0; depth < kDeepest; ++depth) {
     v = through_identities(v);
-    if (is_op(v, "Max") && is_op(input_of(v, 0), "Pack") && input_of(v, 0)->producer()->input_count() == 1 && v->shape().is_scalar()) {
+    if (is_op(v, "Max") && is_op(input_of(v, 0), "Pack") && input_of(v, 0)->producer()->input_count() == 1 &&
+        v->shape().is_scalar()) {
       v = input_of(input_of(v, 0), 0);
       continue;
     }
@@ -67,10 +71,13 @@ Value* range_limit(Value* v, int depth = 0) {
     Value* n = range_limit(input_of(v, 1), depth + 1);
     Value* more = input_of(v, 0);
     const std::size_t one = is_op(more, "Greater") ? 1 : 0;
-    if (!n || !is_number(input_of(v, 2), 0) || !input_of(v, 2)->shape().is_scalar() || (one == 0 && !is_op(more, "Less"))) return nullptr;
+    if (!n || !is_number(input_of(v, 2), 0) || !input_of(v, 2)->shape().is_scalar() ||
+        (one == 0 && !is_op(more, "Less")))
+      return nullptr;
     return is_number(input_of(more, one), 1) && is_same_number(input_of(more, 1 - one), n) ? n : nullptr;
   }
-  if (is_op(v, "GatherV2") && known_ints(input_of(v, 2)) == Ints{0} && mask(*v->producer(), "batch_dims") == 0) {
+  if (is_op(v, "GatherV2") && known_ints(input_of(v, 2)) == Ints{0} &&
+      mask(*v->producer(), "batch_dims") == 0) {
     Value *of = range_limit(input_of(v, 0), depth + 1), *at = range_limit(input_of(v, 1), depth + 1);
     return of && at && is_same_number(of, at) ? at : nullptr;
   }
@@ -80,7 +87,8 @@ Value* range_limit(Value* v, int depth = 0) {
 // [n] of [n, 1]
 Value* flat_column(Value* v) {
   v = through_identities(v);
-  const bool is_pack = is_op(v, "Pack") && v->producer()->input_count() == 1 && mask(*v->producer(), "axis") == 1;
+  const bool is_pack =
+      is_op(v, "Pack") && v->producer()->input_count() == 1 && mask(*v->producer(), "axis") == 1;
   const bool is_column = is_pack || (is_op(v, "ExpandDims") && known_ints(input_of(v, 1)) == Ints{1});
   return is_column && known_rank(input_of(v, 0)) == 1 ? input_of(v, 0) : nullptr;
 }
@@ -96,9 +104,12 @@ Value* row_of_round(const Loop& loop, Value* v) {
   const std::int64_t others = (std::int64_t{1} << std::min<std::size_t>(axes, 32)) - 2;
   const bool has_ellipsis = axes == 2 && mask(n, "ellipsis_mask") == 2;
   const auto steps = known_ints(n.input(3));
-  if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t s) { return s != 1; })) return nullptr;
+  if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t s) { return s != 1; }))
+    return nullptr;
   if (mask(n, "shrink_axis_mask") != 1 || mask(n, "new_axis_mask") != 0) return nullptr;
-  if (!has_ellipsis && (mask(n, "ellipsis_mask") != 0 || mask(n, "begin_mask") != others || mask(n, "end_mask") != others)) return nullptr;
+  if (!has_ellipsis &&
+      (mask(n, "ellipsis_mask") != 0 || mask(n, "begin_mask") != others || mask(n, "end_mask") != others))
+    return nullptr;
   if (mask(n, "begin_mask") % 2 != 0) return nullptr;
   return loop.outside(n.input(0));
 }
@@ -112,7 +123,8 @@ std::optional<Picked> picked(const Loop& loop, Value* item) {
   item = through_identities(item);
   if (!is_op(item, "StridedSlice") || item->graph() != &loop.body()) return {};
   const ir::Node& n = *item->producer();
-  if (mask(n, "shrink_axis_mask") != 1 || mask(n, "new_axis_mask") != 0 || mask(n, "ellipsis_mask") != 0 || mask(n, "begin_mask") != 0)
+  if (mask(n, "shrink_axis_mask") != 1 || mask(n, "new_axis_mask") != 0 || mask(n, "ellipsis_mask") != 0 ||
+      mask(n, "begin_mask") != 0)
     return {};
   Value* column = row_of_round(loop, n.input(1));
   Value* at = column ? flat_column(column) : nullptr;
@@ -141,14 +153,17 @@ class Gathering {
  private:
   const char* look_at(std::size_t variable) {
     const Value* set = loop_.result(variable);
-    if (!is_op(set, "TensorListSetItem") || loop_.argument(input_of(set, 0)) != static_cast<int>(variable) || !loop_.is_step(set->producer()->input(1)))
+    if (!is_op(set, "TensorListSetItem") || loop_.argument(input_of(set, 0)) != static_cast<int>(variable) ||
+        !loop_.is_step(set->producer()->input(1)))
       return "what is read of it is no list that is written in each round";
     const auto p = picked(loop_, set->producer()->input(2));
     if (!p) return "what it writes is no row of a tensor";
     Value* length = range_limit(p->at);
-    if (!length || !is_same_number(length, rounds_)) return "the rows are not those from the first on, as many as there are rounds";
+    if (!length || !is_same_number(length, rounds_))
+      return "the rows are not those from the first on, as many as there are rounds";
     const Value* list = through_identities(loop_.initial(variable));
-    if (!is_op(list, "TensorListReserve") || !is_same_number(list->producer()->input(1), rounds_)) return "its list has another length";
+    if (!is_op(list, "TensorListReserve") || !is_same_number(list->producer()->input(1), rounds_))
+      return "its list has another length";
     const Value* final = node_.output(variable);
     if (final->is_graph_output()) return "its list is an output";
     for (const ir::Use& u : final->uses())
@@ -169,10 +184,15 @@ class Gathering {
         dims[0] = rounds ? rounds->dim : kUnknownDim;
         shape = Shape(dims);
       }
-      Value *zero = r.constant(Tensor::scalar<std::int32_t>(0)), *one = r.constant(Tensor::scalar<std::int32_t>(1));
-      Value* at = r.make("Range", {zero, rounds_, one}, {{"Tidx", DType::i32}}, DType::i32, Shape(Ints{kUnknownDim}));
+      Value *zero = r.constant(Tensor::scalar<std::int32_t>(0)),
+            *one = r.constant(Tensor::scalar<std::int32_t>(1));
+      Value* at =
+          r.make("Range", {zero, rounds_, one}, {{"Tidx", DType::i32}}, DType::i32, Shape(Ints{kUnknownDim}));
       result = r.make("GatherV2", {p.rows, at, zero},
-                      {{"Tparams", p.rows->dtype()}, {"Tindices", DType::i32}, {"Taxis", DType::i32}, {"batch_dims", std::int64_t{0}}},
+                      {{"Tparams", p.rows->dtype()},
+                       {"Tindices", DType::i32},
+                       {"Taxis", DType::i32},
+                       {"batch_dims", std::int64_t{0}}},
                       p.rows->dtype(), shape);
     }
     const std::vector<ir::Use> uses = node_.output(variable)->uses();

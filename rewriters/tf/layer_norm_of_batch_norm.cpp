@@ -35,8 +35,10 @@ std::optional<int> first_of_product(const Value* v, const Value* x) {
   const auto* end_mask = slice->attr_if<std::int64_t>("end_mask");
   const auto* begin_mask = slice->attr_if<std::int64_t>("begin_mask");
   const auto* shrink = slice->attr_if<std::int64_t>("shrink_axis_mask");
-  const bool to_the_end = end_mask && *end_mask == 1 && !(begin_mask && *begin_mask != 0) && !(shrink && *shrink != 0);
-  if (!shape || shape->op() != "Shape" || shape->input(0) != x || !to_the_end || !begin || step != 1) return std::nullopt;
+  const bool to_the_end =
+      end_mask && *end_mask == 1 && !(begin_mask && *begin_mask != 0) && !(shrink && *shrink != 0);
+  if (!shape || shape->op() != "Shape" || shape->input(0) != x || !to_the_end || !begin || step != 1)
+    return std::nullopt;
   return static_cast<int>(*begin < 0 ? *begin + x->shape().rank() : *begin);
 }
 
@@ -56,7 +58,8 @@ std::optional<int> first_axis(const Value* dims, const Value* x) {
   if (dims->constant()) {
     const Ints d = dims->constant()->to_ints();
     if (d.size() == 4 && d[0] == 1 && d[3] == 1) first = first_of_size(d[2], x->shape());
-  } else if (const ir::Node* pack = dims->producer(); pack && pack->op() == "Pack" && pack->input_count() == 4) {
+  } else if (const ir::Node* pack = dims->producer();
+             pack && pack->op() == "Pack" && pack->input_count() == 4) {
     if (whole_number(pack->input(0)) != 1 || whole_number(pack->input(3)) != 1) return std::nullopt;
     const auto size = whole_number(pack->input(2));
     first = size ? first_of_size(*size, x->shape()) : first_of_product(pack->input(2), x);
@@ -84,7 +87,9 @@ bool trains_channels_first(const Value* v) {
 
 struct LayerNorm {
   const Pat x = any(), image_dims = any(), dims = any(), unread = any();
-  const Pat batch_norm = op("FusedBatchNorm|FusedBatchNormV2|FusedBatchNormV3", op("Reshape", x, image_dims), filled(1), filled(0), unread, any()).where(trains_channels_first);
+  const Pat batch_norm = op("FusedBatchNorm|FusedBatchNormV2|FusedBatchNormV3", op("Reshape", x, image_dims),
+                            filled(1), filled(0), unread, any())
+                             .where(trains_channels_first);
   const Pat root = op("Reshape", batch_norm, dims);
 
   Value* replace(const Match& m, Rewrite& r) const {
@@ -97,8 +102,12 @@ struct LayerNorm {
     Ints narrow = data->shape().dims();
     std::fill(narrow.begin() + *first, narrow.end(), 1);
     Value* over = r.constant(Tensor::of<std::int64_t>({std::ssize(axes)}, axes));
-    const auto make = [&](const char* op, Values in, const Shape& shape) { return r.make(op, std::move(in), {}, DType::f32, shape); };
-    const auto mean_of = [&](Value* v) { return r.make("Mean", {v, over}, {{"keep_dims", std::int64_t{1}}}, DType::f32, narrow); };
+    const auto make = [&](const char* op, Values in, const Shape& shape) {
+      return r.make(op, std::move(in), {}, DType::f32, shape);
+    };
+    const auto mean_of = [&](Value* v) {
+      return r.make("Mean", {v, over}, {{"keep_dims", std::int64_t{1}}}, DType::f32, narrow);
+    };
     Value* mean = mean_of(data);
     Value* difference = make("Sub", {data, mean}, data->shape());
     Value* variance = mean_of(make("Square", {difference}, data->shape()));
@@ -113,7 +122,8 @@ struct LayerNorm {
 // Layers of Keras 2 normalize [1, rows, columns, 1] as an image, because there was a fast kernel for that.
 Rewriter layer_norm_of_batch_norm() {
   const LayerNorm n;
-  return rewriter("layer_norm_of_batch_norm", n.root, [n](const Match& m, Rewrite& r) { return n.replace(m, r); });
+  return rewriter("layer_norm_of_batch_norm", n.root,
+                  [n](const Match& m, Rewrite& r) { return n.replace(m, r); });
 }
 
 }  // namespace t2o::rewriters

@@ -26,7 +26,8 @@ Value* vector_of(Value* v, std::string_view reduction) {
   if (!is_op(v, reduction)) return nullptr;
   Value* from = through_identities(v->producer()->input(0));
   const auto axes = known_ints(v->producer()->input(1));
-  return is_int(from->dtype()) && known_rank(from) == 1 && (axes == Ints{0} || axes == Ints{-1}) ? from : nullptr;
+  return is_int(from->dtype()) && known_rank(from) == 1 && (axes == Ints{0} || axes == Ints{-1}) ? from
+                                                                                                 : nullptr;
 }
 
 struct Comparison {
@@ -38,8 +39,10 @@ std::optional<Comparison> comparison(Value* v) {
   v = through_identities(v);
   const ir::Node* n = v->producer();
   if (!n || n->input_count() != 2) return {};
-  if (n->op() == "GreaterEqual" || n->op() == "Less") return Comparison{n->input(0), n->input(1), n->op() != "Less"};
-  if (n->op() == "LessEqual" || n->op() == "Greater") return Comparison{n->input(1), n->input(0), n->op() != "Greater"};
+  if (n->op() == "GreaterEqual" || n->op() == "Less")
+    return Comparison{n->input(0), n->input(1), n->op() != "Less"};
+  if (n->op() == "LessEqual" || n->op() == "Greater")
+    return Comparison{n->input(1), n->input(0), n->op() != "Greater"};
   return {};
 }
 
@@ -65,9 +68,11 @@ bool is_same(Value* a, Value* b, int depth = 0) {
   a = through_identities(a);
   b = through_identities(b);
   if (a == b) return true;
-  if (a->constant() || b->constant()) return a->constant() && b->constant() && same_content(*a->constant(), *b->constant());
+  if (a->constant() || b->constant())
+    return a->constant() && b->constant() && same_content(*a->constant(), *b->constant());
   const ir::Node *n = a->producer(), *m = b->producer();
-  if (!n || !m || n->op() != m->op() || a->index() != b->index() || n->input_count() != m->input_count() || !has_same_attrs(*n, *m) || !is_pure(*n))
+  if (!n || !m || n->op() != m->op() || a->index() != b->index() || n->input_count() != m->input_count() ||
+      !has_same_attrs(*n, *m) || !is_pure(*n))
     return false;
   for (std::size_t i = 0; i < n->input_count(); ++i)
     if (!is_same(n->input(i), m->input(i), depth + 1)) return false;
@@ -104,13 +109,15 @@ class Unbranching {
   }
 
  private:
-  // The results of an If with these inputs without the If; null: it is another one. Nodes that nobody reads may stay behind.
+  // The results of an If with these inputs without the If; null: it is another one. Nodes that nobody reads
+  // may stay behind.
   std::optional<Values> unbranched(const ir::Node& n, const Values& in, int depth = 0) {
     const auto *yes = n.attr_if<GraphPtr>("then_branch"), *no = n.attr_if<GraphPtr>("else_branch");
     if ((n.op() != "If" && n.op() != "StatelessIf") || !yes || !no || depth > kDeepest) return {};
     const auto bound = read_bound(in[0]);
     if (!bound) return {};
-    const auto all_rows = inlined(bound->when ? **yes : **no, in, depth), by_rows = inlined(bound->when ? **no : **yes, in, depth);
+    const auto all_rows = inlined(bound->when ? **yes : **no, in, depth),
+               by_rows = inlined(bound->when ? **no : **yes, in, depth);
     if (!all_rows || !by_rows) return {};
     for (std::size_t i = 0; i < all_rows->size(); ++i)
       if (!is_same(under(*bound, (*by_rows)[i]), (*all_rows)[i])) return {};
@@ -140,7 +147,11 @@ class Unbranching {
   }
 
   Values copied(const ir::Node& n, Values inputs) {
-    ir::NodeSpec spec{.op = n.op(), .inputs = std::move(inputs), .attrs = n.attrs(), .origin = n.shared_origin(), .name = n.name()};
+    ir::NodeSpec spec{.op = n.op(),
+                      .inputs = std::move(inputs),
+                      .attrs = n.attrs(),
+                      .origin = n.shared_origin(),
+                      .name = n.name()};
     for (const Value* v : n.outputs()) spec.outputs.push_back({"", v->dtype(), v->shape()});
     return g_.add(std::move(spec), before_).outputs();
   }

@@ -25,7 +25,8 @@ std::optional<LinearTensor> of_unknown(const Value* v, const Ints& dims) {
 bool is_one_dim_of_a_shape(const ir::Node& n) {
   const ir::Node* shape = n.input(0)->producer();
   const auto* shrink = n.attr_if<std::int64_t>("shrink_axis_mask");
-  return shape && shape->op() == "Shape" && shrink && *shrink == 1 && n.input(1)->constant() && n.input(1)->constant()->elements() == 1;
+  return shape && shape->op() == "Shape" && shrink && *shrink == 1 && n.input(1)->constant() &&
+         n.input(1)->constant()->elements() == 1;
 }
 
 // The shape is TensorFlow's, or follows from what the node does.
@@ -78,14 +79,17 @@ std::optional<LinearTensor> strided_slice(const ir::Node& n, int depth) {
   for (std::size_t i = 1; i < 4; ++i)
     if (!n.input(i) || !n.input(i)->constant()) return std::nullopt;
   if (!x || mask(n, "ellipsis_mask") != 0 || mask(n, "new_axis_mask") != 0) return std::nullopt;
-  const Ints begin = n.input(1)->constant()->to_ints(), end = n.input(2)->constant()->to_ints(), step = n.input(3)->constant()->to_ints();
+  const Ints begin = n.input(1)->constant()->to_ints(), end = n.input(2)->constant()->to_ints(),
+             step = n.input(3)->constant()->to_ints();
   LinearTensor now = *x;
   std::size_t axis = 0;  // of `now`
   for (std::size_t i = 0; i < begin.size(); ++i) {
     if (axis >= now.dims.size() || step[i] != 1) return std::nullopt;
     const std::int64_t size = now.dims[axis];
     const bool shrinks = (mask(n, "shrink_axis_mask") >> i & 1) != 0;
-    const auto bound = [&](std::int64_t b) { return std::clamp<std::int64_t>(b < 0 ? b + size : b, 0, size); };
+    const auto bound = [&](std::int64_t b) {
+      return std::clamp<std::int64_t>(b < 0 ? b + size : b, 0, size);
+    };
     const std::int64_t from = (mask(n, "begin_mask") >> i & 1) != 0 && !shrinks ? 0 : bound(begin[i]);
     const std::int64_t to = shrinks ? from + 1 : (mask(n, "end_mask") >> i & 1) != 0 ? size : bound(end[i]);
     if (from >= to || to > size) return std::nullopt;
@@ -95,10 +99,13 @@ std::optional<LinearTensor> strided_slice(const ir::Node& n, int depth) {
     LinearTensor next{now.dims, {}};
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t k = from; k < to; ++k)
-        for (std::int64_t e = 0; e < inner; ++e) next.elements.push_back(now.elements[static_cast<std::size_t>((o * size + k) * inner + e)]);
+        for (std::int64_t e = 0; e < inner; ++e)
+          next.elements.push_back(now.elements[static_cast<std::size_t>((o * size + k) * inner + e)]);
     next.dims[axis] = to - from;
-    if (shrinks) next.dims.erase(next.dims.begin() + static_cast<std::ptrdiff_t>(axis));
-    else ++axis;
+    if (shrinks)
+      next.dims.erase(next.dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    else
+      ++axis;
     now = std::move(next);
   }
   return now;
@@ -116,10 +123,14 @@ std::optional<LinearTensor> linear(const Value* v, int depth) {
   if (v->constant()) return of_constant(*v->constant());
   const ir::Node* n = v->producer();
   std::optional<LinearTensor> out;
-  if (n && (n->op() == "AddV2" || n->op() == "Add")) out = sum(*n, 1, depth - 1);
-  else if (n && n->op() == "Sub") out = sum(*n, -1, depth - 1);
-  else if (n && n->op() == "Pack") out = pack(*n, depth - 1);
-  else if (n && n->op() == "StridedSlice") out = strided_slice(*n, depth - 1);
+  if (n && (n->op() == "AddV2" || n->op() == "Add"))
+    out = sum(*n, 1, depth - 1);
+  else if (n && n->op() == "Sub")
+    out = sum(*n, -1, depth - 1);
+  else if (n && n->op() == "Pack")
+    out = pack(*n, depth - 1);
+  else if (n && n->op() == "StridedSlice")
+    out = strided_slice(*n, depth - 1);
   return out ? out : of_unknown(v, depth - 1);
 }
 

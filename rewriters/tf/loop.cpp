@@ -12,7 +12,8 @@ Value* Hoister::hoist(Value* invariant) {
         const auto [it, fresh] = made_.try_emplace(v, nullptr);
         if (!fresh || !v) return false;
         if (Value* o = loop_->outside(v)) {
-          it->second = o->constant() && o->graph() == &loop_->body() ? g.add_constant(o->name(), o->constant()) : o;
+          it->second =
+              o->constant() && o->graph() == &loop_->body() ? g.add_constant(o->name(), o->constant()) : o;
           return false;
         }
         for (Value* in : v->producer()->inputs()) needs.push_back(through_identities(in));

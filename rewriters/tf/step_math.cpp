@@ -203,8 +203,7 @@ bool StepMath::add_product(const Columns& c, const ir::Node& n, double sign, Lin
   }
   if (rank(weight) != 2) return false;
   const std::size_t before = out.products.size();
-  if (add_products(all(n.input(0)), 0, {{}, weight, {0, 0}, columns, transposed, sign}, out))
-    return true;
+  if (add_products(all(n.input(0)), 0, {{}, weight, {0, 0}, columns, transposed, sign}, out)) return true;
   out.products.resize(before);
   return false;
 }

@@ -25,7 +25,9 @@ bool squeezes_first(const ir::Node& n) {
 
 }  // namespace
 
-bool StepMath::transposes_b(const ir::Node& n) { return int_attr(n, "transpose_b") != 0 || int_attr(n, "adj_y") != 0; }
+bool StepMath::transposes_b(const ir::Node& n) {
+  return int_attr(n, "transpose_b") != 0 || int_attr(n, "adj_y") != 0;
+}
 
 bool is_last_axis(Value* axis, int rank) {
   const auto a = known_ints(axis);
@@ -62,8 +64,10 @@ int StepMath::find_rank(const ir::Node& n) {
   if (one_of(op, kMatMuls)) return 2;
   if (op == "Split") return rank(n.input(1));
   if (op == "Unpack" || (op == "Squeeze" && squeezes_first(n))) return std::max(rank(n.input(0)) - 1, -1);
-  if (one_of(op, kUnary) || op == "SplitV" || op == "Slice" || op == "OnesLike" || op == "ConcatV2") return rank(n.input(0));
-  if (op == "StridedSlice" && int_attr(n, "shrink_axis_mask") == 0 && int_attr(n, "new_axis_mask") == 0) return rank(n.input(0));
+  if (one_of(op, kUnary) || op == "SplitV" || op == "Slice" || op == "OnesLike" || op == "ConcatV2")
+    return rank(n.input(0));
+  if (op == "StridedSlice" && int_attr(n, "shrink_axis_mask") == 0 && int_attr(n, "new_axis_mask") == 0)
+    return rank(n.input(0));
   if (!one_of(op, kBinary)) return -1;
   int most = -1;
   for (Value* in : n.inputs()) {
@@ -84,7 +88,9 @@ std::int64_t StepMath::width(Value* root) {
       through_identities(root),
       [&](Value* v, Values& needs) {
         const auto [it, fresh] = widths_.try_emplace(v, -1);  // also ends a cycle
-        if (!fresh || knows_width(v, it->second) || !v->producer() || !width_rules().contains(v->producer()->op())) return false;
+        if (!fresh || knows_width(v, it->second) || !v->producer() ||
+            !width_rules().contains(v->producer()->op()))
+          return false;
         add_operands(v, needs);
         return true;
       },
@@ -177,10 +183,10 @@ std::int64_t StepMath::product_width(StepMath& m, const ir::Node& n, std::size_t
 const std::unordered_map<std::string_view, StepMath::WidthRule>& StepMath::width_rules() {
   static const auto kRules = [] {
     std::unordered_map<std::string_view, WidthRule> rules = {
-        {"Split", split_width},          {"SplitV", split_v_width},       {"ConcatV2", concat_width},
-        {"Slice", slice_width},          {"StridedSlice", slice_width},   {"Select", select_width},
-        {"SelectV2", select_width},      {"LSTMBlockCell", second_width}, {"GRUBlockCell", second_width},
-        {"Unpack", first_width},         {"OnesLike", first_width},       {"Squeeze", squeeze_width},
+        {"Split", split_width},     {"SplitV", split_v_width},       {"ConcatV2", concat_width},
+        {"Slice", slice_width},     {"StridedSlice", slice_width},   {"Select", select_width},
+        {"SelectV2", select_width}, {"LSTMBlockCell", second_width}, {"GRUBlockCell", second_width},
+        {"Unpack", first_width},    {"OnesLike", first_width},       {"Squeeze", squeeze_width},
     };
     for (const std::string_view op : kMatMuls) rules[op] = product_width;
     for (const std::string_view op : kUnary) rules[op] = first_width;

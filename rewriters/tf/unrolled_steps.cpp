@@ -334,7 +334,8 @@ bool UnrolledFinder::find_states() {
   return !found_.states.empty();
 }
 
-// ---- outputs that are no states: where(t >= lengths, zeros, h), where the state is where(t >= lengths, last, h)
+// ---- outputs that are no states: where(t >= lengths, zeros, h), where the state is where(t >= lengths,
+// last, h)
 
 void UnrolledFinder::find_tails() {
   tails_.clear();
@@ -347,7 +348,8 @@ void UnrolledFinder::find_tails() {
       if (level(chosen) != 1) continue;
       spend(chosen->uses().size());
       for (const ir::Use& u : chosen->uses())
-        if (is_select(u.node) && level_of(*u.node) == 1 && seen.insert(u.node).second) tails_.push_back(u.node->output());
+        if (is_select(u.node) && level_of(*u.node) == 1 && seen.insert(u.node).second)
+          tails_.push_back(u.node->output());
     }
   }
 }
@@ -374,7 +376,8 @@ bool UnrolledFinder::match_tail(Value* b) {
     spend(from->second->uses().size());
     for (const bool same_zeros : {true, false})  // at first a state may be zeros too
       for (const ir::Use& u : from->second->uses()) {
-        if (u.node->op() != n.op() || u.input != i || (u.node->input(3 - i) == n.input(3 - i)) != same_zeros) continue;
+        if (u.node->op() != n.op() || u.input != i || (u.node->input(3 - i) == n.input(3 - i)) != same_zeros)
+          continue;
         const Trial before = trial();
         if (match(b, u.node->output(), 0)) return true;
         undo(before);

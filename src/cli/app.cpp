@@ -69,7 +69,8 @@ std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) 
   }
   if (!words.empty() && access(words.front().c_str(), F_OK) != 0) {  // as many programs have it
     if (words.front() == "version") words = {"--version"};
-    if (words.front() == "help") std::rotate(words.begin(), words.begin() + 1, words.end()), words.back() = "--help";
+    if (words.front() == "help")
+      std::rotate(words.begin(), words.begin() + 1, words.end()), words.back() = "--help";
   }
   const std::vector<std::string> own = {"-h", "--help", "--version"};
   if (words.empty() || std::find(own.begin(), own.end(), words.front()) != own.end()) return words;
@@ -80,8 +81,10 @@ std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) 
 // Before the options are understood: who asked for JSON has it, the others a line.
 int refuse(const Diagnostic& d, bool json) {
   const int code = exit_code({d});
-  if (json) std::cout << printed({{"diagnostics", to_json(Diagnostics{d})}, {"exit_code", code}}) << std::endl;
-  else std::cerr << to_string(d) << std::endl;
+  if (json)
+    std::cout << printed({{"diagnostics", to_json(Diagnostics{d})}, {"exit_code", code}}) << std::endl;
+  else
+    std::cerr << to_string(d) << std::endl;
   return code;
 }
 
@@ -98,18 +101,22 @@ std::vector<std::string> unknown_options(const CLI::App& command, const std::vec
   std::vector<std::string> unknown;
   for (const std::string& word : words) {
     if (word == "--") break;
-    if (word.starts_with("--") && !command.get_option_no_throw(word.substr(0, word.find('=')))) unknown.push_back(word);
+    if (word.starts_with("--") && !command.get_option_no_throw(word.substr(0, word.find('='))))
+      unknown.push_back(word);
   }
   return unknown;
 }
 
 // Two names and no command before them: the first was meant for one, unless it is a file's.
 std::optional<Diagnostic> unknown_command(const CLI::App& root, const std::string& word) {
-  if (word.starts_with("-") || find_command(root, word) || access(word.c_str(), F_OK) == 0) return std::nullopt;
+  if (word.starts_with("-") || find_command(root, word) || access(word.c_str(), F_OK) == 0)
+    return std::nullopt;
   std::vector<std::string> known;
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) known.push_back(command->get_name());
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(command->get_name());
   const std::string alike = nearest(word, known);
-  return usage_error("there is no command '" + word + "'", (alike.empty() ? "" : "did you mean '" + alike + "'? ") + see_help(root));
+  return usage_error("there is no command '" + word + "'",
+                     (alike.empty() ? "" : "did you mean '" + alike + "'? ") + see_help(root));
 }
 
 Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
@@ -155,6 +162,7 @@ void define(CLI::App& root, Session& session) {
   add_completion(root, session);
   add_man(root, session);
   let_last_win(root);
+  root.require_subcommand(0, 1);  // a model may be called like a command: the first word decides
 }
 
 int act(CLI::App& root, Session& session, const std::string& first_word, bool version, bool json) {
@@ -168,7 +176,8 @@ int act(CLI::App& root, Session& session, const std::string& first_word, bool ve
     return kUsage;
   }
   const std::vector<std::string> extras = given.front()->remaining();
-  if (!extras.empty()) return refuse(unknown_command(root, first_word).value_or(unknown_argument(*given.front(), extras)), json);
+  if (!extras.empty())
+    return refuse(unknown_command(root, first_word).value_or(unknown_argument(*given.front(), extras)), json);
   const int code = session.action();
   if (!std::cout.flush()) {
     std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}})
@@ -193,7 +202,8 @@ int run(int argc, char** argv) {
     std::vector<std::string> words = arguments(argc, argv, root);
     if (const CLI::App* found = words.empty() ? nullptr : find_command(root, words.front())) command = found;
     json = std::find(words.begin(), words.end(), "--json") != words.end();
-    if (const auto unknown = unknown_options(*command, words); command != &root && !unknown.empty()) return refuse(unknown_argument(*command, unknown), json);
+    if (const auto unknown = unknown_options(*command, words); command != &root && !unknown.empty())
+      return refuse(unknown_argument(*command, unknown), json);
     std::reverse(words.begin(), words.end());
     root.parse(std::move(words));
     return act(root, session, argc > 1 ? argv[1] : "", version, json);

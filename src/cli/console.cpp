@@ -68,6 +68,10 @@ void Console::say(const std::string& line) const {
   if (!quiet_ && !json_) results_ << line << std::endl;
 }
 
+void Console::complain(const std::string& text) const {
+  if (quiet_ && !json_) std::cerr << painted(color_err_, Style::error, "error") << ": " << text << std::endl;
+}
+
 void Console::hint(const std::string& text) const {
   if (!quiet_ && !json_) std::cerr << painted(color_err_, Style::note, "note") << ": " << text << std::endl;
 }

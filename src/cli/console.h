@@ -22,6 +22,7 @@ class Console {
   void say(const std::string& line) const;  // not when quiet or JSON is asked for
   // stderr: errors, warnings, and notes when verbose; after errors their count and what it means.
   void report(const Diagnostics&, std::string_view consequence = "nothing was written") const;
+  void complain(const std::string& text) const;           // stderr; when quiet alone, where nothing else has told
   void hint(const std::string& text) const;               // stderr; as say()
   std::string paint(Style, std::string_view text) const;  // for say()
   bool json() const { return json_; }

@@ -51,10 +51,13 @@ bool is_part_of(const std::string& model, const std::string& file) {
   if (fs::is_directory(folder, none)) {
     const fs::path inside = path.lexically_relative(folder);
     const std::string first = inside.empty() ? "" : inside.begin()->string();
-    return name.starts_with("saved_model.pb") ? path.parent_path() == folder : first == "variables" || first == "assets";
+    return name.starts_with("saved_model.pb") ? path.parent_path() == folder
+                                              : first == "variables" || first == "assets";
   }
-  const bool is_checkpoint = name.ends_with(".index") || name.ends_with(".meta") || name.find(".data-") != std::string::npos;
-  return is_checkpoint && path.parent_path() == folder.parent_path() && name.starts_with(folder.stem().string());
+  const bool is_checkpoint =
+      name.ends_with(".index") || name.ends_with(".meta") || name.find(".data-") != std::string::npos;
+  return is_checkpoint && path.parent_path() == folder.parent_path() &&
+         name.starts_with(folder.stem().string());
 }
 
 Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
@@ -114,17 +117,22 @@ void tell_report(const Conversion& c, Json& json) {
 void refuse_verification_options(const CLI::App& command) {
   for (const CLI::Option* o : command.get_options())
     if (o->get_group() == kVerification && o->count() > 0)
-      fail(Code::bad_option, o->get_name() + " is for the verification, which is not asked for", "add --verify");
+      fail(Code::bad_option, o->get_name() + " is for the verification, which is not asked for",
+           "add --verify");
 }
 
 constexpr std::string_view kStandardOutput = "-";
 
 // The model is the only thing that goes there.
 void check_standard_output(const ConvertArguments& a) {
-  const auto refuse = [](const std::string& why) { fail(Code::bad_option, "-o - writes the model to standard output, " + why, "give --output the name of a file"); };
+  const auto refuse = [](const std::string& why) {
+    fail(Code::bad_option, "-o - writes the model to standard output, " + why,
+         "give --output the name of a file");
+  };
   if (a.common.json) refuse("which --json needs");
   if (a.verify) refuse("where --verify cannot read it");
-  if (a.options.external_data == tf2onnx::ExternalData::always) refuse("where there is no place for its weights beside it");
+  if (a.options.external_data == tf2onnx::ExternalData::always)
+    refuse("where there is no place for its weights beside it");
   if (isatty(STDOUT_FILENO) != 0) refuse("which is a terminal");
 }
 
@@ -142,11 +150,14 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   if (!a.verify) refuse_verification_options(command);
   a.options.verbosity = a.common.quiet ? -1 : a.common.debug ? 2 : a.common.verbose;
   for (const std::string& hint : a.hints) console.hint(hint);
-  if (a.output.empty() && command.count("--output") > 0) fail(Code::bad_option, "--output is empty", "give it the name of a file");
+  if (a.output.empty() && command.count("--output") > 0)
+    fail(Code::bad_option, "--output is empty", "give it the name of a file");
   if (to_stdout) check_standard_output(a);
   const bool is_named = !a.output.empty();
   if (!is_named) a.output = default_output(a.options.model);
-  if (is_part_of(a.options.model, a.output)) fail(Code::bad_option, "'" + a.output + "' is part of the model itself, which would be lost", "give --output another name");
+  if (is_part_of(a.options.model, a.output))
+    fail(Code::bad_option, "'" + a.output + "' is part of the model itself, which would be lost",
+         "give --output another name");
   if (a.verify) verify::check_possible(a.options);
   // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
   Outcome& outcome = *std::make_unique<Outcome>(convert_and_write(a, console)).release();
@@ -180,8 +191,9 @@ void add_convert(CLI::App& root, Session& session) {
   add_model_options(*command, a->options);
   add_conversion_options(*command, a->options);
   command
-      ->add_option("-o,--output", a->output,
-                   "The file to write; else MODEL's name with .onnx, in this directory. '-' is standard output.")
+      ->add_option(
+          "-o,--output", a->output,
+          "The file to write; else MODEL's name with .onnx, in this directory. '-' is standard output.")
       ->type_name("FILE")
       ->group("Output");
   command
@@ -194,7 +206,8 @@ void add_convert(CLI::App& root, Session& session) {
       ->group(kVerification);
   add_verification_options(*command, a->verification);
   add_tf2onnx_options(*command, *a);
-  command->callback([&session, a, command] { session.action = [a, command] { return run_convert(*command, *a); }; });
+  command->callback(
+      [&session, a, command] { session.action = [a, command] { return run_convert(*command, *a); }; });
 }
 
 }  // namespace t2o::cli

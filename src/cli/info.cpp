@@ -179,7 +179,8 @@ int inform(const InfoArguments& a) {
       std::cout << as_text(console, *graph, histogram, opset) << std::endl;
   } else {
     json["ops"] = contents.nodes;
-    if (!console.json() && !contents.nodes.empty()) std::cout << as_text(console, contents.nodes) << std::endl;
+    if (!console.json() && !contents.nodes.empty())
+      std::cout << as_text(console, contents.nodes) << std::endl;
   }
   console.report(diagnostics, "the model cannot be read");
   const int code = graph ? kDone : exit_code(diagnostics);

@@ -1,7 +1,8 @@
-// The program's own operator new for small objects. A graph of 100,000 nodes is made of millions of them, and most stay to the
-// end: no headers, no search, neighbours in time are neighbours in memory. With the C library's malloc such a
-// graph takes twice as long. The library leaves the allocator of its host alone; the engines that the program loads share it, as
-// they share the standard library. Not made for processes that fork while other threads run.
+// The program's own operator new for small objects. A graph of 100,000 nodes is made of millions of them, and
+// most stay to the end: no headers, no search, neighbours in time are neighbours in memory. With the C
+// library's malloc such a graph takes twice as long. The library leaves the allocator of its host alone; the
+// engines that the program loads share it, as they share the standard library. Not made for processes that
+// fork while other threads run.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -26,11 +27,11 @@
 namespace {
 
 constexpr std::size_t kGrain = 16, kLargest = 512, kClasses = kLargest / kGrain + 1;
-constexpr std::size_t kPage = std::size_t{64} << 10;        // holds objects of one class
-constexpr std::size_t kFirst = std::size_t{16} << 20;       // most models need no more
-constexpr std::size_t kRegion = std::size_t{64} << 30;      // addresses, not memory
+constexpr std::size_t kPage = std::size_t{64} << 10;    // holds objects of one class
+constexpr std::size_t kFirst = std::size_t{16} << 20;   // most models need no more
+constexpr std::size_t kRegion = std::size_t{64} << 30;  // addresses, not memory
 constexpr std::size_t kLeastRegion = std::size_t{1} << 26;
-constexpr std::size_t kPassedOn = 4096;                     // so many free objects a thread leaves to the others
+constexpr std::size_t kPassedOn = 4096;  // so many free objects a thread leaves to the others
 
 struct Object {
   Object* next;
@@ -45,7 +46,8 @@ struct Class {  // what a thread has of it
 };
 constinit thread_local std::array<Class, kClasses> classes = {};
 
-// A thread that ends leaves what it has to the others. Apart from the classes, which then need no check at each use.
+// A thread that ends leaves what it has to the others. Apart from the classes, which then need no check at
+// each use.
 struct Farewell {
   ~Farewell();
   bool armed = false;
@@ -73,7 +75,8 @@ std::size_t largest_region() {
 void reserve_region() {
   region_tried = true;
   for (std::size_t size = largest_region(); size >= kLeastRegion; size /= 2) {
-    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* at =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) continue;
     region = static_cast<char*>(at);
     return region_size.store(size, std::memory_order_release);

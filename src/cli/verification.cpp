@@ -1,6 +1,8 @@
 #include "cli/verification.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <new>
 
 #include "exit_code.h"
 #include "verify/report.h"
@@ -8,8 +10,20 @@
 namespace t2o::cli {
 
 namespace {
-constexpr int kMostSamples = 1'000'000;
-}
+
+constexpr int kMostSamples = 1'000'000, kMostThreads = 1024;
+
+// CLI11's own checks let a NaN pass, which every number would be within.
+const CLI::Validator kTolerance(
+    [](std::string& text) -> std::string {
+      double x = 0;
+      return CLI::detail::lexical_cast(text, x) && std::isfinite(x) && x >= 0
+                 ? ""
+                 : "'" + text + "' is no number from 0 on";
+    },
+    "NUMBER");
+
+}  // namespace
 
 void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   const std::string group = kVerification;
@@ -17,15 +31,16 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
       .add_option("--rtol", o.tolerance.relative,
                   "Tolerance relative to TensorFlow's value. The default is 0.001.")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kTolerance)
       ->group(group);
   command
       .add_option_function<double>(
           "--atol", [&o](double x) { o.tolerance.absolute = x, o.tolerance.by_scale = false; },
-          "Absolute tolerance, added to it. The default is 0.001, of the largest number of an output where that "
+          "Absolute tolerance, added to it. The default is 0.001, of the largest number of an output where "
+          "that "
           "is below 1.")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kTolerance)
       ->group(group);
   command.add_option("--seed", o.seed, "Of the random inputs. The default is 0.")
       ->type_name("N")
@@ -54,6 +69,7 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
                 "On a mismatch, find the first tensor that differs and its source node.")
       ->group(group);
   command.add_option("--threads", o.threads, "Of each engine. The default is their own choice.")
+      ->check(CLI::Range(0, kMostThreads))
       ->type_name("N")
       ->group(group);
   command.add_option("--tensorflow", o.tensorflow_library, "Path of libtensorflow_cc.so.2.")
@@ -79,7 +95,17 @@ int run_verification(const verify::VerifyOptions& options, const Console& consol
     std::string text = verify::to_text(report);
     while (text.ends_with('\n')) text.pop_back();
     console.say(text);
+    if (!report.ok()) console.complain(options.onnx + " does not agree with TensorFlow");
     return report.ok() ? kDone : kVerificationFailed;
+  } catch (const std::bad_alloc&) {
+    const Diagnostic d{Severity::error,
+                       Code::bad_option,
+                       "the inputs ask for more memory than there is",
+                       "give smaller sizes with --input-shape",
+                       {}};
+    json = {{"ok", false}, {"diagnostics", to_json(Diagnostics{d})}};
+    console.report({d}, "the models were not compared");
+    return exit_code({d});
   } catch (const ConversionError& e) {
     const Diagnostics diagnostics = {e.diagnostic()};
     json = {{"ok", false}, {"diagnostics", to_json(diagnostics)}};

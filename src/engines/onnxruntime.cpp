@@ -279,8 +279,9 @@ struct OrtSession::Impl {
     session.reset(raw);
     inputs = describe(*api, raw, api->SessionGetInputCount, api->SessionGetInputName,
                       api->SessionGetInputTypeInfo);
-    optional_inputs = describe(*api, raw, api->SessionGetOverridableInitializerCount, api->SessionGetOverridableInitializerName,
-                               api->SessionGetOverridableInitializerTypeInfo);
+    optional_inputs =
+        describe(*api, raw, api->SessionGetOverridableInitializerCount,
+                 api->SessionGetOverridableInitializerName, api->SessionGetOverridableInitializerTypeInfo);
     outputs = describe(*api, raw, api->SessionGetOutputCount, api->SessionGetOutputName,
                        api->SessionGetOutputTypeInfo);
   }

@@ -49,8 +49,9 @@ void check(const Api& api, const StatusPtr& status, const std::string& what) {
   constexpr int kInvalidArgument = 3, kOutOfRange = 11;
   const int code = api.get_code(status.get());
   if (code == 0) return;
-  throw TfError({.code = Code::bad_model, .message = "TensorFlow: " + what + ": " + api.message(status.get())},
-                code == kInvalidArgument || code == kOutOfRange);
+  throw TfError(
+      {.code = Code::bad_model, .message = "TensorFlow: " + what + ": " + api.message(status.get())},
+      code == kInvalidArgument || code == kOutOfRange);
 }
 
 int type_code(DType dtype) {

@@ -74,7 +74,9 @@ bool is_float(DType t) { return info(t).kind == floating; }
 bool is_signed_int(DType t) { return info(t).kind == signed_int; }
 bool is_unsigned_int(DType t) { return info(t).kind == unsigned_int; }
 
-float bfloat_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+float bfloat_to_float(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 std::uint16_t float_to_bfloat(float f) {
   const auto u = std::bit_cast<std::uint32_t>(f);

@@ -8,8 +8,9 @@
 
 namespace t2o::ir {
 
-// Names of values and of nodes are two spaces, as in ONNX; each is shared by a graph and its subgraphs. A name counts as taken
-// when another of the same hash is: no two names that are in use have one, and the values keep the text.
+// Names of values and of nodes are two spaces, as in ONNX; each is shared by a graph and its subgraphs. A
+// name counts as taken when another of the same hash is: no two names that are in use have one, and the
+// values keep the text.
 struct Graph::Names {
   class Space {
    public:
@@ -42,7 +43,9 @@ struct Graph::Names {
   Space values, nodes;
 };
 
-const std::string& Node::name() const { return !name_.empty() ? name_ : outputs_.empty() ? op_ : outputs_[0]->name(); }
+const std::string& Node::name() const {
+  return !name_.empty() ? name_ : outputs_.empty() ? op_ : outputs_[0]->name();
+}
 
 const Attr* Node::attr(std::string_view name) const {
   for (const NamedAttr& a : attrs_)
@@ -52,8 +55,8 @@ const Attr* Node::attr(std::string_view name) const {
 
 Graph::Graph() : names_(std::make_shared<Names>()), symbols_(std::make_shared<Symbols>()) {}
 
-// A subgraph that goes alone, as that of a node that could not be made, is read by nobody's values any more. Nesting may be
-// deep: a graph inside goes when it holds none itself.
+// A subgraph that goes alone, as that of a node that could not be made, is read by nobody's values any more.
+// Nesting may be deep: a graph inside goes when it holds none itself.
 Graph::~Graph() {
   if (parent_) {
     set_outputs({});
@@ -118,7 +121,9 @@ void Graph::set_constant(Value* v, TensorPtr t) {
 }
 
 namespace {
-std::string output_name(const std::string& base, std::size_t i) { return i == 0 ? base : base + ":" + std::to_string(i); }
+std::string output_name(const std::string& base, std::size_t i) {
+  return i == 0 ? base : base + ":" + std::to_string(i);
+}
 }  // namespace
 
 Node& Graph::add(NodeSpec s, Node* before) {
@@ -128,7 +133,8 @@ Node& Graph::add(NodeSpec s, Node* before) {
   n.op_ = std::move(s.op);
   n.attrs_ = std::move(s.attrs);
   n.origin_ = s.origin ? std::move(s.origin) : kNoOrigin;
-  const bool own_name = !s.name.empty() && (s.outputs.empty() || (!s.outputs[0].name.empty() && s.outputs[0].name != s.name));
+  const bool own_name =
+      !s.name.empty() && (s.outputs.empty() || (!s.outputs[0].name.empty() && s.outputs[0].name != s.name));
   if (own_name) n.name_ = names_->nodes.claim(s.name);
   const std::string& base = s.name.empty() ? n.op_ : s.name;
   n.inputs_.reserve(s.inputs.size());
@@ -220,14 +226,16 @@ void Graph::replace_all_uses(Value* from, Value* to) {
     set_input(*u.node, u.input, to);
   }
   if (from->output_uses_ == 0) return;
-  Graph& g = *from->graph_;  // a subgraph's output may be a value of the graph around it: then its list is not ours to see
+  Graph& g = *from->graph_;  // a subgraph's output may be a value of the graph around it: then its list is
+                             // not ours to see
   for (Value*& o : g.outputs_)
     if (o == from) {
       o = to;
       --from->output_uses_;
       ++to->output_uses_;
     }
-  if (from->output_uses_ != 0) throw std::logic_error("a value of an outer graph is an output of a subgraph: put an Identity between");
+  if (from->output_uses_ != 0)
+    throw std::logic_error("a value of an outer graph is an output of a subgraph: put an Identity between");
 }
 
 void Graph::rename(Value* v, std::string_view wanted) {
@@ -249,7 +257,8 @@ void Graph::name_rest() {
       for (Value* v : n.outputs_)
         if (v->name_.empty()) {
           const std::string base = n.origin_->node.empty() ? n.op_ : n.origin_->node + "/" + n.op_;
-          v->name_ = names_->values.claim(output_name(v->index_ == 0 ? base : n.outputs_[0]->name_, v->index_));
+          v->name_ =
+              names_->values.claim(output_name(v->index_ == 0 ? base : n.outputs_[0]->name_, v->index_));
         }
       for_each_subgraph(n, [&](Graph& inner) { todo.push_back(&inner); });
     }
@@ -307,8 +316,9 @@ void Graph::erase(Node& n) {
   for (Value* v : n.outputs_) v->uses_ = {};
 }
 
-// Consumers stand behind producers, so one walk from the end does it; a subgraph is gone through before what stands
-// in front of its node, since it reads that. The walks stand on a stack of their own: nesting may be deep.
+// Consumers stand behind producers, so one walk from the end does it; a subgraph is gone through before what
+// stands in front of its node, since it reads that. The walks stand on a stack of their own: nesting may be
+// deep.
 std::size_t Graph::erase_dead() {
   const auto erase_unread_constants = [](Graph& g) {
     std::erase_if(g.constants_, [&](Value* v) {

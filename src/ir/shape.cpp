@@ -26,7 +26,9 @@ Symbols::Affine Symbols::affine_of(Dim symbol) const {
 
 Dim Symbols::affine(Dim symbol, std::int64_t factor, std::int64_t offset) {
   Affine a = affine_of(symbol);
-  if (__builtin_mul_overflow(a.factor, factor, &a.factor) || __builtin_mul_overflow(a.offset, factor, &a.offset) || __builtin_add_overflow(a.offset, offset, &a.offset))
+  if (__builtin_mul_overflow(a.factor, factor, &a.factor) ||
+      __builtin_mul_overflow(a.offset, factor, &a.offset) ||
+      __builtin_add_overflow(a.offset, offset, &a.offset))
     return kUnknownDim;
   if (a.factor == 1 && a.offset == 0) return a.base;
   std::string text = a.factor == 1 ? name(a.base) : std::to_string(a.factor) + "*" + name(a.base);
@@ -44,7 +46,8 @@ std::optional<std::int64_t> constant_difference(Dim a, Dim b, const Symbols& sym
   if (is_known(a) && is_known(b)) return a - b;
   if (!is_symbol(a) || !is_symbol(b)) return std::nullopt;
   const Symbols::Affine x = symbols.affine_of(a), y = symbols.affine_of(b);
-  if (x.base != y.base || x.factor != y.factor || __builtin_sub_overflow(x.offset, y.offset, &out)) return std::nullopt;
+  if (x.base != y.base || x.factor != y.factor || __builtin_sub_overflow(x.offset, y.offset, &out))
+    return std::nullopt;
   return out;
 }
 
@@ -60,9 +63,12 @@ Dim add_dims(Dim a, Dim b, Symbols& symbols) {
   if (is_known(a)) std::swap(a, b);
   if (!is_symbol(a)) return kUnknownDim;
   if (is_known(b)) return symbols.affine(a, 1, b);
-  const Symbols::Affine x = symbols.affine_of(a), y = is_symbol(b) ? symbols.affine_of(b) : Symbols::Affine{kUnknownDim, 0, 0};
+  const Symbols::Affine x = symbols.affine_of(a),
+                        y = is_symbol(b) ? symbols.affine_of(b) : Symbols::Affine{kUnknownDim, 0, 0};
   std::int64_t offset;
-  if (x.base != y.base || __builtin_add_overflow(x.offset, y.offset, &offset) || __builtin_add_overflow(x.factor, y.factor, &out)) return kUnknownDim;
+  if (x.base != y.base || __builtin_add_overflow(x.offset, y.offset, &offset) ||
+      __builtin_add_overflow(x.factor, y.factor, &out))
+    return kUnknownDim;
   return symbols.affine(x.base, out, offset);
 }
 
@@ -113,7 +119,8 @@ Dim Shape::operator[](int axis) const {
   const std::size_t size = dims_ ? dims_->size() : 0;
   const std::size_t at = axis < 0 ? static_cast<std::size_t>(axis) + size : static_cast<std::size_t>(axis);
   if (at >= size)
-    fail(Code::bad_model, "a tensor of " + (dims_ ? "rank " + std::to_string(size) : "unknown rank") + " has no axis " + std::to_string(axis));
+    fail(Code::bad_model, "a tensor of " + (dims_ ? "rank " + std::to_string(size) : "unknown rank") +
+                              " has no axis " + std::to_string(axis));
   return (*dims_)[at];
 }
 

@@ -314,7 +314,9 @@ class Printer {
     if (bits == usual) return;
     std::array<char, 20> digits = {};
     const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), bits, 16).ptr;
-    out_.append("(0x").append(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data()))).append(")");
+    out_.append("(0x")
+        .append(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())))
+        .append(")");
   }
 
   void hex(Bytes bytes) {

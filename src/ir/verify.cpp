@@ -51,7 +51,8 @@ class Verifier {
     std::size_t count = 0;
     for (const Node& n : g.nodes()) {
       positions_[&n] = count++;
-      if (!n.outputs().empty() && !node_names_.insert(n.name()).second) report("two nodes have the name " + quoted(n), n.origin());
+      if (!n.outputs().empty() && !node_names_.insert(n.name()).second)
+        report("two nodes have the name " + quoted(n), n.origin());
       for (std::size_t i = 0; i < n.outputs().size(); ++i) {
         const Value& v = *n.output(i);
         define(v, g);

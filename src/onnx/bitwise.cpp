@@ -51,7 +51,8 @@ bool is_bitwise(std::string_view op) { return op == "BitwiseAnd" || op == "Bitwi
 Value* bitwise_by_table(Emitter& e, std::string_view op, Value* a, Value* b) {
   const DType type = a->dtype();
   const auto m = op == "BitwiseAnd" ? modulus(b) : std::nullopt;
-  if (m && b->shape().is_scalar()) return e.cast(e.emit("Mod", {e.cast(a, DType::i64), e.constant(*m)}), type);
+  if (m && b->shape().is_scalar())
+    return e.cast(e.emit("Mod", {e.cast(a, DType::i64), e.constant(*m)}), type);
   Value* common = common_bits(e, a, b);
   if (op == "BitwiseAnd") return common;
   Value* wide = e.cast(common, DType::i64);

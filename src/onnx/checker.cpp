@@ -80,7 +80,10 @@ class Checker {
       if (at < 0 || !n.input(i)) continue;
       const OpInfo::TypeParam& param = op.params[static_cast<std::size_t>(at)];
       const DType dtype = n.input(i)->dtype();
-      const auto input = [&] { return "input " + std::to_string(i) + " ('" + n.input(i)->name() + "', " + std::string(name(dtype)) + ")"; };
+      const auto input = [&] {
+        return "input " + std::to_string(i) + " ('" + n.input(i)->name() + "', " + std::string(name(dtype)) +
+               ")";
+      };
       if (!param.standard.empty() && !param.standard.has(dtype))
         report_node(n, input() + " has a type that is not among those of " + param.name);
       const bool mixed = op.variadic_input && i + 1 >= op.input_param.size();

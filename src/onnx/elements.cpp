@@ -18,7 +18,8 @@ std::optional<Ints> elements(const Value* v) {
   const TensorPtr& t = v->constant();
   if (!t || !is_int(t->dtype()) || t->rank() > 1 || t->elements() > 64) return std::nullopt;
   Ints out = t->to_ints();
-  return std::all_of(out.begin(), out.end(), is_known) ? std::optional(out) : std::nullopt;  // a negative number is no dim
+  return std::all_of(out.begin(), out.end(), is_known) ? std::optional(out)
+                                                       : std::nullopt;  // a negative number is no dim
 }
 
 using Binary = Dim (*)(Dim, Dim, Symbols&);
@@ -31,7 +32,8 @@ std::optional<Ints> elementwise(const Values& in, Binary f, Symbols& symbols) {
     if (all->size() == 1) all->resize(next->size(), all->front());
     if (next->size() == 1) next->resize(all->size(), next->front());
     if (next->size() != all->size()) return std::nullopt;
-    std::transform(all->begin(), all->end(), next->begin(), all->begin(), [&](Dim a, Dim b) { return f(a, b, symbols); });
+    std::transform(all->begin(), all->end(), next->begin(), all->begin(),
+                   [&](Dim a, Dim b) { return f(a, b, symbols); });
   }
   return all;
 }
@@ -63,10 +65,12 @@ bool take_multiple(Ints& from, Dim target, const Symbols& all, std::int64_t& num
   if (!is_symbol(target)) return false;
   const auto t = all.affine_of(target);
   for (auto f = from.begin(); f != from.end(); ++f) {
-    if (!is_symbol(*f) || t.offset != 0 || all.affine_of(*f).base != t.base || all.affine_of(*f).offset != 0) continue;
+    if (!is_symbol(*f) || t.offset != 0 || all.affine_of(*f).base != t.base || all.affine_of(*f).offset != 0)
+      continue;
     const std::int64_t factor = all.affine_of(*f).factor;
     from.erase(f);
-    return !__builtin_mul_overflow(numbers, factor, &numbers) && !__builtin_mul_overflow(divisor, t.factor, &divisor);
+    return !__builtin_mul_overflow(numbers, factor, &numbers) &&
+           !__builtin_mul_overflow(divisor, t.factor, &divisor);
   }
   return false;
 }
@@ -78,9 +82,12 @@ Dim left_over(Ints from, const Ints& target, std::size_t open, Symbols& all) {
     if (i == open) continue;
     if (target[i] == 0) return kUnknownDim;  // any size would do
     const auto same = std::find(from.begin(), from.end(), target[i]);
-    if (same != from.end()) from.erase(same);
-    else if (take_multiple(from, target[i], all, numbers, divisor)) continue;
-    else if (target[i] <= 0 || __builtin_mul_overflow(divisor, target[i], &divisor)) return kUnknownDim;
+    if (same != from.end())
+      from.erase(same);
+    else if (take_multiple(from, target[i], all, numbers, divisor))
+      continue;
+    else if (target[i] <= 0 || __builtin_mul_overflow(divisor, target[i], &divisor))
+      return kUnknownDim;
   }
   Ints symbols;
   for (const Dim d : from) {
@@ -90,11 +97,14 @@ Dim left_over(Ints from, const Ints& target, std::size_t open, Symbols& all) {
   if (numbers == 0 || symbols.size() > 1) return kUnknownDim;
   if (symbols.empty()) return numbers % divisor == 0 ? numbers / divisor : kUnknownDim;
   const Dim product = multiply_dims(symbols[0], numbers, all);
-  return is_symbol(product) && all.affine_of(product).offset % divisor == 0 ? divide_dims(product, divisor, all) : kUnknownDim;
+  return is_symbol(product) && all.affine_of(product).offset % divisor == 0
+             ? divide_dims(product, divisor, all)
+             : kUnknownDim;
 }
 
 Shape reshaped(const Values& in, const Shape& inferred, Symbols& symbols) {
-  const auto target = in.size() == 2 && in[0]->shape().ranked() && inferred.ranked() ? target_of_reshape(in) : std::nullopt;
+  const auto target =
+      in.size() == 2 && in[0]->shape().ranked() && inferred.ranked() ? target_of_reshape(in) : std::nullopt;
   if (!target || static_cast<int>(target->size()) != inferred.rank()) return inferred;
   Ints dims = inferred.dims();
   const auto open = std::find(dims.begin(), dims.end(), kUnknownDim);
@@ -103,7 +113,10 @@ Shape reshaped(const Values& in, const Shape& inferred, Symbols& symbols) {
   return Shape(std::move(dims));
 }
 
-bool is_number(const Value* v, std::int64_t n) { return v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 && v->constant()->int_at(0) == n; }
+bool is_number(const Value* v, std::int64_t n) {
+  return v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 &&
+         v->constant()->int_at(0) == n;
+}
 
 }  // namespace
 
@@ -119,7 +132,8 @@ Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
   if (in.empty() || !in[0]) return {};
   const Shape& x = in[0]->shape();
   if (op.starts_with("Reduce") && x.ranked()) {
-    const auto keeps = std::find_if(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "keepdims"; });
+    const auto keeps =
+        std::find_if(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "keepdims"; });
     const auto* keep = keeps == attrs.end() ? nullptr : std::get_if<std::int64_t>(&keeps->value);
     return keep && *keep == 0 ? Shape() : Shape::unknown_dims(x.rank());
   }
@@ -136,16 +150,22 @@ Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
 namespace {
 
 bool broadcasts(std::string_view op) {
-  constexpr std::string_view ops[] = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Where", "And", "Or", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "MatMul"};
+  constexpr std::string_view ops[] = {"Add",   "Sub",  "Mul",     "Div",         "Pow",
+                                      "Max",   "Min",  "Where",   "And",         "Or",
+                                      "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
+                                      "MatMul"};
   return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
 }
 
 constexpr std::size_t kLongestName = 80;
 
 // No number times such a size, whose name would be taken apart at the wrong places.
-bool is_plain(Dim symbol, const Symbols& symbols) { return symbols.affine_of(symbol).base == symbol || symbols.name(symbol).find('|') == std::string::npos; }
+bool is_plain(Dim symbol, const Symbols& symbols) {
+  return symbols.affine_of(symbol).base == symbol || symbols.name(symbol).find('|') == std::string::npos;
+}
 
-// Of which each is 1 or what all others are that are not: named after them, in order, so that the same have one name.
+// Of which each is 1 or what all others are that are not: named after them, in order, so that the same have
+// one name.
 Dim broadcast_dim(const std::set<std::string>& sizes, Symbols& symbols) {
   std::string all;
   for (const std::string& s : sizes) all += (all.empty() ? "" : "|") + s;
@@ -176,9 +196,11 @@ Shape broadcast_shape(std::string_view op, const Values& in, const Shape& inferr
 
 }  // namespace
 
-Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& symbols) {
+Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred,
+                    Symbols& symbols) {
   if (op == "Reshape") return reshaped(in, inferred, symbols);
-  if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() && in[1]->known_elements()->size() == 1)
+  if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() &&
+      in[1]->known_elements()->size() == 1)
     return Shape(Ints{in[1]->known_elements()->front()});
   if (!inferred.ranked()) return ranked_shape(op, in, attrs);
   if (std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
@@ -186,19 +208,32 @@ Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, c
   return windowed_shape(op, in, attrs, inferred, symbols);
 }
 
-std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& in, const Attrs& attrs, Symbols& symbols) {
+std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& in, const Attrs& attrs,
+                                               Symbols& symbols) {
   if (in.empty() || !in[0] || !is_int(in[0]->dtype())) return nullptr;
-  const bool may_do_nothing = std::any_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
+  const bool may_do_nothing = std::any_of(
+      attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
   std::optional<Ints> out;
-  if (op == "ReduceMax" || op == "ReduceMin" || op == "ReduceSum") out = only_element(in);
-  else if (op == "ReduceProd" && !may_do_nothing) out = reduced(in, multiply_dims, 1, symbols);
-  else if (op == "Reshape" || op == "Identity" || op == "Flatten") out = elements(in[0]);
-  else if (op == "Add") out = elementwise(in, add_dims, symbols);
-  else if (op == "Sub") out = elementwise(in, subtract_dims, symbols);
-  else if (op == "Mul") out = elementwise(in, multiply_dims, symbols);
-  else if (op == "Div") out = elementwise(in, divide_dims, symbols);
-  else if (op == "Max") out = elementwise(in, [](Dim a, Dim b, Symbols& s) { return larger_dim(a, b, s); }, symbols);
-  else if (op == "Min") out = elementwise(in, [](Dim a, Dim b, Symbols& s) { return smaller_dim(a, b, s); }, symbols);
+  if (op == "ReduceMax" || op == "ReduceMin" || op == "ReduceSum")
+    out = only_element(in);
+  else if (op == "ReduceProd" && !may_do_nothing)
+    out = reduced(in, multiply_dims, 1, symbols);
+  else if (op == "Reshape" || op == "Identity" || op == "Flatten")
+    out = elements(in[0]);
+  else if (op == "Add")
+    out = elementwise(in, add_dims, symbols);
+  else if (op == "Sub")
+    out = elementwise(in, subtract_dims, symbols);
+  else if (op == "Mul")
+    out = elementwise(in, multiply_dims, symbols);
+  else if (op == "Div")
+    out = elementwise(in, divide_dims, symbols);
+  else if (op == "Max")
+    out = elementwise(
+        in, [](Dim a, Dim b, Symbols& s) { return larger_dim(a, b, s); }, symbols);
+  else if (op == "Min")
+    out = elementwise(
+        in, [](Dim a, Dim b, Symbols& s) { return smaller_dim(a, b, s); }, symbols);
   return out ? std::make_shared<const Ints>(std::move(*out)) : nullptr;
 }
 

@@ -12,7 +12,8 @@ namespace t2o {
 namespace {
 
 bool has_subgraph(const Attrs& attrs) {
-  return std::any_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return std::holds_alternative<GraphPtr>(a.value); });
+  return std::any_of(attrs.begin(), attrs.end(),
+                     [](const ir::NamedAttr& a) { return std::holds_alternative<GraphPtr>(a.value); });
 }
 
 std::string spell(const DTypes& ts) {
@@ -22,17 +23,21 @@ std::string spell(const DTypes& ts) {
 }
 
 // ONNX Runtime reduces no empty tensor over an axis counted from the back.
-std::int64_t from_front(std::int64_t axis, const Value* x) { return axis < 0 && x->shape().ranked() ? axis + x->shape().rank() : axis; }
+std::int64_t from_front(std::int64_t axis, const Value* x) {
+  return axis < 0 && x->shape().ranked() ? axis + x->shape().rank() : axis;
+}
 
 void count_from_front(const std::string& op, const Values& in, Attrs& attrs) {
   if (op != "ArgMax" && op != "ArgMin") return;
   for (ir::NamedAttr& a : attrs)
-    if (auto* axis = a.name == "axis" ? std::get_if<std::int64_t>(&a.value) : nullptr) *axis = from_front(*axis, in[0]);
+    if (auto* axis = a.name == "axis" ? std::get_if<std::int64_t>(&a.value) : nullptr)
+      *axis = from_front(*axis, in[0]);
 }
 
 Value* from_front(Emitter& e, Value* axes, Value* x) {
   Value* one = e.constant<std::int64_t>(1);  // a scalar has no axes: not Mod by 0
-  Value* rank = x->shape().ranked() ? e.constant<std::int64_t>(std::max(1, x->shape().rank())) : e.maximum(e.rank_of(x), one);
+  Value* rank = x->shape().ranked() ? e.constant<std::int64_t>(std::max(1, x->shape().rank()))
+                                    : e.maximum(e.rank_of(x), one);
   return e.emit("Mod", {axes, rank});
 }
 
@@ -43,11 +48,16 @@ int lowest_later_opset(const std::string& op, const Values& in, const Target& t)
   return 0;
 }
 
-[[noreturn]] void fail_without_kernel(const std::string& op, const Values& in, const std::string& types, const Emitter& e) {
+[[noreturn]] void fail_without_kernel(const std::string& op, const Values& in, const std::string& types,
+                                      const Emitter& e) {
   const Target& t = e.target();
-  const std::string why = "ONNX " + op + (t.for_ort() ? " has no kernel in ONNX Runtime" : " is not defined") + " for (" + types + ") at opset " + std::to_string(t.opset);
-  if (const int later = lowest_later_opset(op, in, t)) e.fail(Code::opset_too_low, why, "--opset " + std::to_string(later) + " or above");
-  e.fail(Code::unsupported_type, why, t.for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
+  const std::string why = "ONNX " + op +
+                          (t.for_ort() ? " has no kernel in ONNX Runtime" : " is not defined") + " for (" +
+                          types + ") at opset " + std::to_string(t.opset);
+  if (const int later = lowest_later_opset(op, in, t))
+    e.fail(Code::opset_too_low, why, "--opset " + std::to_string(later) + " or above");
+  e.fail(Code::unsupported_type, why,
+         t.for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
 }
 
 }  // namespace
@@ -56,12 +66,15 @@ void Emitter::fail(Code code, std::string why, std::string remedy, SourceLoc at)
   throw ConversionError({Severity::error, code, std::move(why), std::move(remedy), *origin_, at});
 }
 
-Value* Emitter::emit(const std::string& op, Values in, Attrs attrs) { return emit_n(op, std::move(in), std::move(attrs), 1)[0]; }
+Value* Emitter::emit(const std::string& op, Values in, Attrs attrs) {
+  return emit_n(op, std::move(in), std::move(attrs), 1)[0];
+}
 
 Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
   count_from_front(op, in, attrs);
   const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
-  if (!info && onnx::is_bitwise(op) && in.size() == 2 && is_int(in[0]->dtype())) return {onnx::bitwise_by_table(*this, op, in[0], in[1])};
+  if (!info && onnx::is_bitwise(op) && in.size() == 2 && is_int(in[0]->dtype()))
+    return {onnx::bitwise_by_table(*this, op, in[0], in[1])};
   if (!info) fail_without_operator(op);
   const auto wide = onnx::widening(*info, in);
   if (!wide || !info->has_kernel) {
@@ -73,11 +86,13 @@ Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_
   DTypes back(outputs, DType::undefined);
   for (std::size_t i = 0; i < outputs; ++i) {
     const int p = info->param_of_output(i);
-    if (p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined) back[i] = onnx::bound_type(*info, in, p);
+    if (p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined)
+      back[i] = onnx::bound_type(*info, in, p);
   }
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int p = info->param_of_input(i);
-    if (in[i] && p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined) in[i] = cast(in[i], (*wide)[static_cast<std::size_t>(p)]);
+    if (in[i] && p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined)
+      in[i] = cast(in[i], (*wide)[static_cast<std::size_t>(p)]);
   }
   Values out = emit_raw(op, std::move(in), std::move(attrs), outputs);
   for (std::size_t i = 0; i < outputs; ++i)
@@ -88,11 +103,14 @@ Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_
 void Emitter::fail_without_operator(const std::string& op) const {
   for (int later = target_->opset + 1; later <= onnx::kHighestOpset; ++later)
     if (onnx::op_info(op, later, target_->ml_opset, false))
-      fail(Code::opset_too_low, "needs ONNX " + op + ", which came with opset " + std::to_string(later), "--opset " + std::to_string(later) + " or above");
-  fail(Code::internal, "ONNX has no operator " + op + " at opset " + std::to_string(target_->opset), "this is a bug: please report it with the model");
+      fail(Code::opset_too_low, "needs ONNX " + op + ", which came with opset " + std::to_string(later),
+           "--opset " + std::to_string(later) + " or above");
+  fail(Code::internal, "ONNX has no operator " + op + " at opset " + std::to_string(target_->opset),
+       "this is a bug: please report it with the model");
 }
 
-// A size that is asked for has a name, so that what is computed of it can be told. In a loop's body it may be another each time.
+// A size that is asked for has a name, so that what is computed of it can be told. In a loop's body it may be
+// another each time.
 void Emitter::name_dims(Value* v) const {
   if (g_->parent() || v->graph() != g_ || !v->shape().ranked()) return;
   Ints dims = v->shape().dims();
@@ -139,7 +157,9 @@ Value* Emitter::constant(TensorPtr t, std::string_view hint) {
   return g_->add_constant(origin_->node.empty() ? label : origin_->node + "/" + label, std::move(t));
 }
 
-Value* Emitter::ints(const Ints& v) { return constant(Tensor::of<std::int64_t>({static_cast<std::int64_t>(v.size())}, v)); }
+Value* Emitter::ints(const Ints& v) {
+  return constant(Tensor::of<std::int64_t>({static_cast<std::int64_t>(v.size())}, v));
+}
 
 Value* Emitter::scalar(DType t, double v) {
   if (t == DType::string) fail(Code::internal, "a number as a string constant");
@@ -160,176 +180,13 @@ Value* Emitter::cast(Value* x, DType t) {
   if (x->dtype() == t) return x;
   if (const int opset = onnx::opset_that_casts(*target_, x->dtype(), t); opset != target_->opset)
     fail(opset == 0 ? Code::unsupported_type : Code::opset_too_low,
-         "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) + " at opset " + std::to_string(target_->opset),
+         "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) +
+             " at opset " + std::to_string(target_->opset),
          opset == 0 ? "" : "--opset " + std::to_string(opset) + " or above");
   return emit_raw("Cast", {x}, {{"to", t}}, 1)[0];
 }
 
 Value* Emitter::identity(Value* x) { return emit_raw("Identity", {x}, {}, 1)[0]; }
-
-Value* Emitter::transpose(Value* x, Ints perm) {
-  if (std::is_sorted(perm.begin(), perm.end())) return x;
-  return emit("Transpose", {x}, {{"perm", std::move(perm)}});
-}
-
-namespace {
-
-// A Reshape to what x is already.
-Value* unless_same(Value* x, Value* reshaped) {
-  const bool known = x->shape().ranked() && std::find(x->shape().dims().begin(), x->shape().dims().end(), kUnknownDim) == x->shape().dims().end();
-  return known && reshaped->shape() == x->shape() ? x : reshaped;
-}
-
-bool surely_not_empty(const Value* x) {
-  if (!x->shape().ranked()) return false;
-  return std::all_of(x->shape().dims().begin(), x->shape().dims().end(), [](Dim d) { return d > 0; });
-}
-
-// A size of 0 stands for the size that x has there, which is right where that is the size asked for.
-bool keeps_unknown_dims(const Value* x, const Ints& known) {
-  for (std::size_t i = 0; i < known.size(); ++i)
-    if (known[i] <= 0 && (!is_symbol(known[i]) || !x->shape().ranked() || static_cast<int>(i) >= x->shape().rank() || x->shape()[static_cast<int>(i)] != known[i])) return false;
-  return true;
-}
-
-// One size that is not known beside others that are not 0 can be inferred.
-std::optional<Ints> with_inferred(const Ints& known) {
-  Ints dims = known;
-  if (std::count_if(dims.begin(), dims.end(), [](Dim d) { return d < 0; }) != 1 || std::count(dims.begin(), dims.end(), 0) > 0) return std::nullopt;
-  std::replace_if(dims.begin(), dims.end(), [](Dim d) { return d < 0; }, std::int64_t{-1});
-  return dims;
-}
-
-// Below opset 14 a size of 0 cannot be said. An empty x is made one element, reshaped to ones, and spread to nothing. Not where
-// the dims are those of other tensors: that an empty batch is not reshaped costs less than ten nodes for each of a transformer's.
-Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
-  const Ints* known = dims->known_elements().get();
-  const bool of_tensors = known && std::find(known->begin(), known->end(), 0) == known->end() && std::any_of(known->begin(), known->end(), is_known);
-  if (const auto inferred = of_tensors && !keeps_unknown_dims(x, *known) ? with_inferred(*known) : std::nullopt) {
-    Value* sizes = e.ints(*inferred);
-    Value* y = e.emit("Reshape", {x, sizes});
-    e.graph().set_type(y, x->dtype(), Shape(*known));
-    return y;
-  }
-  if (surely_not_empty(x) || of_tensors || (known && keeps_unknown_dims(x, *known))) return e.emit("Reshape", {x, dims});
-  Value* one = e.constant<std::int64_t>(1);
-  Value* zero = e.constant<std::int64_t>(0);
-  Value* is_empty = e.equal(e.size_of(x), zero);
-  Value* missing = e.unsqueeze(e.cast(is_empty, DType::i64), {0});
-  Value* element = x->dtype() == DType::string ? e.constant(std::make_shared<Tensor>(Ints{}, Strings{""})) : e.scalar_like(x, 0);
-  Value* filler = e.expand(element, missing);
-  Value* full = e.concat({e.reshape(x, {-1}), filler}, 0);
-  Value* shaped = e.emit("Reshape", {full, e.where(is_empty, one, dims)});
-  Value* sizes = e.where(is_empty, e.maximum(dims, zero), one);
-  Value* result = e.expand(shaped, sizes);
-  if (known) e.graph().set_type(result, x->dtype(), Shape(*known));
-  if (!result->shape().ranked() && dims->shape().is_static()) e.graph().set_type(result, x->dtype(), Shape::unknown_dims(static_cast<int>(dims->shape()[0])));
-  return result;
-}
-
-}  // namespace
-
-Value* Emitter::reshape(Value* x, Ints dims) {
-  const bool static_dims = std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d > 0; });
-  if (static_dims && x->shape() == Shape(dims)) return x;
-  Value* sizes = ints(dims);
-  return unless_same(x, emit("Reshape", {x, sizes}));
-}
-
-Value* Emitter::reshape_to(Value* x, Value* dims) {
-  dims = cast(dims, DType::i64);
-  const auto may_be_zero = [&] {
-    const Ints* known = dims->constant() ? nullptr : dims->known_elements().get();
-    if (const auto c = constant_ints(dims)) return std::find(c->begin(), c->end(), 0) != c->end();
-    return !known || std::any_of(known->begin(), known->end(), [](Dim d) { return d <= 0; });
-  };
-  if (!may_be_zero()) {
-    if (const auto c = constant_ints(dims)) return reshape(x, *c);
-    return unless_same(x, emit("Reshape", {x, dims}));
-  }
-  if (target_->opset >= 14) return unless_same(x, emit("Reshape", {x, dims}, {{"allowzero", std::int64_t{1}}}));
-  if (const auto c = constant_ints(dims)) {  // an empty result: its elements do not matter, only its shape does
-    Ints sizes = *c;
-    if (std::find(sizes.begin(), sizes.end(), -1) != sizes.end()) fail(Code::opset_too_low, "a reshape to a size of 0 and an inferred size needs opset 14", "--opset 14 or above");
-    return constant(std::make_shared<Tensor>(x->dtype(), sizes, heap_storage({})));
-  }
-  return reshape_of_maybe_empty(*this, x, dims);
-}
-
-Value* Emitter::squeeze(Value* x, Ints axes) {
-  if (axes.empty()) return x;
-  if (target_->opset >= 13) {
-    Value* a = ints(axes);
-    return emit("Squeeze", {x, a});
-  }
-  return emit("Squeeze", {x}, {{"axes", std::move(axes)}});
-}
-
-Value* Emitter::unsqueeze(Value* x, Ints axes) {
-  if (axes.empty()) return x;
-  if (target_->opset >= 13) {
-    Value* a = ints(axes);
-    return emit("Unsqueeze", {x, a});
-  }
-  return emit("Unsqueeze", {x}, {{"axes", std::move(axes)}});
-}
-
-Value* Emitter::concat(Values v, std::int64_t axis) {
-  if (v.size() == 1) return v[0];
-  return emit("Concat", std::move(v), {{"axis", axis}});
-}
-
-Values Emitter::split(Value* x, const Ints& sizes, std::int64_t axis) {
-  if (sizes.size() == 1) return {x};
-  if (target_->opset >= 13) {
-    Value* s = ints(sizes);
-    return emit_n("Split", {x, s}, {{"axis", axis}}, sizes.size());
-  }
-  return emit_n("Split", {x}, {{"axis", axis}, {"split", sizes}}, sizes.size());
-}
-
-Value* Emitter::slice(Value* x, Ints starts, Ints ends, Ints axes, Ints steps) {
-  Value* s = ints(starts);
-  Value* e = ints(ends);
-  Value* a = ints(axes);
-  Value* st = steps.empty() ? nullptr : ints(steps);
-  return slice_at(x, s, e, a, st);
-}
-
-Value* Emitter::slice_at(Value* x, Value* starts, Value* ends, Value* axes, Value* steps) {
-  Values in{x, starts, ends, axes};
-  if (steps) in.push_back(steps);
-  return emit("Slice", std::move(in));
-}
-
-namespace {
-
-bool is_last_axis(const Value* x, std::int64_t axis) {
-  return axis == -1 || (x->shape().ranked() && axis == x->shape().rank() - 1);
-}
-
-// ONNX Runtime's Gather of strings copies only the first one of each slice.
-Value* gather_strings(Emitter& e, Value* x, Value* indices, std::int64_t axis) {
-  if (axis == 0) {
-    Value* rows = e.cast(e.unsqueeze(indices, {-1}), DType::i64);
-    return e.emit("GatherND", {x, rows});
-  }
-  Value* zero = e.constant<std::int64_t>(0);
-  Value* one = e.constant<std::int64_t>(1);
-  Value* count = e.range(zero, e.size_of(x), one);
-  Value* numbers = e.reshape_to(count, e.shape_of(x));
-  Value* chosen = e.gather(numbers, indices, axis);
-  Value* flat = e.reshape(x, {-1});
-  return e.emit("Gather", {flat, chosen}, {{"axis", std::int64_t{0}}});
-}
-
-}  // namespace
-
-Value* Emitter::gather(Value* x, Value* indices, std::int64_t axis) {
-  if (indices->dtype() != DType::i32 && indices->dtype() != DType::i64) indices = cast(indices, DType::i64);
-  if (x->dtype() == DType::string && target_->for_ort() && !is_last_axis(x, axis)) return gather_strings(*this, x, indices, axis);
-  return emit("Gather", {x, indices}, {{"axis", axis}});
-}
 
 // ---- reductions: axes are an input since 13 (ReduceSum) and 18 (the others)
 
@@ -340,7 +197,8 @@ Value* Emitter::reduce(const std::string& op, Value* x, const Ints& given, bool 
   const std::int64_t keep = keep_dims;
   if (target_->opset >= (op == "ReduceSum" ? 13 : 18)) {
     Value* a = ints(axes);
-    if (std::any_of(axes.begin(), axes.end(), [](std::int64_t i) { return i < 0; })) a = from_front(*this, a, x);
+    if (std::any_of(axes.begin(), axes.end(), [](std::int64_t i) { return i < 0; }))
+      a = from_front(*this, a, x);
     return emit(op, {x, a}, {{"keepdims", keep}});
   }
   return emit(op, {x}, {{"axes", axes}, {"keepdims", keep}});
@@ -349,11 +207,13 @@ Value* Emitter::reduce(const std::string& op, Value* x, const Ints& given, bool 
 Value* Emitter::reduce_at(const std::string& op, Value* x, Value* axes, bool keep_dims) {
   if (const auto a = constant_ints(axes)) return reduce(op, x, *a, keep_dims);
   if (target_->opset < (op == "ReduceSum" ? 13 : 18))
-    fail(Code::opset_too_low, "axes that are only known at run time need opset 18 for " + op, "--opset 18 or above");
+    fail(Code::opset_too_low, "axes that are only known at run time need opset 18 for " + op,
+         "--opset 18 or above");
   axes = cast(axes, DType::i64);
   if (!axes->shape().ranked() || axes->shape().rank() != 1) axes = reshape(axes, {-1});
   axes = from_front(*this, axes, x);
-  return emit(op, {x, axes}, {{"keepdims", std::int64_t{keep_dims}}, {"noop_with_empty_axes", std::int64_t{1}}});
+  return emit(op, {x, axes},
+              {{"keepdims", std::int64_t{keep_dims}}, {"noop_with_empty_axes", std::int64_t{1}}});
 }
 
 Value* Emitter::reduce_all(const std::string& op, Value* x, bool keep_dims) {
@@ -376,7 +236,8 @@ Value* Emitter::dims(Value* x, int first, int last) {
     if (std::all_of(part.begin(), part.end(), is_known)) return ints(part);
     if (first == 0 && last == rank) return shape_of(x);
   }
-  if (target_->opset >= 15) return emit("Shape", {x}, {{"start", std::int64_t{first}}, {"end", std::int64_t{last}}});
+  if (target_->opset >= 15)
+    return emit("Shape", {x}, {{"start", std::int64_t{first}}, {"end", std::int64_t{last}}});
   Value* s = shape_of(x);
   return slice(s, {first}, {last}, {0});
 }
@@ -432,7 +293,9 @@ Value* Emitter::clip(Value* x, std::optional<double> low, std::optional<double> 
 
 Value* Emitter::where(Value* condition, Value* x, Value* y) { return emit("Where", {condition, x, y}); }
 
-Value* Emitter::range(Value* start, Value* limit, Value* delta) { return emit("Range", {start, limit, delta}); }
+Value* Emitter::range(Value* start, Value* limit, Value* delta) {
+  return emit("Range", {start, limit, delta});
+}
 
 // ONNX Runtime's kernel for f64 gives numbers where there is NaN.
 static Value* log_softmax_f64(Emitter& e, Value* x, std::int64_t axis) {
@@ -446,9 +309,12 @@ static Value* log_softmax_f64(Emitter& e, Value* x, std::int64_t axis) {
 Value* Emitter::softmax(Value* x, std::int64_t axis, bool log) {
   const std::string op = log ? "LogSoftmax" : "Softmax";
   const bool last = axis == -1 || (x->shape().ranked() && axis == x->shape().rank() - 1);
-  if (log && x->dtype() == DType::f64 && target_->for_ort() && (last || x->shape().ranked())) return log_softmax_f64(*this, x, last ? -1 : axis);
+  if (log && x->dtype() == DType::f64 && target_->for_ort() && (last || x->shape().ranked()))
+    return log_softmax_f64(*this, x, last ? -1 : axis);
   if (target_->opset >= 13 || last) return emit(op, {x}, {{"axis", last ? std::int64_t{-1} : axis}});
-  if (!x->shape().ranked()) fail(Code::opset_too_low, op + " over another axis than the last needs opset 13 when the rank is unknown", "--opset 13 or above");
+  if (!x->shape().ranked())
+    fail(Code::opset_too_low, op + " over another axis than the last needs opset 13 when the rank is unknown",
+         "--opset 13 or above");
   const int rank = x->shape().rank();
   Ints perm;
   for (int i = 0; i < rank; ++i) perm.push_back(i);
@@ -461,11 +327,13 @@ Value* Emitter::softmax(Value* x, std::int64_t axis, bool log) {
 Values Emitter::topk(Value* x, Value* k, std::int64_t axis, bool largest, bool sorted) {
   k = cast(k, DType::i64);
   if (!k->shape().ranked() || k->shape().rank() != 1) k = reshape(k, {1});
-  return emit_n("TopK", {x, k}, {{"axis", axis}, {"largest", std::int64_t{largest}}, {"sorted", std::int64_t{sorted}}}, 2);
+  return emit_n("TopK", {x, k},
+                {{"axis", axis}, {"largest", std::int64_t{largest}}, {"sorted", std::int64_t{sorted}}}, 2);
 }
 
 Value* Emitter::cumsum(Value* x, Value* axis, bool exclusive, bool reverse) {
-  return emit("CumSum", {x, axis}, {{"exclusive", std::int64_t{exclusive}}, {"reverse", std::int64_t{reverse}}});
+  return emit("CumSum", {x, axis},
+              {{"exclusive", std::int64_t{exclusive}}, {"reverse", std::int64_t{reverse}}});
 }
 
 // Min and Max take integers since opset 12.
@@ -481,7 +349,8 @@ Value* Emitter::maximum(Value* a, Value* b) {
   return where(first, a, b);
 }
 
-// GreaterOrEqual and LessOrEqual exist since opset 12 and have a type inference since 16; before, NaN makes "not less" another thing than "greater or equal".
+// GreaterOrEqual and LessOrEqual exist since opset 12 and have a type inference since 16; before, NaN makes
+// "not less" another thing than "greater or equal".
 Value* Emitter::greater_equal(Value* a, Value* b) {
   if (target_->opset >= 16) return emit("GreaterOrEqual", {a, b});
   Value* g = greater(a, b);

@@ -20,7 +20,8 @@ void put(std::byte* out, std::int64_t i, T v) {
   std::memcpy(out + static_cast<std::size_t>(i) * sizeof(T), &v, sizeof(T));
 }
 
-// Out of range is undefined in ONNX and TensorFlow both; here it saturates, so that it is no undefined behaviour of ours.
+// Out of range is undefined in ONNX and TensorFlow both; here it saturates, so that it is no undefined
+// behaviour of ours.
 std::int64_t to_integer(double d) {
   if (std::isnan(d)) return 0;
   if (d >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
@@ -29,29 +30,45 @@ std::int64_t to_integer(double d) {
 }
 
 void store(std::byte* out, DType t, std::int64_t i, double d, std::int64_t n, bool integral) {
-  const std::int64_t v = integral ? n : t == DType::u64 && d >= 0x1p63 && d < 0x1p64 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(d)) : to_integer(d);
+  const std::int64_t v = integral ? n
+                         : t == DType::u64 && d >= 0x1p63 && d < 0x1p64
+                             ? static_cast<std::int64_t>(static_cast<std::uint64_t>(d))
+                             : to_integer(d);
   switch (t) {
-    case DType::f32: return put(out, i, static_cast<float>(d));
-    case DType::f64: return put(out, i, d);
-    case DType::f16: return put(out, i, float_to_half(static_cast<float>(d)));
-    case DType::bf16: return put(out, i, float_to_bfloat(static_cast<float>(d)));
-    case DType::boolean: return put(out, i, static_cast<std::uint8_t>(integral ? n != 0 : d != 0));
-    case DType::i8: case DType::u8: return put(out, i, static_cast<std::uint8_t>(v));
-    case DType::i16: case DType::u16: return put(out, i, static_cast<std::uint16_t>(v));
-    case DType::i32: case DType::u32: return put(out, i, static_cast<std::uint32_t>(v));
-    default: return put(out, i, v);
+    case DType::f32:
+      return put(out, i, static_cast<float>(d));
+    case DType::f64:
+      return put(out, i, d);
+    case DType::f16:
+      return put(out, i, float_to_half(static_cast<float>(d)));
+    case DType::bf16:
+      return put(out, i, float_to_bfloat(static_cast<float>(d)));
+    case DType::boolean:
+      return put(out, i, static_cast<std::uint8_t>(integral ? n != 0 : d != 0));
+    case DType::i8:
+    case DType::u8:
+      return put(out, i, static_cast<std::uint8_t>(v));
+    case DType::i16:
+    case DType::u16:
+      return put(out, i, static_cast<std::uint16_t>(v));
+    case DType::i32:
+    case DType::u32:
+      return put(out, i, static_cast<std::uint32_t>(v));
+    default:
+      return put(out, i, v);
   }
 }
 
 // Elements one by one: integers by way of int64, the rest by way of double.
 void convert_elements(const Tensor& in, DType to, std::span<std::byte> out) {
   const bool integral = is_int(in.dtype()) || in.dtype() == DType::boolean;
-  for (std::int64_t i = 0; i < in.elements(); ++i) store(out.data(), to, i, in.float_at(i), integral ? in.int_at(i) : 0, integral);
+  for (std::int64_t i = 0; i < in.elements(); ++i)
+    store(out.data(), to, i, in.float_at(i), integral ? in.int_at(i) : 0, integral);
 }
 
 bool plain(DType t) {
-  return t == DType::boolean || ((is_float(t) || is_int(t)) && bit_width(t) >= 8 && t != DType::f8e4m3fn && t != DType::f8e4m3fnuz && t != DType::f8e5m2 &&
-                                 t != DType::f8e5m2fnuz);
+  return t == DType::boolean || ((is_float(t) || is_int(t)) && bit_width(t) >= 8 && t != DType::f8e4m3fn &&
+                                 t != DType::f8e4m3fnuz && t != DType::f8e5m2 && t != DType::f8e5m2fnuz);
 }
 
 constexpr std::size_t kKept = 4096;  // bytes; what is bigger is computed when it is written
@@ -67,10 +84,12 @@ TensorPtr small_or_computed(DType t, const Ints& dims, Make make) {  // make(spa
 
 constexpr std::size_t kInPieces = std::size_t{32} << 20;
 
-// Its rows can be made one by one: of a tensor that is too big to be in memory as a whole, twice, or for one who changes them.
+// Its rows can be made one by one: of a tensor that is too big to be in memory as a whole, twice, or for one
+// who changes them.
 class PermutedStorage final : public Storage {
  public:
-  PermutedStorage(TensorPtr in, Permutation permutation) : in_(std::move(in)), permutation_(std::move(permutation)) {}
+  PermutedStorage(TensorPtr in, Permutation permutation)
+      : in_(std::move(in)), permutation_(std::move(permutation)) {}
   std::size_t size() const override { return in_->byte_size(); }
 
   Bytes bytes() override {
@@ -93,7 +112,8 @@ class PermutedStorage final : public Storage {
   PartReader parts() override {
     return {row(), [this, b = in_->bytes()](std::size_t at, std::span<std::byte> out) {
               const auto first = static_cast<std::int64_t>(at / row());
-              permutation_.copy(b.data(), out.data(), first, first + static_cast<std::int64_t>(out.size() / row()));
+              permutation_.copy(b.data(), out.data(), first,
+                                first + static_cast<std::int64_t>(out.size() / row()));
             }};
   }
 
@@ -135,14 +155,16 @@ TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
   const std::size_t width = bit_width(t->dtype());
   if (width != 8 && width != 16 && width != 32 && width != 64 && width != 128) return nullptr;
   const Permutation permutation(width / 8, t->dims(), perm);
-  if (t->byte_size() > kKept) return std::make_shared<Tensor>(t->dtype(), dims, std::make_shared<PermutedStorage>(t, permutation));
+  if (t->byte_size() > kKept)
+    return std::make_shared<Tensor>(t->dtype(), dims, std::make_shared<PermutedStorage>(t, permutation));
   std::vector<std::byte> bytes(t->byte_size());
   permutation.copy(t->bytes().data(), bytes.data());
   return std::make_shared<Tensor>(t->dtype(), dims, heap_storage(std::move(bytes)));
 }
 
-// What was transposed alike before and still is there: weights that two layers share stay one tensor, which merge_constants sees.
-// A computed storage holds what it is computed from, so that nothing else can be at that address.
+// What was transposed alike before and still is there: weights that two layers share stay one tensor, which
+// merge_constants sees. A computed storage holds what it is computed from, so that nothing else can be at
+// that address.
 class Transposed {
  public:
   using Key = std::tuple<const Storage*, DType, Ints, Ints>;
@@ -187,7 +209,8 @@ TensorPtr converted(const TensorPtr& t, DType to) {
   });
 }
 
-std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vector<TensorPtr>& in, const Attrs& attrs, int) {
+std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vector<TensorPtr>& in,
+                                           const Attrs& attrs, int) {
   const auto one = [](TensorPtr t) -> std::optional<std::vector<TensorPtr>> {
     if (!t) return std::nullopt;
     return std::vector<TensorPtr>{std::move(t)};
@@ -196,13 +219,15 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   const Tensor& x = *in[0];
   if (op == "Transpose") {
     Ints reversed(static_cast<std::size_t>(x.rank()));
-    for (std::size_t i = 0; i < reversed.size(); ++i) reversed[i] = x.rank() - 1 - static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < reversed.size(); ++i)
+      reversed[i] = x.rank() - 1 - static_cast<std::int64_t>(i);
     const Ints* perm = folding::ints_attr(attrs, "perm");
     return one(transposed(in[0], perm ? *perm : reversed));
   }
   if (op == "Cast")
     for (const ir::NamedAttr& a : attrs)
-      if (const auto* to = std::get_if<DType>(&a.value); to && a.name == "to") return one(converted(in[0], *to));
+      if (const auto* to = std::get_if<DType>(&a.value); to && a.name == "to")
+        return one(converted(in[0], *to));
   if (op == "Identity") return one(in[0]);
   if (op == "Reshape") return one(folding::reshape(in, attrs));
   if (op == "Squeeze") return one(folding::squeeze(in, attrs));

@@ -1,4 +1,5 @@
-// Folding of arithmetic on small constants. Integers are computed in int64 and wrap when stored; floats in double, rounded once.
+// Folding of arithmetic on small constants. Integers are computed in int64 and wrap when stored; floats in
+// double, rounded once.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -15,7 +16,9 @@ bool real(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::f1
 TensorPtr from_ints(DType t, Ints dims, const Ints& v) {  // wraps
   return converted(Tensor::of<std::int64_t>(std::move(dims), v), t);
 }
-TensorPtr from_floats(DType t, Ints dims, const std::vector<double>& v) { return converted(Tensor::of<double>(std::move(dims), v), t); }
+TensorPtr from_floats(DType t, Ints dims, const std::vector<double>& v) {
+  return converted(Tensor::of<double>(std::move(dims), v), t);
+}
 TensorPtr from_bools(Ints dims, const Ints& v) { return from_ints(DType::boolean, std::move(dims), v); }
 
 struct Broadcast {
@@ -38,8 +41,10 @@ std::optional<Broadcast> broadcast(const std::vector<const Tensor*>& in) {
     for (std::size_t i = 0; i < t->dims().size(); ++i) {
       std::int64_t& d = b.dims[b.dims.size() - t->dims().size() + i];
       const std::int64_t have = t->dims()[i];
-      if (d == 1) d = have;
-      else if (have != 1 && have != d) return std::nullopt;
+      if (d == 1)
+        d = have;
+      else if (have != 1 && have != d)
+        return std::nullopt;
     }
   for (const Tensor* t : in) {
     Ints s(b.dims.size(), 0);
@@ -89,23 +94,29 @@ std::int64_t remainder(std::int64_t p, std::int64_t q, bool of_dividend) {
   return !of_dividend && r != 0 && (r < 0) != (q < 0) ? r + q : r;
 }
 
-std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x, const Tensor& y, const Attrs& attrs) {
+std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x,
+                                   const Tensor& y, const Attrs& attrs) {
   const auto go = [&](auto f) { return map_ints(b, x, y, f); };
-  if (op == "Add") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) + static_cast<U>(q)); });
-  if (op == "Sub") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) - static_cast<U>(q)); });
-  if (op == "Mul") return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) * static_cast<U>(q)); });
+  if (op == "Add")
+    return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) + static_cast<U>(q)); });
+  if (op == "Sub")
+    return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) - static_cast<U>(q)); });
+  if (op == "Mul")
+    return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) * static_cast<U>(q)); });
   if ((op == "Div" || op == "Mod") && any_zero(y)) return std::nullopt;  // the runtime's to report
   if (op == "Mod") {
     const bool of_dividend = int_attr(attrs, "fmod", 0) != 0;
     return go([of_dividend](std::int64_t p, std::int64_t q) { return remainder(p, q, of_dividend); });
   }
   if (op == "Div") {
-    return go([](std::int64_t p, std::int64_t q) { return q == -1 ? wrap(U{0} - static_cast<U>(p)) : p / q; });
+    return go(
+        [](std::int64_t p, std::int64_t q) { return q == -1 ? wrap(U{0} - static_cast<U>(p)) : p / q; });
   }
   return std::nullopt;
 }
 
-std::optional<std::vector<double>> float_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x, const Tensor& y) {
+std::optional<std::vector<double>> float_arithmetic(const std::string& op, const Broadcast& b,
+                                                    const Tensor& x, const Tensor& y) {
   const auto go = [&](auto f) { return map_floats<double>(b, x, y, f); };
   if (op == "Add") return go([](double p, double q) { return p + q; });
   if (op == "Sub") return go([](double p, double q) { return p - q; });
@@ -157,12 +168,24 @@ TensorPtr unary(const std::string& op, const Tensor& x) {
   }
   if (!real(x.dtype())) return nullptr;
   static const std::vector<std::pair<std::string_view, double (*)(double)>> kFunctions = {
-      {"Sign", [](double v) { return v > 0 ? 1.0 : v < 0 ? -1.0 : v; }},
-      {"Neg", [](double v) { return -v; }},  {"Abs", [](double v) { return std::fabs(v); }},  {"Sqrt", [](double v) { return std::sqrt(v); }},
-      {"Exp", [](double v) { return std::exp(v); }}, {"Log", [](double v) { return std::log(v); }}, {"Floor", [](double v) { return std::floor(v); }},
-      {"Cos", [](double v) { return std::cos(v); }}, {"Sin", [](double v) { return std::sin(v); }}, {"Tanh", [](double v) { return std::tanh(v); }},
-      {"Erf", [](double v) { return std::erf(v); }}, {"Sigmoid", [](double v) { return 1.0 / (1.0 + std::exp(-v)); }}, {"Relu", [](double v) { return v < 0 ? 0.0 : v; }},
-      {"Ceil", [](double v) { return std::ceil(v); }}, {"Reciprocal", [](double v) { return 1.0 / v; }}, {"Round", [](double v) { return std::nearbyint(v); }}};
+      {"Sign", [](double v) { return v > 0   ? 1.0
+                                     : v < 0 ? -1.0
+                                             : v; }},
+      {"Neg", [](double v) { return -v; }},
+      {"Abs", [](double v) { return std::fabs(v); }},
+      {"Sqrt", [](double v) { return std::sqrt(v); }},
+      {"Exp", [](double v) { return std::exp(v); }},
+      {"Log", [](double v) { return std::log(v); }},
+      {"Floor", [](double v) { return std::floor(v); }},
+      {"Cos", [](double v) { return std::cos(v); }},
+      {"Sin", [](double v) { return std::sin(v); }},
+      {"Tanh", [](double v) { return std::tanh(v); }},
+      {"Erf", [](double v) { return std::erf(v); }},
+      {"Sigmoid", [](double v) { return 1.0 / (1.0 + std::exp(-v)); }},
+      {"Relu", [](double v) { return v < 0 ? 0.0 : v; }},
+      {"Ceil", [](double v) { return std::ceil(v); }},
+      {"Reciprocal", [](double v) { return 1.0 / v; }},
+      {"Round", [](double v) { return std::nearbyint(v); }}};
   for (const auto& [name, f] : kFunctions)
     if (name == op) {
       std::vector<double> v = x.to_floats();
@@ -177,8 +200,11 @@ TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const 
   const auto b = broadcast({&x, &y});
   if (!b) return nullptr;
   if (x.dtype() == DType::boolean && (op == "And" || op == "Or"))
-    return from_bools(b->dims, map_ints(*b, x, y, [&](std::int64_t p, std::int64_t q) { return std::int64_t{op == "And" ? p && q : p || q}; }));
-  const bool comparable = integral(x.dtype()) ? x.dtype() != DType::u64 : real(x.dtype()) || x.dtype() == DType::boolean;
+    return from_bools(b->dims, map_ints(*b, x, y, [&](std::int64_t p, std::int64_t q) {
+                        return std::int64_t{op == "And" ? p && q : p || q};
+                      }));
+  const bool comparable =
+      integral(x.dtype()) ? x.dtype() != DType::u64 : real(x.dtype()) || x.dtype() == DType::boolean;
   if (comparable)
     if (auto r = compare(op, *b, x, y)) return from_bools(b->dims, *r);
   if (integral(x.dtype()) && x.dtype() != DType::u64)
@@ -205,9 +231,13 @@ TensorPtr variadic(const std::string& op, const std::vector<TensorPtr>& in) {
     if (op == "Sum") {
       acc = binary("Add", *acc, *in[k], {});
     } else if (integral(acc->dtype()) && acc->dtype() != DType::u64) {
-      acc = from_ints(acc->dtype(), b->dims, map_ints(*b, *acc, *in[k], [&](std::int64_t p, std::int64_t q) { return op == "Max" ? std::max(p, q) : std::min(p, q); }));
+      acc = from_ints(acc->dtype(), b->dims, map_ints(*b, *acc, *in[k], [&](std::int64_t p, std::int64_t q) {
+                        return op == "Max" ? std::max(p, q) : std::min(p, q);
+                      }));
     } else if (real(acc->dtype())) {
-      acc = from_floats(acc->dtype(), b->dims, map_floats<double>(*b, *acc, *in[k], [&](double p, double q) { return reduce_float("Reduce" + op, p, q); }));
+      acc = from_floats(acc->dtype(), b->dims, map_floats<double>(*b, *acc, *in[k], [&](double p, double q) {
+                          return reduce_float("Reduce" + op, p, q);
+                        }));
     } else {
       return nullptr;
     }
@@ -217,7 +247,9 @@ TensorPtr variadic(const std::string& op, const std::vector<TensorPtr>& in) {
 }
 
 TensorPtr where(const std::vector<TensorPtr>& in) {
-  if (in.size() != 3 || !in[1] || !in[2] || in[0]->dtype() != DType::boolean || in[1]->dtype() != in[2]->dtype()) return nullptr;
+  if (in.size() != 3 || !in[1] || !in[2] || in[0]->dtype() != DType::boolean ||
+      in[1]->dtype() != in[2]->dtype())
+    return nullptr;
   const auto b = broadcast({in[0].get(), in[1].get(), in[2].get()});
   const std::size_t width = bit_width(in[1]->dtype()) / 8;
   if (!b || width == 0) return nullptr;
@@ -225,7 +257,8 @@ TensorPtr where(const std::vector<TensorPtr>& in) {
   for (std::size_t i = 0; i * width < out.size(); ++i) {
     const auto n = static_cast<std::int64_t>(i);
     const std::size_t from = in[0]->int_at(b->index(0, n)) != 0 ? 1 : 2;
-    std::memcpy(out.data() + i * width, in[from]->bytes().data() + static_cast<std::size_t>(b->index(from, n)) * width, width);
+    std::memcpy(out.data() + i * width,
+                in[from]->bytes().data() + static_cast<std::size_t>(b->index(from, n)) * width, width);
   }
   return std::make_shared<Tensor>(in[1]->dtype(), b->dims, heap_storage(std::move(out)));
 }
@@ -233,10 +266,13 @@ TensorPtr where(const std::vector<TensorPtr>& in) {
 TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const Attrs& attrs) {
   const Tensor& x = *in[0];
   if (op != "ReduceSum" && op != "ReduceProd" && op != "ReduceMax" && op != "ReduceMin") return nullptr;
-  if ((!integral(x.dtype()) && !real(x.dtype())) || x.dtype() == DType::u64 || x.elements() > kMaxElements) return nullptr;
+  if ((!integral(x.dtype()) && !real(x.dtype())) || x.dtype() == DType::u64 || x.elements() > kMaxElements)
+    return nullptr;
   Ints given;
-  if (in.size() > 1 && in[1]) given = in[1]->to_ints();
-  else if (const Ints* a = ints_attr(attrs, "axes")) given = *a;
+  if (in.size() > 1 && in[1])
+    given = in[1]->to_ints();
+  else if (const Ints* a = ints_attr(attrs, "axes"))
+    given = *a;
   if (given.empty() && int_attr(attrs, "noop_with_empty_axes", 0) != 0) return nullptr;
   if (given.empty()) {  // all of them
     given.resize(static_cast<std::size_t>(x.rank()));
@@ -252,7 +288,8 @@ TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const 
     s *= kept[i];
   }
   for (std::size_t i = 0; i < kept.size(); ++i)
-    if (std::find(axes->begin(), axes->end(), static_cast<std::int64_t>(i)) == axes->end()) squeezed.push_back(kept[i]);
+    if (std::find(axes->begin(), axes->end(), static_cast<std::int64_t>(i)) == axes->end())
+      squeezed.push_back(kept[i]);
   if (x.elements() == 0 && op != "ReduceSum" && op != "ReduceProd") return nullptr;
   const auto n = static_cast<std::size_t>(element_count(kept));
   const Broadcast b{x.dims(), {step}};
@@ -263,8 +300,10 @@ TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const 
   Ints v(n, static_cast<std::int64_t>(neutral));
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const auto at = static_cast<std::size_t>(b.index(0, i));
-    if (real(x.dtype())) f[at] = started[at] ? reduce_float(op, f[at], x.float_at(i)) : x.float_at(i);
-    else v[at] = started[at] ? reduce_int(op, v[at], x.int_at(i)) : x.int_at(i);
+    if (real(x.dtype()))
+      f[at] = started[at] ? reduce_float(op, f[at], x.float_at(i)) : x.float_at(i);
+    else
+      v[at] = started[at] ? reduce_int(op, v[at], x.int_at(i)) : x.int_at(i);
     started[at] = true;
   }
   return real(x.dtype()) ? from_floats(x.dtype(), dims, f) : from_ints(x.dtype(), dims, v);
@@ -276,7 +315,8 @@ TensorPtr range(const std::vector<TensorPtr>& in) {
     if (!integral(t->dtype()) || t->elements() != 1) return nullptr;
   const std::int64_t start = in[0]->int_at(0), limit = in[1]->int_at(0), delta = in[2]->int_at(0);
   if (delta == 0) return nullptr;
-  const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  const double count =
+      std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   if (count > static_cast<double>(kMaxElements)) return nullptr;
   Ints v(static_cast<std::size_t>(std::max(0.0, count)));
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = start + static_cast<std::int64_t>(i) * delta;

@@ -25,7 +25,8 @@ TensorPtr pick(const Tensor& in, Ints dims, Source source) {
   std::vector<std::byte> out(static_cast<std::size_t>(n) * width);
   const std::byte* from = in.bytes().data();
   for (std::int64_t i = 0; i < n; ++i)
-    std::memcpy(out.data() + static_cast<std::size_t>(i) * width, from + static_cast<std::size_t>(source(i)) * width, width);
+    std::memcpy(out.data() + static_cast<std::size_t>(i) * width,
+                from + static_cast<std::size_t>(source(i)) * width, width);
   return std::make_shared<Tensor>(in.dtype(), std::move(dims), heap_storage(std::move(out)));
 }
 
@@ -35,7 +36,8 @@ Ints strides_of(const Ints& dims) {
   return s;
 }
 
-// The flat index into a tensor of `strides` for the i-th element of a tensor of `dims`, per axis start + k * step.
+// The flat index into a tensor of `strides` for the i-th element of a tensor of `dims`, per axis start + k *
+// step.
 struct Walk {
   Ints dims, offset;  // offset: of one step along each axis, in elements of the source
   std::int64_t base = 0;
@@ -56,10 +58,12 @@ void copy_part(const std::byte* from, std::size_t width, const Walk& walk, std::
   const std::size_t bytes = static_cast<std::size_t>(row) * width;
   const std::int64_t n = element_count(walk.dims);
   std::byte* to = out.data();
-  for (std::int64_t i = 0; i < n; i += row, to += bytes) std::memcpy(to, from + static_cast<std::size_t>(walk(i)) * width, bytes);
+  for (std::int64_t i = 0; i < n; i += row, to += bytes)
+    std::memcpy(to, from + static_cast<std::size_t>(walk(i)) * width, bytes);
 }
 
-// What several parts are taken of: it is computed once for all of them, where they are written one after the other.
+// What several parts are taken of: it is computed once for all of them, where they are written one after the
+// other.
 class Whole {
  public:
   Whole(TensorPtr whole, std::size_t parts) : whole_(std::move(whole)), parts_(parts), left_(parts) {}
@@ -76,10 +80,12 @@ class Whole {
   std::atomic<std::size_t> left_;
 };
 
-// The elements on the walk: kept where they are few, made again when the model is written where they are many.
+// The elements on the walk: kept where they are few, made again when the model is written where they are
+// many.
 TensorPtr part_of(const TensorPtr& in, const Walk& walk, const std::shared_ptr<Whole>& whole) {
   const std::size_t width = bit_width(in->dtype()) / 8;
-  if (in->dtype() == DType::string || width == 0 || element_count(walk.dims) <= kMaxElements) return pick(*in, walk.dims, walk);
+  if (in->dtype() == DType::string || width == 0 || element_count(walk.dims) <= kMaxElements)
+    return pick(*in, walk.dims, walk);
   const std::size_t size = static_cast<std::size_t>(element_count(walk.dims)) * width;
   auto fill = [whole, width, walk](std::span<std::byte> out) {
     copy_part(whole->tensor().bytes().data(), width, walk, out);
@@ -147,8 +153,10 @@ TensorPtr reshape(const std::vector<TensorPtr>& in, const Attrs& attrs) {
       dims[i] = in[0]->dims()[i];
     }
     if (dims[i] < -1) return nullptr;
-    if (dims[i] == -1) inferred = static_cast<std::int64_t>(i);
-    else if (__builtin_mul_overflow(known, dims[i], &known)) return nullptr;
+    if (dims[i] == -1)
+      inferred = static_cast<std::int64_t>(i);
+    else if (__builtin_mul_overflow(known, dims[i], &known))
+      return nullptr;
   }
   if (inferred >= 0) {
     if (known == 0) return nullptr;
@@ -165,7 +173,9 @@ TensorPtr squeeze(const std::vector<TensorPtr>& in, const Attrs& attrs) {
   const auto axes = given ? normal_axes(*given, in[0]->rank()) : std::nullopt;
   if (given && !axes) return nullptr;
   for (std::size_t i = 0; i < in[0]->dims().size(); ++i) {
-    const bool dropped = axes ? std::find(axes->begin(), axes->end(), static_cast<std::int64_t>(i)) != axes->end() : in[0]->dims()[i] == 1;
+    const bool dropped =
+        axes ? std::find(axes->begin(), axes->end(), static_cast<std::int64_t>(i)) != axes->end()
+             : in[0]->dims()[i] == 1;
     if (!dropped) dims.push_back(in[0]->dims()[i]);
   }
   return element_count(dims) == in[0]->elements() ? in[0]->with_dims(std::move(dims)) : nullptr;
@@ -212,7 +222,8 @@ TensorPtr concat(const std::vector<TensorPtr>& in, const Attrs& attrs) {
       }
     for (const TensorPtr& t : in) t->storage()->release();
   };
-  if (element_count(dims) > kMaxElements) return std::make_shared<Tensor>(in[0]->dtype(), std::move(dims), computed_storage(size, std::move(fill)));
+  if (element_count(dims) > kMaxElements)
+    return std::make_shared<Tensor>(in[0]->dtype(), std::move(dims), computed_storage(size, std::move(fill)));
   std::vector<std::byte> out(size);
   fill(std::span<std::byte>(out));
   return std::make_shared<Tensor>(in[0]->dtype(), std::move(dims), heap_storage(std::move(out)));
@@ -227,18 +238,25 @@ TensorPtr slice(const std::vector<TensorPtr>& in, const Attrs&) {
   if (in.size() > 3 && in[3]) given = in[3]->to_ints();
   if (in.size() > 4 && in[4]) steps = in[4]->to_ints();
   const auto axes = normal_axes(given, x.rank());
-  if (!axes || !are_distinct(*axes) || ends.size() != starts.size() || steps.size() != starts.size() || given.size() != starts.size()) return nullptr;
+  if (!axes || !are_distinct(*axes) || ends.size() != starts.size() || steps.size() != starts.size() ||
+      given.size() != starts.size())
+    return nullptr;
   Walk walk{x.dims(), strides_of(x.dims())};
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto a = static_cast<std::size_t>((*axes)[i]);
     const std::int64_t n = x.dims()[a], step = steps[i];
     if (step == 0) return nullptr;
     const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
-    const auto clamp = [&](std::int64_t v) { return std::clamp(v < 0 ? (v < -n ? low : v + n) : v, low, high); };
-    const std::int64_t s = clamp(starts[i]), e = ends[i] == std::numeric_limits<std::int64_t>::min() ? low : clamp(ends[i]);
+    const auto clamp = [&](std::int64_t v) {
+      return std::clamp(v < 0 ? (v < -n ? low : v + n) : v, low, high);
+    };
+    const std::int64_t s = clamp(starts[i]),
+                       e = ends[i] == std::numeric_limits<std::int64_t>::min() ? low : clamp(ends[i]);
     const std::int64_t distance = step > 0 ? e - s : s - e;
-    const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
-    walk.dims[a] = distance <= 0 ? 0 : 1 + static_cast<std::int64_t>(static_cast<std::uint64_t>(distance - 1) / stride);
+    const std::uint64_t stride =
+        step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+    walk.dims[a] =
+        distance <= 0 ? 0 : 1 + static_cast<std::int64_t>(static_cast<std::uint64_t>(distance - 1) / stride);
     walk.base += s * walk.offset[a];
     walk.offset[a] = walk.dims[a] > 1 ? walk.offset[a] * step : 0;  // else the step may be beyond all bounds
   }
@@ -281,7 +299,8 @@ TensorPtr gather(const std::vector<TensorPtr>& in, const Attrs& attrs) {
     if (i < 0) i += x.dims()[a];
     if (i < 0 || i >= x.dims()[a]) return nullptr;
   }
-  const std::int64_t inner = strides_of(x.dims())[a], count = static_cast<std::int64_t>(indices.size()), size = x.dims()[a];
+  const std::int64_t inner = strides_of(x.dims())[a], count = static_cast<std::int64_t>(indices.size()),
+                     size = x.dims()[a];
   return pick(x, std::move(dims), [=, &indices](std::int64_t i) {
     const std::int64_t k = i / inner % count, outer = i / inner / count;
     return (outer * size + indices[static_cast<std::size_t>(k)]) * inner + i % inner;
@@ -296,9 +315,12 @@ TensorPtr expand(const std::vector<TensorPtr>& in) {
   while (want.size() < have.size()) want.insert(want.begin(), 1);
   Walk walk{want, strides_of(have)};
   for (std::size_t i = 0; i < want.size(); ++i) {
-    if (want[i] == 1) walk.dims[i] = have[i];
-    else if (have[i] == 1) walk.offset[i] = 0;
-    else if (have[i] != want[i]) return nullptr;
+    if (want[i] == 1)
+      walk.dims[i] = have[i];
+    else if (have[i] == 1)
+      walk.offset[i] = 0;
+    else if (have[i] != want[i])
+      return nullptr;
   }
   if (too_big(walk.dims, x)) return nullptr;
   Ints dims = walk.dims;
@@ -311,7 +333,8 @@ TensorPtr tile(const std::vector<TensorPtr>& in) {
   const Ints repeats = in[1]->to_ints(), strides = strides_of(x.dims());
   Ints dims = x.dims();
   for (std::size_t i = 0; i < dims.size(); ++i)
-    if (i >= repeats.size() || repeats[i] < 0 || __builtin_mul_overflow(dims[i], repeats[i], &dims[i])) return nullptr;
+    if (i >= repeats.size() || repeats[i] < 0 || __builtin_mul_overflow(dims[i], repeats[i], &dims[i]))
+      return nullptr;
   if (too_big(dims, x)) return nullptr;
   const Ints out = dims;
   return pick(x, std::move(dims), [&](std::int64_t i) {

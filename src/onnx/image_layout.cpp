@@ -17,13 +17,33 @@ Ints channels_last_perm(int rank) {
   return perm;
 }
 
-bool moves_channels_first(const Ints& perm) { return perm.size() >= 3 && perm == channels_first_perm(static_cast<int>(perm.size())); }
+bool moves_channels_first(const Ints& perm) {
+  return perm.size() >= 3 && perm == channels_first_perm(static_cast<int>(perm.size()));
+}
 
 bool works_channels_first(std::string_view op) {
-  constexpr std::string_view kOps[] = {
-      "AveragePool", "BatchNormalization", "Conv", "ConvInteger", "ConvTranspose", "DeformConv", "DepthToSpace", "GlobalAveragePool",
-      "GlobalLpPool", "GlobalMaxPool", "GridSample", "GroupNormalization", "InstanceNormalization", "LRN", "LpPool", "MaxPool", "MaxRoiPool",
-      "MaxUnpool", "QLinearConv", "Resize", "RoiAlign", "SpaceToDepth"};
+  constexpr std::string_view kOps[] = {"AveragePool",
+                                       "BatchNormalization",
+                                       "Conv",
+                                       "ConvInteger",
+                                       "ConvTranspose",
+                                       "DeformConv",
+                                       "DepthToSpace",
+                                       "GlobalAveragePool",
+                                       "GlobalLpPool",
+                                       "GlobalMaxPool",
+                                       "GridSample",
+                                       "GroupNormalization",
+                                       "InstanceNormalization",
+                                       "LRN",
+                                       "LpPool",
+                                       "MaxPool",
+                                       "MaxRoiPool",
+                                       "MaxUnpool",
+                                       "QLinearConv",
+                                       "Resize",
+                                       "RoiAlign",
+                                       "SpaceToDepth"};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 

@@ -30,7 +30,8 @@ void set_dim(TensorShapeProto& shape, Dim d, const Symbols& symbols) {
 }
 
 Dim dim_of(const TensorShapeProto::Dimension& d, Symbols& symbols) {
-  if (d.has_dim_value()) return std::max(d.dim_value(), kUnknownDim);  // as an element it may be negative: that is no dim
+  if (d.has_dim_value())
+    return std::max(d.dim_value(), kUnknownDim);  // as an element it may be negative: that is no dim
   if (d.has_dim_param() && !d.dim_param().empty()) return symbols.intern(d.dim_param());
   return kUnknownDim;
 }
@@ -73,14 +74,21 @@ struct AttrToProto {
     if (v->dtype() != DType::string && v->elements() <= kMaxDataElements) set_tensor(*p.mutable_t(), *v);
   }
   void operator()(const GraphPtr&) const { p.set_type(AttributeProto::GRAPH); }
-  template <class T> void operator()(const T&) const {}  // the source dialects' kinds do not occur here
+  template <class T>
+  void operator()(const T&) const {}  // the source dialects' kinds do not occur here
 };
 
 // The two context interfaces of onnx, over our values.
 class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropagationContext {
  public:
   Context(const Values& inputs, const Attrs& attrs, std::size_t outputs, Symbols& symbols)
-      : inputs_(inputs), attrs_(attrs), symbols_(symbols), arena_(room_.data(), room_.size()), in_types_(inputs.size()), out_types_(outputs), out_data_(outputs) {
+      : inputs_(inputs),
+        attrs_(attrs),
+        symbols_(symbols),
+        arena_(room_.data(), room_.size()),
+        in_types_(inputs.size()),
+        out_types_(outputs),
+        out_data_(outputs) {
     for (TypeProto*& t : out_types_) t = Arena::CreateMessage<TypeProto>(&arena_);
   }
 
@@ -116,11 +124,14 @@ class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropag
   }
   std::size_t getNumOutputs() const override { return out_types_.size(); }
   TypeProto* getOutputType(std::size_t i) override { return i < out_types_.size() ? out_types_[i] : nullptr; }
-  const TypeProto* getOutputType(std::size_t i) const override { return i < out_types_.size() ? out_types_[i] : nullptr; }
+  const TypeProto* getOutputType(std::size_t i) const override {
+    return i < out_types_.size() ? out_types_[i] : nullptr;
+  }
   ::onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override { return nullptr; }
   const ::onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
   const TensorShapeProto* getSymbolicInput(std::size_t i) const override {
-    return i < inputs_.size() && inputs_[i] && inputs_[i]->known_elements() ? elements_of(*inputs_[i]) : nullptr;
+    return i < inputs_.size() && inputs_[i] && inputs_[i]->known_elements() ? elements_of(*inputs_[i])
+                                                                            : nullptr;
   }
 
   // Data propagation.
@@ -142,7 +153,8 @@ class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropag
     TensorShapeProto p;
     if (v.known_elements()) {
       for (const Dim d : *v.known_elements()) set_dim(p, d, symbols_);
-    } else if (v.constant() && is_int(v.dtype()) && v.constant()->rank() <= 1 && v.constant()->elements() <= kMaxDataElements) {
+    } else if (v.constant() && is_int(v.dtype()) && v.constant()->rank() <= 1 &&
+               v.constant()->elements() <= kMaxDataElements) {
       for (const std::int64_t i : v.constant()->to_ints()) p.add_dim()->set_dim_value(i);
     } else if (v.shape() != Shape(Ints{0})) {  // nothing is known of the elements, and there are some
       return nullptr;
@@ -209,18 +221,21 @@ bool is_taken_for_zero(const OpInfo& info, const Values& inputs) {
   if (info.op != "Slice" && info.op != "Gather") return false;
   return std::any_of(inputs.begin() + 1, inputs.end(), [](const Value* v) {
     const auto elements = v ? v->known_elements() : nullptr;
-    return elements && !v->constant() && std::any_of(elements->begin(), elements->end(), [](Dim d) { return !is_known(d); });
+    return elements && !v->constant() &&
+           std::any_of(elements->begin(), elements->end(), [](Dim d) { return !is_known(d); });
   });
 }
 
 }  // namespace
 
-std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attrs& attrs, std::size_t outputs, Symbols& symbols) {
+std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attrs& attrs, std::size_t outputs,
+                            Symbols& symbols) {
   std::vector<Inferred> result(outputs);
   Context context(inputs, attrs, outputs, symbols);
   try {
     info.schema->GetTypeAndShapeInferenceFunction()(context);
-    for (std::size_t i = 0; i < outputs; ++i) result[i] = read_type(*static_cast<::onnx::InferenceContext&>(context).getOutputType(i), symbols);
+    for (std::size_t i = 0; i < outputs; ++i)
+      result[i] = read_type(*static_cast<::onnx::InferenceContext&>(context).getOutputType(i), symbols);
     const bool shape_maths = context.any_elements_known() || info.op == "Shape" || info.op == "Size";
     if (shape_maths && info.schema->has_data_propagation_function() && !is_taken_for_zero(info, inputs)) {
       info.schema->GetDataPropagationFunction()(context);
@@ -228,7 +243,9 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
     }
     if (shape_maths && outputs == 1) {
       const auto elements = elements_of_result(info.op, inputs, attrs, symbols);
-      if (elements && (!result[0].elements || std::count_if(elements->begin(), elements->end(), is_unknown) < std::count_if(result[0].elements->begin(), result[0].elements->end(), is_unknown)))
+      if (elements && (!result[0].elements ||
+                       std::count_if(elements->begin(), elements->end(), is_unknown) <
+                           std::count_if(result[0].elements->begin(), result[0].elements->end(), is_unknown)))
         take_elements(result[0], elements);
     }
     if (info.op == "Split") split_elements(result, *inputs[0]);
@@ -254,7 +271,9 @@ TensorPtr as_tensor(const Inferred& r) {
 TensorPtr as_nothing(const Inferred& r) {
   if (r.dtype == DType::undefined || is_complex(r.dtype) || !r.shape.ranked()) return nullptr;
   const Ints& dims = r.shape.dims();
-  if (!std::all_of(dims.begin(), dims.end(), is_known) || std::find(dims.begin(), dims.end(), 0) == dims.end()) return nullptr;
+  if (!std::all_of(dims.begin(), dims.end(), is_known) ||
+      std::find(dims.begin(), dims.end(), 0) == dims.end())
+    return nullptr;
   if (r.dtype == DType::string) return std::make_shared<Tensor>(dims, Strings{});
   return std::make_shared<Tensor>(r.dtype, dims, heap_storage({}));
 }

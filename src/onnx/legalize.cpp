@@ -9,40 +9,60 @@
 namespace t2o::onnx {
 namespace {
 
-// Types that hold every value of a type, in the order of preference; a result that comes back by a cast wraps as the
-// narrow type would. f64 -> f32 is the exception: it loses digits, but not more than 1e-6 of the value, and is the last resort.
+// Types that hold every value of a type, in the order of preference; a result that comes back by a cast wraps
+// as the narrow type would. f64 -> f32 is the exception: it loses digits, but not more than 1e-6 of the
+// value, and is the last resort.
 std::span<const DType> wider(DType t) {
   using D = DType;
   static constexpr D f16[] = {D::f32, D::f64}, f64[] = {D::f32}, f32[] = {D::f64};
-  static constexpr D i8[] = {D::i32, D::i64, D::f32, D::f64}, i16[] = {D::i32, D::i64, D::f32, D::f64}, i32[] = {D::i64, D::f64};
+  static constexpr D i8[] = {D::i32, D::i64, D::f32, D::f64}, i16[] = {D::i32, D::i64, D::f32, D::f64},
+                     i32[] = {D::i64, D::f64};
   static constexpr D u8[] = {D::i32, D::i64, D::f32, D::f64}, u32[] = {D::i64, D::u64, D::f64};
   static constexpr D boolean[] = {D::u8, D::i32, D::i64, D::f32};
   switch (t) {
-    case D::f16: case D::bf16: return f16;
-    case D::f64: return f64;
-    case D::f32: return f32;
-    case D::i8: return i8;
-    case D::i16: return i16;
-    case D::i32: return i32;
-    case D::u8: case D::u16: return u8;
-    case D::u32: return u32;
-    case D::boolean: return boolean;
-    default: return {};
+    case D::f16:
+    case D::bf16:
+      return f16;
+    case D::f64:
+      return f64;
+    case D::f32:
+      return f32;
+    case D::i8:
+      return i8;
+    case D::i16:
+      return i16;
+    case D::i32:
+      return i32;
+    case D::u8:
+    case D::u16:
+      return u8;
+    case D::u32:
+      return u32;
+    case D::boolean:
+      return boolean;
+    default:
+      return {};
   }
 }
 
 // Operators that only move elements: any type of the same values will do, 64-bit unsigned as signed too.
 bool moves_only(std::string_view op) {
-  for (const std::string_view m : {"Where", "Pad", "Tile", "Expand", "Gather", "GatherND", "GatherElements", "ScatterND", "ScatterElements", "Concat",
-                                   "Slice", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Trilu", "ReverseSequence", "DepthToSpace",
-                                   "SpaceToDepth", "Split", "Compress", "Flatten"})
+  for (const std::string_view m : {"Where",          "Pad",          "Tile",
+                                   "Expand",         "Gather",       "GatherND",
+                                   "GatherElements", "ScatterND",    "ScatterElements",
+                                   "Concat",         "Slice",        "Transpose",
+                                   "Reshape",        "Squeeze",      "Unsqueeze",
+                                   "Identity",       "Trilu",        "ReverseSequence",
+                                   "DepthToSpace",   "SpaceToDepth", "Split",
+                                   "Compress",       "Flatten"})
     if (m == op) return true;
   return false;
 }
 
 // Addition and multiplication modulo 2^64 do not care for the sign.
 bool is_modular(std::string_view op) {
-  for (const std::string_view m : {"Add", "Sub", "Mul", "MatMul", "CumSum", "ReduceSum", "ReduceProd", "Equal", "Sum"})
+  for (const std::string_view m :
+       {"Add", "Sub", "Mul", "MatMul", "CumSum", "ReduceSum", "ReduceProd", "Equal", "Sum"})
     if (m == op) return true;
   return false;
 }
@@ -80,7 +100,8 @@ int opset_that_casts(const Target& t, DType from, DType to) {
   for (int opset = t.opset; opset <= kHighestOpset; ++opset) {
     const OpInfo& cast = *op_info("Cast", opset, t.ml_opset, t.for_ort());
     const auto &in = cast.params[0], &out = cast.params[1];
-    if (in.standard.has(from) && out.standard.has(to) && in.kernels.has(from) && out.kernels.has(to)) return opset;
+    if (in.standard.has(from) && out.standard.has(to) && in.kernels.has(from) && out.kernels.has(to))
+      return opset;
   }
   return 0;
 }

@@ -39,7 +39,9 @@ Target make_target(int opset, std::string runtime) {
   return {row.opset, row.ml_opset, row.ir_version, std::move(runtime)};
 }
 
-std::string not_loadable(int opset) { return "ONNX Runtime 1.31 loads no model of opset " + std::to_string(opset); }
+std::string not_loadable(int opset) {
+  return "ONNX Runtime 1.31 loads no model of opset " + std::to_string(opset);
+}
 
 std::string opset_table_markdown() {
   std::string s = "| opset | IR version | ai.onnx.ml | since ONNX |\n|---:|---:|---:|---|\n";

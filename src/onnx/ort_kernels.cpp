@@ -23,9 +23,11 @@ Key key(const Row& r) { return {r.domain, r.op, r.since}; }
 
 }  // namespace
 
-std::optional<DTypeSet> ort_kernel_types(std::string_view domain, std::string_view op, int since, std::string_view param) {
+std::optional<DTypeSet> ort_kernel_types(std::string_view domain, std::string_view op, int since,
+                                         std::string_view param) {
   const Key wanted{domain, op, since};
-  const auto* row = std::lower_bound(std::begin(kRows), std::end(kRows), wanted, [](const Row& r, const Key& k) { return key(r) < k; });
+  const auto* row = std::lower_bound(std::begin(kRows), std::end(kRows), wanted,
+                                     [](const Row& r, const Key& k) { return key(r) < k; });
   for (; row != std::end(kRows) && key(*row) == wanted; ++row)
     if (row->param == param) return DTypeSet(row->types);
   return std::nullopt;

@@ -19,7 +19,8 @@ namespace {
 
 // Innermost output axis fastest. T is an unsigned integer of the element's width.
 template <class T>
-void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm, std::int64_t first, std::int64_t last) {
+void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm,
+                        std::int64_t first, std::int64_t last) {
   const std::size_t rank = dims.size();
   Ints stride(rank, 1);
   for (std::size_t i = rank; i-- > 1;) stride[i - 1] = stride[i] * dims[i];
@@ -37,7 +38,8 @@ void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, c
       std::memcpy(out, p, static_cast<std::size_t>(inner) * sizeof(T));
       out += static_cast<std::size_t>(inner) * sizeof(T);
     } else {
-      for (std::int64_t i = 0; i < inner; ++i, out += sizeof(T)) std::memcpy(out, p + static_cast<std::size_t>(i * inner_step) * sizeof(T), sizeof(T));
+      for (std::int64_t i = 0; i < inner; ++i, out += sizeof(T))
+        std::memcpy(out, p + static_cast<std::size_t>(i * inner_step) * sizeof(T), sizeof(T));
     }
     for (std::size_t d = rank - 1; d-- > 0;) {
       from += step[d];
@@ -52,12 +54,15 @@ void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, c
 void merge_axes(Ints& dims, Ints& perm) {
   std::vector<Ints> groups;
   for (const std::int64_t p : perm) {
-    if (!groups.empty() && groups.back().back() + 1 == p) groups.back().push_back(p);
-    else groups.push_back({p});
+    if (!groups.empty() && groups.back().back() + 1 == p)
+      groups.back().push_back(p);
+    else
+      groups.push_back({p});
   }
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return groups[a][0] < groups[b][0]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return groups[a][0] < groups[b][0]; });
   Ints new_dims, new_perm(groups.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::int64_t n = 1;
@@ -82,12 +87,12 @@ void drop_axes_of_one(Ints& dims, Ints& perm) {
   perm = std::move(new_perm);
 }
 
-// A tile of rows that lie in the order of the result's columns: the way through it costs no cache line twice, whatever power of
-// two the strides of the tensor are.
+// A tile of rows that lie in the order of the result's columns: the way through it costs no cache line twice,
+// whatever power of two the strides of the tensor are.
 template <class T>
 struct Tile {
   static constexpr std::int64_t kColumns = 64, kRows = 96;
-  alignas(64) std::array<T, static_cast<std::size_t>(kColumns * kRows)> elements;
+  alignas(64) std::array<T, static_cast<std::size_t>(kColumns* kRows)> elements;
 
   std::byte* row(std::int64_t r) { return reinterpret_cast<std::byte*>(elements.data() + r * kColumns); }
 
@@ -97,7 +102,8 @@ struct Tile {
 #if defined(__SSE2__)
     if constexpr (sizeof(T) == 4)
       for (; c + 4 <= columns; c += 4) {
-        const std::int64_t done = write_four(out + static_cast<std::size_t>(c * stride) * sizeof(T), stride, rows, c);
+        const std::int64_t done =
+            write_four(out + static_cast<std::size_t>(c * stride) * sizeof(T), stride, rows, c);
         for (std::int64_t k = c; k < c + 4; ++k) write_column(out, stride, done, rows, k);
       }
 #endif
@@ -105,17 +111,22 @@ struct Tile {
   }
 
  private:
-  void write_column(std::byte* out, std::int64_t stride, std::int64_t from, std::int64_t to, std::int64_t c) const {
+  void write_column(std::byte* out, std::int64_t stride, std::int64_t from, std::int64_t to,
+                    std::int64_t c) const {
     std::byte* o = out + static_cast<std::size_t>(c * stride + from) * sizeof(T);
-    for (std::int64_t r = from; r < to; ++r, o += sizeof(T)) std::memcpy(o, &elements[static_cast<std::size_t>(r * kColumns + c)], sizeof(T));
+    for (std::int64_t r = from; r < to; ++r, o += sizeof(T))
+      std::memcpy(o, &elements[static_cast<std::size_t>(r * kColumns + c)], sizeof(T));
   }
 
 #if defined(__SSE2__)
   // Squares of 4 x 4; returns how many rows they covered.
   std::int64_t write_four(std::byte* out, std::int64_t stride, std::int64_t rows, std::int64_t c) const {
-    const auto load = [&](std::int64_t r) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(elements.data() + r * kColumns + c)); };
+    const auto load = [&](std::int64_t r) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(elements.data() + r * kColumns + c));
+    };
     const auto store = [&](std::int64_t k, std::int64_t r, __m128i v) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + static_cast<std::size_t>(k * stride + r) * sizeof(T)), v);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + static_cast<std::size_t>(k * stride + r) * sizeof(T)),
+                       v);
     };
     std::int64_t r = 0;
     for (; r + 4 <= rows; r += 4) {
@@ -132,10 +143,11 @@ struct Tile {
 #endif
 };
 
-// The three axes reversed, [s, i, o] -> [o, i, s], which a kernel's way from height-width-in-out to out-in-height-width is; with one s
-// the transpose of a matrix. Of the result, the rows from o_first on.
+// The three axes reversed, [s, i, o] -> [o, i, s], which a kernel's way from height-width-in-out to
+// out-in-height-width is; with one s the transpose of a matrix. Of the result, the rows from o_first on.
 template <class T>
-void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count, std::int64_t o_count, std::int64_t o_first, std::int64_t o_last) {
+void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count,
+                  std::int64_t o_count, std::int64_t o_first, std::int64_t o_last) {
   const std::int64_t all_rows = s_count * i_count;
   const auto columns = [&](std::int64_t first, std::int64_t last) {
     Tile<T> tile;
@@ -145,10 +157,12 @@ void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std
       for (std::int64_t r0 = 0; r0 < all_rows; r0 += tile.kRows) {
         const std::int64_t rows = std::min(tile.kRows, all_rows - r0);
         for (std::int64_t r = 0; r < rows; ++r) {
-          std::memcpy(tile.row(r), in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T), static_cast<std::size_t>(width) * sizeof(T));
+          std::memcpy(tile.row(r), in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T),
+                      static_cast<std::size_t>(width) * sizeof(T));
           if (++s == s_count) s = 0, ++i;
         }
-        tile.write_columns(out + static_cast<std::size_t>((o - o_first) * all_rows + r0) * sizeof(T), all_rows, rows, width);
+        tile.write_columns(out + static_cast<std::size_t>((o - o_first) * all_rows + r0) * sizeof(T),
+                           all_rows, rows, width);
       }
     }
   };
@@ -156,15 +170,18 @@ void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std
 }
 
 template <class T>
-void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm, std::int64_t first, std::int64_t last) {
+void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm, std::int64_t first,
+             std::int64_t last) {
   if (perm.size() < 2) {
-    std::memcpy(out, in + static_cast<std::size_t>(first) * sizeof(T), static_cast<std::size_t>(last - first) * sizeof(T));
+    std::memcpy(out, in + static_cast<std::size_t>(first) * sizeof(T),
+                static_cast<std::size_t>(last - first) * sizeof(T));
   } else if (perm == Ints{1, 0}) {
     reverse_axes<T>(in, out, 1, dims[0], dims[1], first, last);
   } else if (perm == Ints{0, 2, 1}) {
     const std::size_t step = static_cast<std::size_t>(dims[1] * dims[2]) * sizeof(T);
     in += static_cast<std::size_t>(first) * step;
-    for (std::int64_t b = first; b < last; ++b, in += step, out += step) reverse_axes<T>(in, out, 1, dims[1], dims[2], 0, dims[2]);
+    for (std::int64_t b = first; b < last; ++b, in += step, out += step)
+      reverse_axes<T>(in, out, 1, dims[1], dims[2], 0, dims[2]);
   } else if (perm == Ints{2, 1, 0}) {
     reverse_axes<T>(in, out, dims[0], dims[1], dims[2], first, last);
   } else {
@@ -174,7 +191,8 @@ void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& 
 
 }  // namespace
 
-Permutation::Permutation(std::size_t width, Ints dims, Ints perm) : width_(width), dims_(std::move(dims)), perm_(std::move(perm)) {
+Permutation::Permutation(std::size_t width, Ints dims, Ints perm)
+    : width_(width), dims_(std::move(dims)), perm_(std::move(perm)) {
   if (element_count(dims_) == 0) return;
   drop_axes_of_one(dims_, perm_);
   merge_axes(dims_, perm_);
@@ -184,11 +202,16 @@ Permutation::Permutation(std::size_t width, Ints dims, Ints perm) : width_(width
 void Permutation::copy(const std::byte* in, std::byte* out, std::int64_t first, std::int64_t last) const {
   if (first == last) return;
   switch (width_) {
-    case 1: return permute<std::uint8_t>(in, out, dims_, perm_, first, last);
-    case 2: return permute<std::uint16_t>(in, out, dims_, perm_, first, last);
-    case 4: return permute<std::uint32_t>(in, out, dims_, perm_, first, last);
-    case 8: return permute<std::uint64_t>(in, out, dims_, perm_, first, last);
-    default: return permute<std::array<std::uint64_t, 2>>(in, out, dims_, perm_, first, last);
+    case 1:
+      return permute<std::uint8_t>(in, out, dims_, perm_, first, last);
+    case 2:
+      return permute<std::uint16_t>(in, out, dims_, perm_, first, last);
+    case 4:
+      return permute<std::uint32_t>(in, out, dims_, perm_, first, last);
+    case 8:
+      return permute<std::uint64_t>(in, out, dims_, perm_, first, last);
+    default:
+      return permute<std::array<std::uint64_t, 2>>(in, out, dims_, perm_, first, last);
   }
 }
 

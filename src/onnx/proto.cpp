@@ -47,7 +47,8 @@ class ProtoBuilder {
     for (Value* v : g.constants())
       if (v->is_used()) initializers_.push_back(v);
     fill_graph(g, s.graph, 0);
-    for (const auto& [input, tensor] : info_.input_defaults) set_tensor(*s.graph.add_initializer(), input, *tensor);
+    for (const auto& [input, tensor] : info_.input_defaults)
+      set_tensor(*s.graph.add_initializer(), input, *tensor);
     set_opsets(m);
     for (const std::string& f : functions_) define_channels_last(*m.add_functions(), f, info_.target);
     auto props = info_.metadata_props;

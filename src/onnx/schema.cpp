@@ -17,7 +17,8 @@ namespace {
 
 using ::onnx::OpSchema;
 
-std::vector<int> params_of(const std::vector<OpSchema::FormalParameter>& formals, OpInfo& info, bool& variadic) {
+std::vector<int> params_of(const std::vector<OpSchema::FormalParameter>& formals, OpInfo& info,
+                           bool& variadic) {
   std::vector<int> out;
   for (const auto& f : formals) {
     int found = -1;

@@ -23,7 +23,10 @@ struct Row {
   auto key() const { return std::tuple(op, domain, since); }
 };
 
-template <class Schema> OpSchema make() { return ::onnx::GetOpSchema<Schema>(); }
+template <class Schema>
+OpSchema make() {
+  return ::onnx::GetOpSchema<Schema>();
+}
 
 auto sorted_table() {
   using namespace ::onnx;  // the classes that the rows name
@@ -40,7 +43,8 @@ const OpSchema* find_schema(std::string_view domain, std::string_view op, int op
   static const auto kTable = sorted_table();
   static std::array<std::unique_ptr<const OpSchema>, kTable.size()> made;
   static std::mutex mutex;
-  const auto behind = std::upper_bound(kTable.begin(), kTable.end(), std::tuple(op, domain, opset), [](const auto& key, const Row& r) { return key < r.key(); });
+  const auto behind = std::upper_bound(kTable.begin(), kTable.end(), std::tuple(op, domain, opset),
+                                       [](const auto& key, const Row& r) { return key < r.key(); });
   if (behind == kTable.begin()) return nullptr;
   const Row& row = *std::prev(behind);
   if (row.op != op || row.domain != domain) return nullptr;

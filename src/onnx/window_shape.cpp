@@ -11,7 +11,8 @@ namespace {
 
 template <class T>
 const T* attr_of(const Attrs& attrs, std::string_view name) {
-  const auto it = std::find_if(attrs.begin(), attrs.end(), [&](const ir::NamedAttr& a) { return a.name == name; });
+  const auto it =
+      std::find_if(attrs.begin(), attrs.end(), [&](const ir::NamedAttr& a) { return a.name == name; });
   return it == attrs.end() ? nullptr : std::get_if<T>(&it->value);
 }
 
@@ -25,17 +26,25 @@ struct Window {
 };
 
 // Empty where it is not known.
-std::optional<Window> window_of(std::string_view op, const Values& in, const Attrs& attrs, std::size_t spatial) {
+std::optional<Window> window_of(std::string_view op, const Values& in, const Attrs& attrs,
+                                std::size_t spatial) {
   const auto* auto_pad = attr_of<std::string>(attrs, "auto_pad");
   const auto* ceil_mode = attr_of<std::int64_t>(attrs, "ceil_mode");
-  if ((auto_pad && *auto_pad != "NOTSET") || (ceil_mode && *ceil_mode != 0) || attr_of<Ints>(attrs, "output_shape")) return std::nullopt;
+  if ((auto_pad && *auto_pad != "NOTSET") || (ceil_mode && *ceil_mode != 0) ||
+      attr_of<Ints>(attrs, "output_shape"))
+    return std::nullopt;
   Window w;
   const Ints* kernel = attr_of<Ints>(attrs, "kernel_shape");
-  if (kernel && kernel->size() == spatial) w.extent = *kernel;
-  else if (op.starts_with("Conv") && in[1]->shape().ranked() && in[1]->shape().rank() == static_cast<int>(spatial) + 2)
+  if (kernel && kernel->size() == spatial)
+    w.extent = *kernel;
+  else if (op.starts_with("Conv") && in[1]->shape().ranked() &&
+           in[1]->shape().rank() == static_cast<int>(spatial) + 2)
     w.extent.assign(in[1]->shape().dims().begin() + 2, in[1]->shape().dims().end());
-  if (w.extent.size() != spatial || !std::all_of(w.extent.begin(), w.extent.end(), [](Dim d) { return d > 0; })) return std::nullopt;
-  const Ints dilations = ints_or(attrs, "dilations", spatial, 1), pads = ints_or(attrs, "pads", 2 * spatial, 0);
+  if (w.extent.size() != spatial ||
+      !std::all_of(w.extent.begin(), w.extent.end(), [](Dim d) { return d > 0; }))
+    return std::nullopt;
+  const Ints dilations = ints_or(attrs, "dilations", spatial, 1),
+             pads = ints_or(attrs, "pads", 2 * spatial, 0);
   for (std::size_t i = 0; i < spatial; ++i) w.extent[i] = (w.extent[i] - 1) * dilations[i] + 1;
   w.strides = ints_or(attrs, "strides", spatial, 1);
   w.begins.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
@@ -44,7 +53,9 @@ std::optional<Window> window_of(std::string_view op, const Values& in, const Att
 }
 
 // d + n, of a symbol or a number; n may be negative
-Dim shifted(Dim d, std::int64_t n, Symbols& s) { return n >= 0 ? add_dims(d, n, s) : subtract_dims(d, -n, s); }
+Dim shifted(Dim d, std::int64_t n, Symbols& s) {
+  return n >= 0 ? add_dims(d, n, s) : subtract_dims(d, -n, s);
+}
 
 Dim slid(Dim in, const Window& w, std::size_t i, Symbols& s) {
   const Dim room = shifted(in, w.begins[i] + w.ends[i] - w.extent[i], s);
@@ -52,7 +63,8 @@ Dim slid(Dim in, const Window& w, std::size_t i, Symbols& s) {
 }
 
 Dim unslid(Dim in, const Window& w, std::size_t i, std::int64_t output_padding, Symbols& s) {
-  return shifted(multiply_dims(in, w.strides[i], s), w.extent[i] - w.strides[i] - w.begins[i] - w.ends[i] + output_padding, s);
+  return shifted(multiply_dims(in, w.strides[i], s),
+                 w.extent[i] - w.strides[i] - w.begins[i] - w.ends[i] + output_padding, s);
 }
 
 // What is done to each dim that is a symbol in the input and unknown in the result.
@@ -70,16 +82,21 @@ Shape padded(const Values& in, const Shape& inferred, Symbols& s) {
   const Ints pads = in[1]->constant()->to_ints();
   const auto rank = static_cast<std::size_t>(in[0]->shape().rank());
   if (pads.size() != 2 * rank) return inferred;
-  return by_axis(in[0]->shape(), inferred, [&](std::size_t i, Dim d) { return shifted(d, pads[i] + pads[i + rank], s); });
+  return by_axis(in[0]->shape(), inferred,
+                 [&](std::size_t i, Dim d) { return shifted(d, pads[i] + pads[i + rank], s); });
 }
 
 Shape resized(const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& s) {
-  if (attr_of<Ints>(attrs, "axes") || in.size() < 3 || !in[2] || !in[2]->constant() || (in.size() > 3 && in[3])) return inferred;
+  if (attr_of<Ints>(attrs, "axes") || in.size() < 3 || !in[2] || !in[2]->constant() ||
+      (in.size() > 3 && in[3]))
+    return inferred;
   const Tensor& scales = *in[2]->constant();
   if (scales.elements() != inferred.rank()) return inferred;
   return by_axis(in[0]->shape(), inferred, [&](std::size_t i, Dim d) {
     const double scale = scales.float_at(static_cast<std::int64_t>(i));
-    return scale >= 1 && scale < 1e6 && scale == std::floor(scale) ? multiply_dims(d, static_cast<Dim>(scale), s) : kUnknownDim;
+    return scale >= 1 && scale < 1e6 && scale == std::floor(scale)
+               ? multiply_dims(d, static_cast<Dim>(scale), s)
+               : kUnknownDim;
   });
 }
 
@@ -91,19 +108,25 @@ Shape tiled(const Values& in, const Shape& inferred, Symbols& s) {
   });
 }
 
-// The axes that are not cut keep their size; one that is, from 0 on and one by one to a size, has that of both that is smaller.
+// The axes that are not cut keep their size; one that is, from 0 on and one by one to a size, has that of
+// both that is smaller.
 Shape cut(const Values& in, const Shape& inferred, Symbols& s) {
   const Shape& x = in[0]->shape();
-  if (in.size() < 4 || !in[3] || !in[3]->constant() || !x.ranked() || x.rank() != inferred.rank()) return inferred;
+  if (in.size() < 4 || !in[3] || !in[3]->constant() || !x.ranked() || x.rank() != inferred.rank())
+    return inferred;
   Ints axes = in[3]->constant()->to_ints(), dims = inferred.dims();
   for (std::int64_t& a : axes) a = a < 0 ? a + x.rank() : a;
   for (std::size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] == kUnknownDim && std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) dims[i] = x.dims()[i];
+    if (dims[i] == kUnknownDim &&
+        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end())
+      dims[i] = x.dims()[i];
   const auto starts = constant_ints(in[1]), steps = in.size() > 4 && in[4] ? constant_ints(in[4]) : Ints{1};
   const auto& ends = in[2]->known_elements();
-  if (axes.size() == 1 && starts == Ints{0} && steps == Ints{1} && ends && ends->size() == 1 && ends->front() != kUnknownDim) {
+  if (axes.size() == 1 && starts == Ints{0} && steps == Ints{1} && ends && ends->size() == 1 &&
+      ends->front() != kUnknownDim) {
     Dim& d = dims[static_cast<std::size_t>(axes[0])];
-    if (d == kUnknownDim && x.dims()[static_cast<std::size_t>(axes[0])] != kUnknownDim) d = smaller_dim(x.dims()[static_cast<std::size_t>(axes[0])], ends->front(), s);
+    if (d == kUnknownDim && x.dims()[static_cast<std::size_t>(axes[0])] != kUnknownDim)
+      d = smaller_dim(x.dims()[static_cast<std::size_t>(axes[0])], ends->front(), s);
   }
   return Shape(std::move(dims));
 }
@@ -111,9 +134,13 @@ Shape cut(const Values& in, const Shape& inferred, Symbols& s) {
 Shape joined(const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& s) {
   const auto* given = attr_of<std::int64_t>(attrs, "axis");
   const std::int64_t axis = given && *given < 0 ? *given + inferred.rank() : given ? *given : 0;
-  if (axis < 0 || axis >= inferred.rank() || inferred.dims()[static_cast<std::size_t>(axis)] != kUnknownDim) return inferred;
+  if (axis < 0 || axis >= inferred.rank() || inferred.dims()[static_cast<std::size_t>(axis)] != kUnknownDim)
+    return inferred;
   Dim sum = 0;
-  for (const Value* v : in) sum = v->shape().ranked() && v->shape().rank() == inferred.rank() && sum != kUnknownDim ? add_dims(sum, v->shape()[static_cast<int>(axis)], s) : kUnknownDim;
+  for (const Value* v : in)
+    sum = v->shape().ranked() && v->shape().rank() == inferred.rank() && sum != kUnknownDim
+              ? add_dims(sum, v->shape()[static_cast<int>(axis)], s)
+              : kUnknownDim;
   Ints dims = inferred.dims();
   dims[static_cast<std::size_t>(axis)] = sum;
   return Shape(std::move(dims));
@@ -121,7 +148,8 @@ Shape joined(const Values& in, const Attrs& attrs, const Shape& inferred, Symbol
 
 }  // namespace
 
-Shape windowed_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& symbols) {
+Shape windowed_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred,
+                     Symbols& symbols) {
   if (op == "Pad") return padded(in, inferred, symbols);
   if (op == "Resize") return resized(in, attrs, inferred, symbols);
   if (op == "Tile") return tiled(in, inferred, symbols);

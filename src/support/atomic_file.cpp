@@ -9,9 +9,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <filesystem>
 #include <mutex>
 #include <utility>
 
@@ -21,9 +20,11 @@ namespace t2o {
 namespace {
 
 constexpr std::size_t kBuffer = 256 * 1024;
-// Calls to the system end at multiples of this in the file: its page cache then works in big blocks, at half the cost.
+// Calls to the system end at multiples of this in the file: its page cache then works in big blocks, at half
+// the cost.
 constexpr std::size_t kBlock = 64 * 1024;
-// A bigger call takes blocks of 2 MB from the system, which a virtual machine may have lent to its host: ten times slower.
+// A bigger call takes blocks of 2 MB from the system, which a virtual machine may have lent to its host: ten
+// times slower.
 constexpr std::size_t kLargestWrite = std::size_t{1} << 20;
 static_assert(kBuffer % kBlock == 0 && kLargestWrite % kBlock == 0 && kBuffer < kLargestWrite);
 
@@ -43,10 +44,16 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-// Without links; the path itself where that can't be told.
-std::string real_path(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> found(realpath(path.c_str(), nullptr), std::free);
-  return found ? found.get() : path;
+// Without links, also where the last one points to nothing yet; the path itself where that can't be told.
+std::string real_path(std::string path) {
+  constexpr int kMostLinks = 40;
+  std::error_code none;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, none); ++i) {
+    const std::filesystem::path to = std::filesystem::read_symlink(path, none);
+    if (none) break;
+    path = to.is_absolute() ? to.string() : directory_of(path) + to.string();
+  }
+  return path;
 }
 
 const char* remedy_for(int error) {
@@ -93,7 +100,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
     fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) fail_errno("cannot open");
   } else {
-    if (exists) target_ = real_path(path_);
+    target_ = real_path(path_);
     open_temporary();
     if (exists) fchmod(fd_, st.st_mode & 07777);  // as far as its owner may: a file of one's own
   }
@@ -143,7 +150,8 @@ bool AtomicFile::unregister_temporary() {
 void AtomicFile::write(std::span<const std::byte> piece) {
   size_ += piece.size();
   if (buffer_.size() + piece.size() >= kBuffer) {
-    const std::span<const std::byte> rest = piece.last(size_ % kBlock);  // the buffer starts at a block and is shorter than kBuffer
+    const std::span<const std::byte> rest =
+        piece.last(size_ % kBlock);  // the buffer starts at a block and is shorter than kBuffer
     flush(piece.first(piece.size() - rest.size()));
     piece = rest;
   }

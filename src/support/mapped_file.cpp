@@ -20,7 +20,8 @@ constexpr std::size_t kWorthGivingBack = std::size_t{64} << 10;  // a call costs
 
 class FileDescriptor {
  public:
-  explicit FileDescriptor(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  explicit FileDescriptor(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -54,7 +55,8 @@ class MappedStorage final : public Storage {
 
   OwnedBytes take() override {
     const Bytes checked = bytes();
-    return {checked, std::shared_ptr<const void>(checked.data(), [file = file_, checked](const void*) { file->give_back(checked); })};
+    return {checked, std::shared_ptr<const void>(
+                         checked.data(), [file = file_, checked](const void*) { file->give_back(checked); })};
   }
 
  private:

@@ -7,7 +7,8 @@
 
 namespace t2o {
 
-void in_parallel(std::int64_t n, std::size_t bytes, const std::function<void(std::int64_t, std::int64_t)>& work) {
+void in_parallel(std::int64_t n, std::size_t bytes,
+                 const std::function<void(std::int64_t, std::int64_t)>& work) {
   constexpr std::size_t kWorthAThread = std::size_t{1} << 19;
   const auto cores = static_cast<std::int64_t>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U));
   const std::int64_t parts = std::min({cores, n, static_cast<std::int64_t>(bytes / kWorthAThread) + 1});

@@ -10,7 +10,8 @@ namespace fs = std::filesystem;
 fs::file_type type_of(const fs::path& p) {
   std::error_code error;
   const fs::file_type type = fs::status(p, error).type();
-  if (type == fs::file_type::none && error) fail(Code::bad_file, "cannot look at " + p.string() + ": " + error.message());
+  if (type == fs::file_type::none && error)
+    fail(Code::bad_file, "cannot look at " + p.string() + ": " + error.message());
   return type;
 }
 

@@ -138,7 +138,9 @@ void Bodies::resolve_inputs(Body& body) {
 // What reads nothing of a conditional's side, but stands there by a control edge, gets that side as one more
 // input: else nothing would tell where it belongs.
 void Bodies::add_guards(Body& body) {
-  if (std::none_of(body.ops.begin(), body.ops.end(), [](const OpInfo* op) { return is_any_switch(op->kind); })) return;
+  if (std::none_of(body.ops.begin(), body.ops.end(),
+                   [](const OpInfo* op) { return is_any_switch(op->kind); }))
+    return;
   body.guarded.assign(body.size(), false);
   std::vector<InputRef> inputs;
   std::vector<std::uint32_t> first;

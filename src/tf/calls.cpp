@@ -119,7 +119,8 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   const PendingNode& pending = *f.pending;
   const NodeDef& def = f.body->node(n);
   if (ir::nesting(*f.graph) == ir::kDeepestNesting)
-    fail(Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
+    fail(Code::unsupported_op,
+         "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
          "Take them out of each other.");
   const PendingNode::Branch& branch = pending.branches[pending.graphs.size()];
   Frame inner{
@@ -133,8 +134,10 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   inner.short_prefix = nested(f.short_prefix, level);
   inner.needed = &inner.body->needed;
   const OpKind kind = f.body->ops[n]->kind;
-  if (kind == OpKind::computation) add_own_inputs(inner);
-  else add_branch_inputs(inner, pending, kind == OpKind::while_);
+  if (kind == OpKind::computation)
+    add_own_inputs(inner);
+  else
+    add_branch_inputs(inner, pending, kind == OpKind::while_);
   push_frame(std::move(inner));
 }
 
@@ -191,10 +194,12 @@ void Importer::check_results(const Frame& f, const PendingNode& pending) const {
   if (!op.def || op.kind == OpKind::computation) return;
   const std::size_t of_node = tensor_types(op.def->outputs, pending.attrs).size();
   for (std::size_t i = 0; i < pending.branches.size(); ++i) {
-    const bool is_condition = op.kind == OpKind::while_ && pending.attrs[pending.branches[i].attr].name == "cond";
+    const bool is_condition =
+        op.kind == OpKind::while_ && pending.attrs[pending.branches[i].attr].name == "cond";
     const std::size_t count = pending.graphs[i]->outputs().size(), wanted = is_condition ? 1 : of_node;
     if (count != wanted)
-      fail(Code::bad_model, "function '" + pending.branches[i].function.name + "' gives " + std::to_string(count) + " results, not " + std::to_string(wanted));
+      fail(Code::bad_model, "function '" + pending.branches[i].function.name + "' gives " +
+                                std::to_string(count) + " results, not " + std::to_string(wanted));
   }
 }
 

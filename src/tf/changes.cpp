@@ -6,8 +6,8 @@
 namespace t2o::tf {
 namespace {
 
-// What a change of a variable is as a function of its value: nothing but the new one, arithmetic, or what takes the change's
-// own inputs behind the value. Rows are places of one index each.
+// What a change of a variable is as a function of its value: nothing but the new one, arithmetic, or what
+// takes the change's own inputs behind the value. Rows are places of one index each.
 enum class Form : std::uint8_t { value, arithmetic, same_inputs, rows };
 struct Change {
   std::string_view op, function;
@@ -39,7 +39,8 @@ constexpr Change kChanges[] = {
 
 // Of the change's attributes those that its function has too.
 Attrs attrs_of(const Attrs& all, DType type) {
-  constexpr std::array kKept = {"Index", "Tindices", "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"};
+  constexpr std::array kKept = {"Index",         "Tindices",      "begin_mask",      "end_mask",
+                                "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"};
   Attrs attrs{{"T", type}};
   for (const ir::NamedAttr& a : all)
     if (std::find(kKept.begin(), kKept.end(), a.name) != kKept.end()) attrs.push_back(a);
@@ -51,14 +52,17 @@ Attrs attrs_of(const Attrs& all, DType type) {
 // What a variable is changed to: a node of its own.
 Value* Importer::changed_value(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
   const NodeDef& def = f.body->node(n);
-  const auto* change = std::find_if(std::begin(kChanges), std::end(kChanges), [&](const Change& c) { return c.op == def.op; });
+  const auto* change =
+      std::find_if(std::begin(kChanges), std::end(kChanges), [&](const Change& c) { return c.op == def.op; });
   if (change == std::end(kChanges) || inputs.size() < 2 || inputs[0].variable < 0)
-    fail(Code::unsupported_op, std::string(def.op) + " changes a variable in a way that is not handed on as a state",
+    fail(Code::unsupported_op,
+         std::string(def.op) + " changes a variable in a way that is not handed on as a state",
          "Change it by assign, assign_add, assign_sub or scatter_update.");
   if (change->form == Form::value) return value(inputs[1]);
   const auto from = std::make_shared<const Origin>(origin(f, n));
   const auto add = [&](std::string_view op, Values in, Attrs attrs, ir::OutputSpec output, std::string name) {
-    ir::NodeSpec spec{.op = std::string(op), .inputs = std::move(in), .attrs = std::move(attrs), .name = std::move(name)};
+    ir::NodeSpec spec{
+        .op = std::string(op), .inputs = std::move(in), .attrs = std::move(attrs), .name = std::move(name)};
     spec.outputs = {std::move(output)};
     spec.origin = from;
     return f.graph->add(std::move(spec)).output();
@@ -69,23 +73,28 @@ Value* Importer::changed_value(Frame& f, std::uint32_t n, const std::vector<Item
   if (change->form == Form::rows) {
     const std::string name = node_name(f, def.name);
     Value* axis = f.graph->add_constant(name + "/axis", t2o::Tensor::scalar<std::int32_t>(-1));
-    in[1] = add("ExpandDims", {in[1], axis}, {{"T", in[1]->dtype()}, {"Tdim", DType::i32}}, {{}, in[1]->dtype(), {}}, name + "/rows");
+    in[1] = add("ExpandDims", {in[1], axis}, {{"T", in[1]->dtype()}, {"Tdim", DType::i32}},
+                {{}, in[1]->dtype(), {}}, name + "/rows");
   }
-  return add(change->function, std::move(in), attrs_of(decode_attrs(f, n), before->dtype()), {{}, before->dtype(), before->shape()}, node_name(f, def.name));
+  return add(change->function, std::move(in), attrs_of(decode_attrs(f, n), before->dtype()),
+             {{}, before->dtype(), before->shape()}, node_name(f, def.name));
 }
 
 std::vector<Item> Importer::import_change(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
   Value* after = changed_value(f, n, inputs);
   Variable& v = variables_[static_cast<std::size_t>(inputs[0].variable)];
   if (v.changed)
-    fail(Code::unsupported_op, "changes variable '" + v.ref.node + "', which another node has changed before it", "Change it once: its last value is what is handed on.");
+    fail(Code::unsupported_op,
+         "changes variable '" + v.ref.node + "', which another node has changed before it",
+         "Change it once: its last value is what is handed on.");
   v.changed = after;
   return f.body->ops[n]->def->outputs.empty() ? std::vector<Item>{} : std::vector<Item>{{after}};
 }
 
 Value* Importer::changed(const Item& variable) {
   const Variable& v = variables_[static_cast<std::size_t>(variable.variable)];
-  if (!v.changed && std::none_of(diagnostics_->begin(), diagnostics_->end(), [](const Diagnostic& d) { return d.severity == Severity::error; }))
+  if (!v.changed && std::none_of(diagnostics_->begin(), diagnostics_->end(),
+                                 [](const Diagnostic& d) { return d.severity == Severity::error; }))
     fail(Code::bad_model, "reads variable '" + v.ref.node + "' after a change that itself waits for it");
   return v.changed ? v.changed : poison();
 }

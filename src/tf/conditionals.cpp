@@ -174,7 +174,8 @@ void Conditionals::add(Join j) {
   conditionals_.push_back({.by = j.by, .joins = {j}, .nodes = {j.node}});
 }
 
-// On one of the conditional's results: then it stands behind it. What does not stays so: later joins stand behind it.
+// On one of the conditional's results: then it stands behind it. What does not stays so: later joins stand
+// behind it.
 bool Conditionals::depends(const ir::Node& n, Conditional& c) const {
   std::unordered_set<const ir::Node*> seen;
   std::vector<const ir::Node*> work = {&n};
@@ -184,7 +185,9 @@ bool Conditionals::depends(const ir::Node& n, Conditional& c) const {
     for (const Value* v : reads_of(*at)) {
       const ir::Node* source = v->producer();
       const auto it = source ? position_.find(source) : position_.end();
-      if (it == position_.end() || it->second < c.joins[0].position || c.free.contains(source) || !seen.insert(source).second) continue;
+      if (it == position_.end() || it->second < c.joins[0].position || c.free.contains(source) ||
+          !seen.insert(source).second)
+        continue;
       if (c.nodes.contains(source)) return true;
       work.push_back(source);
     }

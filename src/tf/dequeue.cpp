@@ -51,7 +51,8 @@ Shape component_shape(const Body& body, std::size_t node, const Attrs& attrs, st
   const Shape* one = shape_at(shapes, "shapes", k);
   if (!one || !one->ranked()) return {};
   std::vector<Dim> dims = one->dims();
-  if (!op.starts_with("QueueDequeueV2") && op != "QueueDequeue") dims.insert(dims.begin(), dequeued_count(body, node));
+  if (!op.starts_with("QueueDequeueV2") && op != "QueueDequeue")
+    dims.insert(dims.begin(), dequeued_count(body, node));
   return Shape(std::move(dims));
 }
 
@@ -94,7 +95,8 @@ std::vector<Item> Importer::import_components(Frame& f, std::uint32_t n) {
   report(f, n,
          {.severity = Severity::warning,
           .code = Code::bad_option,
-          .message = "the outputs need what it takes out of a dataset or queue, which is not among the inputs: it is made one",
+          .message = "the outputs need what it takes out of a dataset or queue, which is not among the "
+                     "inputs: it is made one",
           .remedy = "List it."});
   return items;
 }

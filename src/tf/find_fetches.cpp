@@ -41,11 +41,26 @@ bool may_be_output(const Body& body, std::size_t i) {
   const std::string_view op = body.node(i).op;
   const OpDef* def = body.ops[i]->def;
   if (def && !def->outputs.empty() && is_handle(def->outputs[0])) return false;
-  for (const std::string_view prefix :
-       {"Save", "Restore", "MergeV2Checkpoints", "ShardedFile", "VarIsInitialized", "IsVariableInitialized",
-        "LookupTableImport", "InitializeTable", "HashTable", "MutableHashTable", "ControlTrigger",
-        "QueueSize", "QueueIsClosed", "IteratorToStringHandle", "MergeSummary", "ScalarSummary", "HistogramSummary",
-        "ImageSummary", "AudioSummary", "TensorSummary"})
+  for (const std::string_view prefix : {"Save",
+                                        "Restore",
+                                        "MergeV2Checkpoints",
+                                        "ShardedFile",
+                                        "VarIsInitialized",
+                                        "IsVariableInitialized",
+                                        "LookupTableImport",
+                                        "InitializeTable",
+                                        "HashTable",
+                                        "MutableHashTable",
+                                        "ControlTrigger",
+                                        "QueueSize",
+                                        "QueueIsClosed",
+                                        "IteratorToStringHandle",
+                                        "MergeSummary",
+                                        "ScalarSummary",
+                                        "HistogramSummary",
+                                        "ImageSummary",
+                                        "AudioSummary",
+                                        "TensorSummary"})
     if (op.starts_with(prefix)) return false;
   return true;
 }
@@ -74,7 +89,8 @@ std::vector<std::string> saver_scopes(const Body& body) {
     if (n.op != "SaveV2" && n.op != "RestoreV2") continue;
     const std::size_t slash = n.name.find('/');
     std::string scope(n.name.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
-    if (!scope.empty() && std::find(scopes.begin(), scopes.end(), scope) == scopes.end()) scopes.push_back(std::move(scope));
+    if (!scope.empty() && std::find(scopes.begin(), scopes.end(), scope) == scopes.end())
+      scopes.push_back(std::move(scope));
   }
   return scopes;
 }
@@ -93,7 +109,8 @@ std::vector<Fetch> find_fetches(const Body& body) {
     if (is_read[i] || !may_be_output(body, i) || std::any_of(savers.begin(), savers.end(), below)) continue;
     const std::size_t count = output_count(body, i);
     for (std::size_t k = 0; k < count; ++k)
-      (body.ops[i]->kind == OpKind::read_variable ? values : fetches).push_back({.tensor = std::string(body.node(i).name) + ":" + std::to_string(k)});
+      (body.ops[i]->kind == OpKind::read_variable ? values : fetches)
+          .push_back({.tensor = std::string(body.node(i).name) + ":" + std::to_string(k)});
   }
   return fetches.empty() ? values : fetches;
 }

@@ -28,8 +28,11 @@ bool has_work(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes()) {
     bool inner = false;
     ir::for_each_subgraph(n, [&](const ir::Graph&) { inner = true; });
-    const bool is_handle = !n.outputs().empty() && (n.output()->dtype() == DType::resource || n.output()->dtype() == DType::variant);
-    if (inner || is_handle || is_op(n, OpKind::read_variable) || n.op().starts_with("TensorArray") || draws_control_flow(op_kind(n.op()))) return true;
+    const bool is_handle = !n.outputs().empty() &&
+                           (n.output()->dtype() == DType::resource || n.output()->dtype() == DType::variant);
+    if (inner || is_handle || is_op(n, OpKind::read_variable) || n.op().starts_with("TensorArray") ||
+        draws_control_flow(op_kind(n.op())))
+      return true;
   }
   return false;
 }
@@ -66,8 +69,10 @@ void functionalize(ir::Graph& main) {
     for (const ir::Node& n : g.nodes())
       ir::for_each_subgraph(n, [&](ir::Graph& sub) {
         if (is_deepest)
-          refuse(n, Code::unsupported_op, "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
-                 "Take them out of each other.");
+          refuse(
+              n, Code::unsupported_op,
+              "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
+              "Take them out of each other.");
         work.push_back(&sub);
       });
   }

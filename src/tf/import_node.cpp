@@ -159,11 +159,15 @@ std::vector<Item> Importer::import_node(Frame& f, std::uint32_t n, const std::ve
 // As many as the operator has, of the types that it and its attributes say.
 void Importer::check_inputs(const DTypes& types, const std::vector<Item>& inputs) {
   if (types.size() != inputs.size())
-    fail(Code::bad_model, "there are " + std::to_string(inputs.size()) + " inputs instead of " + std::to_string(types.size()));
+    fail(Code::bad_model,
+         "there are " + std::to_string(inputs.size()) + " inputs instead of " + std::to_string(types.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Value* v = inputs[i].variable < 0 ? inputs[i].value : nullptr;  // a variable's value is its handle's type
-    if (!v || v->dtype() == DType::undefined || types[i] == DType::undefined || v->dtype() == types[i]) continue;
-    fail(Code::bad_model, "input " + std::to_string(i) + " ('" + v->name() + "') is of type " + std::string(name(v->dtype())) + " instead of " + std::string(name(types[i])));
+    const Value* v =
+        inputs[i].variable < 0 ? inputs[i].value : nullptr;  // a variable's value is its handle's type
+    if (!v || v->dtype() == DType::undefined || types[i] == DType::undefined || v->dtype() == types[i])
+      continue;
+    fail(Code::bad_model, "input " + std::to_string(i) + " ('" + v->name() + "') is of type " +
+                              std::string(name(v->dtype())) + " instead of " + std::string(name(types[i])));
   }
 }
 
@@ -201,7 +205,8 @@ Attrs Importer::decode_attrs(const Frame& f, std::uint32_t n) const {
   for (const RawAttr& a : def.attrs) {
     if (a.name == "_class") continue;
     const AttrDef* expected = op ? op->attr(a.name) : nullptr;
-    attrs.push_back({std::string(a.name), decode_attr(a.value, context, expected ? std::string_view(expected->type) : "")});
+    attrs.push_back({std::string(a.name),
+                     decode_attr(a.value, context, expected ? std::string_view(expected->type) : "")});
     if (expected && !is_of_type(attrs.back().value, expected->type))
       fail(Code::bad_model, "attribute '" + expected->name + "' is of another type than " + expected->type);
   }

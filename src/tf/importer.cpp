@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "tf/dequeue.h"
+#include "tf/find_fetches.h"
 #include "tf/functionalize.h"
 #include "tf/inner_cut.h"
-#include "tf/find_fetches.h"
 #include "tf/state_effects.h"
 
 namespace t2o::tf {
@@ -36,11 +36,14 @@ GraphPtr Importer::run() {
 void Importer::note_found_outputs() {
   constexpr std::size_t kListed = 8;
   std::string names;
-  for (std::size_t i = 0; i < std::min(kListed, fetches_.size()); ++i) names += (i ? ", '" : "'") + fetches_[i].tensor + "'";
+  for (std::size_t i = 0; i < std::min(kListed, fetches_.size()); ++i)
+    names += (i ? ", '" : "'") + fetches_[i].tensor + "'";
   if (fetches_.size() > kListed) names += " and " + std::to_string(fetches_.size() - kListed) + " more";
-  diagnostics_->push_back({.severity = Severity::note, .code = Code::bad_option,
-                           .message = "no outputs were asked for, so all was taken that nothing reads: " + names,
-                           .remedy = "--outputs NAMES converts what the model is for"});
+  diagnostics_->push_back(
+      {.severity = Severity::note,
+       .code = Code::bad_option,
+       .message = "no outputs were asked for, so all was taken that nothing reads: " + names,
+       .remedy = "--outputs NAMES converts what the model is for"});
 }
 
 GraphPtr Importer::import() {
@@ -61,12 +64,14 @@ GraphPtr Importer::import() {
   for (const Feed& feed : feeds_or_placeholders())
     if (Tensor t; locate(feed.tensor, "input", t)) add_feed(feed, t);
   // What the shapes behind an input that is cut inside were, is not known yet.
-  trust_shapes_ = trust_shapes_ && std::none_of(request_->cut_inputs.begin(), request_->cut_inputs.end(), [](const Feed& f) { return f.shape_given; });
+  trust_shapes_ = trust_shapes_ && std::none_of(request_->cut_inputs.begin(), request_->cut_inputs.end(),
+                                                [](const Feed& f) { return f.shape_given; });
   if (failed()) return nullptr;
   for (const Fetch& f : fetches_) graph_->reserve_name(output_name(f));
   mark_needed();
   check_state_effects(bodies_,
-                      {needed_roots(), &main_needed_, [this](const InputRef& in) { return is_fed(in); }, request_->keep_state},
+                      {needed_roots(), &main_needed_, [this](const InputRef& in) { return is_fed(in); },
+                       request_->keep_state},
                       *diagnostics_);
   push_frame({.body = &bodies_.main(), .graph = graph_.get(), .needed = &main_needed_});
   while (!frames_.empty() && !gave_up_) step();
@@ -91,7 +96,8 @@ std::vector<Feed> Importer::feeds_or_placeholders() {
                                         std::find(forced.begin(), forced.end(), name) != forced.end());
     if (is_input && main_needed_[i]) feeds.push_back({.tensor = name + ":0"});
     if (kind != OpKind::dequeue || !main_needed_[i]) continue;
-    for (const std::int32_t k : components_read(static_cast<std::uint32_t>(i))) feeds.push_back({.tensor = tensor_name(name, k)});
+    for (const std::int32_t k : components_read(static_cast<std::uint32_t>(i)))
+      feeds.push_back({.tensor = tensor_name(name, k)});
     note_components(static_cast<std::uint32_t>(i));
   }
   name_found(feeds, request_->input_names, "--rename-inputs");
@@ -102,7 +108,9 @@ template <class T>
 void Importer::name_found(std::vector<T>& found, const std::vector<std::string>& names, const char* option) {
   if (names.empty()) return;
   if (names.size() != found.size())
-    diagnostics_->push_back({.code = Code::bad_option, .message = std::string(option) + " has " + std::to_string(names.size()) + " names for " + std::to_string(found.size())});
+    diagnostics_->push_back({.code = Code::bad_option,
+                             .message = std::string(option) + " has " + std::to_string(names.size()) +
+                                        " names for " + std::to_string(found.size())});
   for (std::size_t i = 0; i < std::min(names.size(), found.size()); ++i) found[i].name = names[i];
 }
 
@@ -137,10 +145,12 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
     return complain("the input '" + feed.tensor + "' is of type " + std::string(name(type.dtype)) + ", not " +
                     std::string(name(feed.dtype)));
   if (feed.dtype != DType::undefined) type.dtype = feed.dtype;
-  if (type.dtype == DType::undefined) return complain("the type of the input '" + feed.tensor + "' is not known");
+  if (type.dtype == DType::undefined)
+    return complain("the type of the input '" + feed.tensor + "' is not known");
   if (feed.shape_given) {
     // rank 0: an old file's word for not known
-    if (feed.shape.ranked() && type.shape.ranked() && type.shape.rank() > 0 && feed.shape.rank() != type.shape.rank())
+    if (feed.shape.ranked() && type.shape.ranked() && type.shape.rank() > 0 &&
+        feed.shape.rank() != type.shape.rank())
       return complain("the input '" + feed.tensor + "' has rank " + std::to_string(type.shape.rank()) +
                       ", the shape that is given for it has rank " + std::to_string(feed.shape.rank()));
     trust_shapes_ = trust_shapes_ && feed.shape == type.shape;
@@ -168,8 +178,8 @@ ir::OutputSpec Importer::known_type(Tensor t) {
                                  "' does not exist: the node has " + std::to_string(types.size()) +
                                  " outputs");
     if (def) spec.dtype = types[k];
-    const bool has_shape = op.kind == OpKind::placeholder || op.kind == OpKind::placeholder_with_default ||
-                           is_variable(op.kind);
+    const bool has_shape =
+        op.kind == OpKind::placeholder || op.kind == OpKind::placeholder_with_default || is_variable(op.kind);
     for (const ir::NamedAttr& a : attrs) {
       if (const auto* list = std::get_if<Shapes>(&a.value);
           list && a.name == "_output_shapes" && k < list->size())
@@ -220,7 +230,11 @@ void Importer::set_outputs(Frame& f) {
     const std::string wanted = output_name(fetches_[i]);
     graph_->rename(outputs[i], wanted);
     if (outputs[i]->name() != wanted)
-      diagnostics_->push_back({.severity = Severity::warning, .code = Code::bad_option, .message = "the output '" + wanted + "' is called '" + outputs[i]->name() + "': an input has its name, and ONNX has one name for one tensor", .remedy = "--rename-outputs chooses another"});
+      diagnostics_->push_back({.severity = Severity::warning,
+                               .code = Code::bad_option,
+                               .message = "the output '" + wanted + "' is called '" + outputs[i]->name() +
+                                          "': an input has its name, and ONNX has one name for one tensor",
+                               .remedy = "--rename-outputs chooses another"});
   }
   add_states(outputs, taken);
   graph_->set_outputs(std::move(outputs));
@@ -243,7 +257,10 @@ void Importer::add_states(Values& outputs, std::unordered_set<const Value*>& tak
     const std::string wanted = input->name() + "_out";
     graph_->rename(after, wanted);
     if (after->name() != wanted)
-      diagnostics_->push_back({.code = Code::bad_option, .message = "the new value of variable '" + input->name() + "' cannot be called '" + wanted + "': another tensor has that name", .remedy = "--rename-inputs and --rename-outputs change those names"});
+      diagnostics_->push_back({.code = Code::bad_option,
+                               .message = "the new value of variable '" + input->name() +
+                                          "' cannot be called '" + wanted + "': another tensor has that name",
+                               .remedy = "--rename-inputs and --rename-outputs change those names"});
     outputs.push_back(after);
     states_.push_back({input->name(), wanted, initial});
   }
@@ -258,7 +275,8 @@ Interface Importer::interface() {
   return found;
 }
 
-GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics, Interface* interface) {
+GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics,
+                      Interface* interface) {
   GraphPtr imported;
   collect(diagnostics, [&] {
     Importer importer(graph, request, diagnostics);

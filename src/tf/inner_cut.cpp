@@ -11,7 +11,8 @@ namespace {
 
 class InnerCut {
  public:
-  InnerCut(ir::Graph& g, const ImportRequest& request, Diagnostics& diagnostics) : g_(g), request_(request), diagnostics_(diagnostics) {}
+  InnerCut(ir::Graph& g, const ImportRequest& request, Diagnostics& diagnostics)
+      : g_(g), request_(request), diagnostics_(diagnostics) {}
 
   void run() {
     index_nodes();
@@ -23,15 +24,18 @@ class InnerCut {
   }
 
  private:
-  // By the whole path, and by its ends: "StatefulPartitionedCall/model/dense/MatMul" is "model/dense/MatMul" too.
-  // A name that several have is nobody's.
+  // By the whole path, and by its ends: "StatefulPartitionedCall/model/dense/MatMul" is "model/dense/MatMul"
+  // too. A name that several have is nobody's.
   void index_nodes() {
     for (ir::Node& n : g_.nodes()) {
       if (n.outputs().empty()) continue;
       for (const std::string* name : {&n.name(), &n.origin().node}) {
         if (name == &n.origin().node && *name == n.name()) continue;
-        if (const auto [it, fresh] = exact_.emplace(*name, &n); !fresh && it->second != &n) it->second = nullptr;
-        for (std::size_t slash = name->find('/'); slash != std::string::npos; slash = name->find('/', slash + 1)) by_end_[name->substr(slash + 1)].push_back(&n);
+        if (const auto [it, fresh] = exact_.emplace(*name, &n); !fresh && it->second != &n)
+          it->second = nullptr;
+        for (std::size_t slash = name->find('/'); slash != std::string::npos;
+             slash = name->find('/', slash + 1))
+          by_end_[name->substr(slash + 1)].push_back(&n);
       }
     }
   }
@@ -49,7 +53,9 @@ class InnerCut {
   // "node" or "node:1"
   Value* find(const std::string& tensor, const char* what) {
     const std::size_t colon = tensor.rfind(':');
-    const bool is_numbered = colon != std::string::npos && colon + 1 < tensor.size() && tensor.find_first_not_of("0123456789", colon + 1) == std::string::npos && tensor.size() - colon < 6;
+    const bool is_numbered = colon != std::string::npos && colon + 1 < tensor.size() &&
+                             tensor.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
+                             tensor.size() - colon < 6;
     const std::string name = is_numbered ? tensor.substr(0, colon) : tensor;
     const std::size_t output = is_numbered ? std::stoul(tensor.substr(colon + 1)) : 0;
     ir::Node* n = find_node(name);
@@ -63,9 +69,16 @@ class InnerCut {
     for (const auto& [known, _] : exact_) names.push_back(known);
     std::sort(names.begin(), names.end());
     const std::string near = nearest(name, names);
-    const std::string message = std::string("the ") + what + " '" + tensor + (node_exists ? "' does not exist: its node has fewer outputs" : "' is not in the graph, or in several places");
-    diagnostics_.push_back({.code = Code::bad_option, .message = message,
-                            .remedy = node_exists ? "" : (near.empty() ? std::string() : "did you mean '" + near + "'? ") + "--dump-after read prints all names; what is inside of a loop or a branch cannot be cut"});
+    const std::string message = std::string("the ") + what + " '" + tensor +
+                                (node_exists ? "' does not exist: its node has fewer outputs"
+                                             : "' is not in the graph, or in several places");
+    diagnostics_.push_back({.code = Code::bad_option,
+                            .message = message,
+                            .remedy = node_exists
+                                          ? ""
+                                          : (near.empty() ? std::string() : "did you mean '" + near + "'? ") +
+                                                "--dump-after read prints all names; what is inside of a "
+                                                "loop or a branch cannot be cut"});
   }
 
   Value* input_called(const std::string& name) const {
@@ -81,7 +94,9 @@ class InnerCut {
         if (Value* v = find(feed.tensor, "input")) {
           input = g_.add_input(feed.name, v->dtype(), feed.shape_given ? feed.shape : v->shape());
           if (!cut_.emplace(v, input).second)
-            diagnostics_.push_back({.code = Code::bad_option, .message = "the input '" + feed.tensor + "' is given twice, under another name"});
+            diagnostics_.push_back(
+                {.code = Code::bad_option,
+                 .message = "the input '" + feed.tensor + "' is given twice, under another name"});
           g_.replace_all_uses(v, input);
         }
       if (input) listed_.push_back(input);
@@ -108,17 +123,31 @@ class InnerCut {
 
   // An output is a node's own, and nobody else's.
   Value* identity(Value* v) {
-    auto from = v->producer() ? v->producer()->shared_origin() : std::make_shared<const Origin>(Origin{v->name(), "", ""});
-    return g_.add({.op = "Identity", .inputs = {v}, .attrs = {{"T", v->dtype()}}, .outputs = {{{}, v->dtype(), v->shape()}}, .origin = std::move(from)}).output();
+    auto from = v->producer() ? v->producer()->shared_origin()
+                              : std::make_shared<const Origin>(Origin{v->name(), "", ""});
+    return g_
+        .add({.op = "Identity",
+              .inputs = {v},
+              .attrs = {{"T", v->dtype()}},
+              .outputs = {{{}, v->dtype(), v->shape()}},
+              .origin = std::move(from)})
+        .output();
   }
 
   void drop_unused_inputs() {
     const Values inputs = g_.inputs();
     for (Value* v : inputs) {
       if (std::find(listed_.begin(), listed_.end(), v) != listed_.end()) continue;
-      if (!v->is_used()) g_.remove_input(v);
+      if (!v->is_used())
+        g_.remove_input(v);
       else if (!listed_.empty())
-        diagnostics_.push_back({Severity::warning, Code::bad_option, "the outputs need '" + v->name() + "', which is not among the inputs: it stays one", "list it, or cut behind it", {}, SourceLoc::here()});
+        diagnostics_.push_back(
+            {Severity::warning,
+             Code::bad_option,
+             "the outputs need '" + v->name() + "', which is not among the inputs: it stays one",
+             "list it, or cut behind it",
+             {},
+             SourceLoc::here()});
     }
     Values order = listed_;
     for (Value* v : g_.inputs())
@@ -137,6 +166,8 @@ class InnerCut {
 
 }  // namespace
 
-void cut_inside(ir::Graph& g, const ImportRequest& request, Diagnostics& diagnostics) { InnerCut(g, request, diagnostics).run(); }
+void cut_inside(ir::Graph& g, const ImportRequest& request, Diagnostics& diagnostics) {
+  InnerCut(g, request, diagnostics).run();
+}
 
 }  // namespace t2o::tf

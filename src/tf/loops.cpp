@@ -53,7 +53,8 @@ class Frames {
 
   void add_variable(ir::Node& merge) {
     const auto& in = merge.inputs();
-    const auto next = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, OpKind::next_iteration); });
+    const auto next =
+        std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, OpKind::next_iteration); });
     if (next == in.end()) return;
     const auto enter = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, OpKind::enter); });
     if (in.size() != 2 || enter == in.end())
@@ -78,7 +79,8 @@ class Frames {
 
   void add_exit(ir::Node& exit) {
     const Value* from = exit.input(0);
-    const Value* by = is_op(from, OpKind::switch_) && from->index() == 0 ? from->producer()->input(1) : nullptr;
+    const Value* by =
+        is_op(from, OpKind::switch_) && from->index() == 0 ? from->producer()->input(1) : nullptr;
     const auto it = by_condition_.find(by ? by->producer() : nullptr);
     if (it == by_condition_.end())
       refuse(exit, Code::bad_model, "does not read the false side of a Switch by a loop's condition");

@@ -79,7 +79,8 @@ BoundInputs read_bound_inputs(Bytes saved_object_graph) {
       if (entry.field() == 1) name = entry.text();
       if (entry.field() != 2) continue;
       for (WireReader f = entry.message(); f.next();)
-        if (f.field() == 2) f.each_varint([&](std::uint64_t id) { objects.push_back(static_cast<std::size_t>(id)); });
+        if (f.field() == 2)
+          f.each_varint([&](std::uint64_t id) { objects.push_back(static_cast<std::size_t>(id)); });
     }
     all.emplace(name, std::move(objects));
   }

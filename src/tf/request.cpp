@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
-#include <utility>
 #include <unordered_set>
+#include <utility>
 
 #include "diagnostics.h"
 #include "support/nearest.h"
@@ -73,7 +73,8 @@ class Names {
   // What no key and no node of the main graph is called may be inside of one of its functions.
   bool may_be_inside(const std::string& name, bool input) const {
     const std::string_view node = std::string_view(name).substr(0, name.find(':'));
-    return !by_key(name, input) && !is_node(node) && !source_.graph.functions.empty() && node.find('/') != std::string_view::npos;
+    return !by_key(name, input) && !is_node(node) && !source_.graph.functions.empty() &&
+           node.find('/') != std::string_view::npos;
   }
 
   void check_tensor(const std::string& name, bool input) const {
@@ -96,7 +97,8 @@ class Names {
   static std::string remedy_of(const std::string& near, const Strings& keys, bool input) {
     std::string text = near.empty() ? "" : "did you mean '" + near + "'?";
     if (keys.empty() || keys.size() > kListed) return text;
-    text += std::string(text.empty() ? "" : " ") + "The " + (input ? "inputs" : "outputs") + " of the signature:";
+    text +=
+        std::string(text.empty() ? "" : " ") + "The " + (input ? "inputs" : "outputs") + " of the signature:";
     for (const std::string& key : keys) text += (&key == &keys.front() ? " " : ", ") + key;
     return text;
   }
@@ -117,7 +119,8 @@ Feed feed_of(const SignatureTensor& t, bool graph_names) {
   return {t.tensor, graph_names ? t.tensor : t.key, t.dtype, t.shape, t.shape.ranked()};
 }
 
-std::vector<Feed> make_feeds(const Source& s, const Options& o, const Names& names, Diagnostics& diagnostics) {
+std::vector<Feed> make_feeds(const Source& s, const Options& o, const Names& names,
+                             Diagnostics& diagnostics) {
   std::vector<Feed> feeds;
   if (o.inputs.empty() && s.signature)
     for (const SignatureTensor& t : s.signature->inputs) feeds.push_back(feed_of(t, o.use_graph_names));
@@ -140,14 +143,16 @@ std::vector<Feed> make_spare_feeds(const Source& s, const Options& o, const std:
   std::vector<Feed> spare;
   if (!s.signature || o.inputs.empty()) return spare;
   for (const SignatureTensor& t : s.signature->inputs)
-    if (std::none_of(feeds.begin(), feeds.end(), [&](const Feed& f) { return f.tensor == t.tensor; })) spare.push_back(feed_of(t, o.use_graph_names));
+    if (std::none_of(feeds.begin(), feeds.end(), [&](const Feed& f) { return f.tensor == t.tensor; }))
+      spare.push_back(feed_of(t, o.use_graph_names));
   return spare;
 }
 
 std::string node_of(const std::string& tensor) { return tensor.substr(0, tensor.find(':')); }
 
 // --use-default and --ignore-default speak of PlaceholderWithDefault nodes.
-Strings placeholders_with_default(const Source& s, const Strings& asked, const char* option, Diagnostics& diagnostics) {
+Strings placeholders_with_default(const Source& s, const Strings& asked, const char* option,
+                                  Diagnostics& diagnostics) {
   std::set<std::string> known;
   for (const NodeDef& n : s.graph.body.nodes)
     if (n.op == "PlaceholderWithDefault") known.emplace(n.name);
@@ -156,12 +161,17 @@ Strings placeholders_with_default(const Source& s, const Strings& asked, const c
     nodes.push_back(node_of(name));
     if (known.contains(nodes.back())) continue;
     const std::string near = nearest(nodes.back(), Strings(known.begin(), known.end()));
-    collect(diagnostics, [&] { fail(Code::bad_option, std::string(option) + ": there is no PlaceholderWithDefault '" + name + "' in " + s.path, near.empty() ? "" : "did you mean '" + near + "'?"); });
+    collect(diagnostics, [&] {
+      fail(Code::bad_option,
+           std::string(option) + ": there is no PlaceholderWithDefault '" + name + "' in " + s.path,
+           near.empty() ? "" : "did you mean '" + near + "'?");
+    });
   }
   return nodes;
 }
 
-std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& names, Diagnostics& diagnostics) {
+std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& names,
+                                Diagnostics& diagnostics) {
   std::vector<Fetch> fetches;
   const auto add = [&](const SignatureTensor& t) {
     fetches.push_back({t.tensor, o.use_graph_names ? t.tensor : t.key});
@@ -203,13 +213,19 @@ void check_distinct(const ImportRequest& r, bool chosen) {
   for (const Fetch& f : r.fetches)
     if (!outputs.insert(f.name).second) fail(Code::bad_option, "two outputs have the name '" + f.name + "'");
   for (const std::string& name : outputs)
-    if (chosen && inputs.contains(name)) fail(Code::bad_option, "an input and an output have the name '" + name + "'", "ONNX has one name for one tensor: choose another");
+    if (chosen && inputs.contains(name))
+      fail(Code::bad_option, "an input and an output have the name '" + name + "'",
+           "ONNX has one name for one tensor: choose another");
 }
 
-// What is inside of functions is not there before they are inlined: the whole signature is imported, and cut afterwards.
-void widen(ImportRequest& r, const Source& s, const Options& o, const Names& names, Diagnostics& diagnostics) {
-  const bool inner_input = std::any_of(r.feeds.begin(), r.feeds.end(), [&](const Feed& f) { return names.may_be_inside(f.tensor, true); });
-  const bool inner_output = std::any_of(r.fetches.begin(), r.fetches.end(), [&](const Fetch& f) { return names.may_be_inside(f.tensor, false); });
+// What is inside of functions is not there before they are inlined: the whole signature is imported, and cut
+// afterwards.
+void widen(ImportRequest& r, const Source& s, const Options& o, const Names& names,
+           Diagnostics& diagnostics) {
+  const bool inner_input = std::any_of(r.feeds.begin(), r.feeds.end(),
+                                       [&](const Feed& f) { return names.may_be_inside(f.tensor, true); });
+  const bool inner_output = std::any_of(r.fetches.begin(), r.fetches.end(),
+                                        [&](const Fetch& f) { return names.may_be_inside(f.tensor, false); });
   if (!inner_input && !inner_output) return;
   Options whole = o;
   if (inner_input) {
@@ -242,18 +258,26 @@ ImportRequest make_request(const Source& s, const Options& o, Diagnostics& diagn
   r.use_default = placeholders_with_default(s, o.use_default, "--use-default", diagnostics);
   r.ignore_default = placeholders_with_default(s, o.ignore_default, "--ignore-default", diagnostics);
   if (diagnostics.size() != before) return r;
-  std::erase_if(r.feeds, [&](const Feed& f) { return std::find(r.use_default.begin(), r.use_default.end(), node_of(f.tensor)) != r.use_default.end(); });
+  std::erase_if(r.feeds, [&](const Feed& f) {
+    return std::find(r.use_default.begin(), r.use_default.end(), node_of(f.tensor)) != r.use_default.end();
+  });
   r.spare_feeds = make_spare_feeds(s, o, r.feeds);
   r.find_interface = r.feeds.empty() || r.fetches.empty();
   collect(diagnostics, [&] { widen(r, s, o, names, diagnostics); });
-  collect(diagnostics, [&] { if (r.cut_inputs.empty()) rename(r.feeds, o.rename_inputs, "inputs"); });
-  collect(diagnostics, [&] { if (r.cut_outputs.empty()) rename(r.fetches, o.rename_outputs, "outputs"); });
+  collect(diagnostics, [&] {
+    if (r.cut_inputs.empty()) rename(r.feeds, o.rename_inputs, "inputs");
+  });
+  collect(diagnostics, [&] {
+    if (r.cut_outputs.empty()) rename(r.fetches, o.rename_outputs, "outputs");
+  });
   if (r.feeds.empty() && r.cut_inputs.empty()) r.input_names = o.rename_inputs;
   if (r.fetches.empty() && r.cut_outputs.empty()) r.output_names = o.rename_outputs;
   r.keep_state = o.stateful_io;
   collect(diagnostics, [&] {
     if (r.keep_state && r.cuts_inside())
-      fail(Code::bad_option, "--stateful-io hands on the states of the whole model, which is cut inside of a function", "cut at names of the main graph");
+      fail(Code::bad_option,
+           "--stateful-io hands on the states of the whole model, which is cut inside of a function",
+           "cut at names of the main graph");
     check_distinct(r, !o.rename_inputs.empty() || !o.rename_outputs.empty());
   });
   return r;

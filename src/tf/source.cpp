@@ -69,7 +69,8 @@ const Signature* choose_signature(const Source& s, const Options& o) {
   if (!o.signature.empty()) {
     if (const Signature* found = named(o.signature)) return found;
     const Strings names = names_of(s.signatures);
-    if (names.empty()) fail(Code::bad_option, s.path + " has no signatures", "name its tensors with --inputs and --outputs");
+    if (names.empty())
+      fail(Code::bad_option, s.path + " has no signatures", "name its tensors with --inputs and --outputs");
     const std::string near = nearest(o.signature, names);
     fail(Code::bad_option, "there is no signature '" + o.signature + "' in " + s.path,
          near.empty() ? "the signatures are: " + listed(names)
@@ -91,8 +92,10 @@ const Signature* choose_signature(const Source& s, const Options& o) {
 void finish(Source& s, const Options& o) {
   std::erase_if(s.signatures, [](const Signature& x) { return x.name.starts_with("__saved_model_"); });
   if (!o.concrete_function.empty())
-    fail(Code::not_yet, "--concrete-function, a function of the library instead of a signature, is not there yet",
-         s.signatures.empty() ? "save the model with signatures=..." : "--signature: " + listed(names_of(s.signatures)));
+    fail(Code::not_yet,
+         "--concrete-function, a function of the library instead of a signature, is not there yet",
+         s.signatures.empty() ? "save the model with signatures=..."
+                              : "--signature: " + listed(names_of(s.signatures)));
   if (const Signature* chosen = choose_signature(s, o)) {
     s.signature = *chosen;
     order_by_call(*s.signature, s.graph);
@@ -113,8 +116,8 @@ Source from_meta_graph(std::string kind, std::string path, MetaGraph m, Checkpoi
     s.variable = Variables(std::move(checkpoint), read_restore_map(s.graph, m.restore_op),
                            read_captures(s.graph, m.object_graph), m.object_graph, m.owner);
   else if (s.kind == "saved_model")
-    s.variable = no_variables(s.path, "copy the whole SavedModel: the values are in " +
-                                          (fs::path(s.path) / "variables").string());
+    s.variable = no_variables(
+        s.path, "copy the whole SavedModel: the values are in " + (fs::path(s.path) / "variables").string());
   else
     s.variable = no_variables(s.path, "put the checkpoint beside it, under the same name: " +
                                           fs::path(s.path).replace_extension(".index").string() +
@@ -186,8 +189,11 @@ Source open_source(const Options& o) {
     Diagnostic d = e.diagnostic();
     std::error_code ignored;
     const bool is_text = fs::exists(fs::path(o.model) / "saved_model.pbtxt", ignored);
-    const std::string file = fs::is_directory(o.model, ignored) ? o.model + (is_text ? "/saved_model.pbtxt" : "/saved_model.pb") : o.model;
-    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos) d.message = file + ": " + d.message;
+    const std::string file = fs::is_directory(o.model, ignored)
+                                 ? o.model + (is_text ? "/saved_model.pbtxt" : "/saved_model.pb")
+                                 : o.model;
+    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos)
+      d.message = file + ": " + d.message;
     throw ConversionError(std::move(d));
   }
 }

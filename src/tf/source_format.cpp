@@ -55,7 +55,9 @@ Format format_of_text(std::string_view text) {
 }
 
 [[noreturn]] void refuse_onnx(const fs::path& path) {
-  fail(Code::bad_file, path.string() + " is an ONNX model already", "give TensorFlow's model; `tf2onnx-cpp verify MODEL " + path.filename().string() + "` compares the two");
+  fail(Code::bad_file, path.string() + " is an ONNX model already",
+       "give TensorFlow's model; `tf2onnx-cpp verify MODEL " + path.filename().string() +
+           "` compares the two");
 }
 
 // ModelProto begins with a number, as SavedModel does, and has its graph in field 7.
@@ -77,12 +79,14 @@ Format format_of_message(Bytes bytes) {
   return Format::graph_def;
 }
 
-Found saved_model_around(const fs::path& file) {
+Found saved_model_around(const fs::path& file, bool is_asked_for) {
   const fs::path dir = file.parent_path();
   const bool named = file.filename() == "saved_model.pb" || file.filename() == "saved_model.pbtxt";
   if (!named)
-    fail(Code::bad_file, file.string() + " is a SavedModel, but is not called saved_model.pb",
-         "give the directory of a SavedModel");
+    fail(Code::bad_file,
+         file.string() + (is_asked_for ? " is no SavedModel: that is a directory with a saved_model.pb"
+                                       : " is a SavedModel, but is not called saved_model.pb"),
+         is_asked_for ? "leave the kind of the model to be found out" : "give the directory of a SavedModel");
   return {Format::saved_model, dir.empty() ? "." : dir.string(), false};
 }
 
@@ -121,6 +125,7 @@ void refuse_part_of_checkpoint(const fs::path& path) {
 }
 
 Found find_in_file(const std::string& path, Format format) {
+  const bool is_asked_for = format == Format::saved_model;
   refuse_part_of_checkpoint(path);
   const MappedFilePtr file = MappedFile::open(path);
   if (file->size() == 0) fail(Code::bad_file, path + " is empty");
@@ -131,8 +136,9 @@ Found find_in_file(const std::string& path, Format format) {
   if (format == Format::detect && extension == ".meta") format = Format::meta_graph;
   if (format == Format::detect)
     format = is_text ? format_of_text(as_text(file->bytes())) : format_of_message(file->bytes());
-  if (extension == ".onnx" || (!is_text && format == Format::saved_model && is_onnx(file->bytes()))) refuse_onnx(path);
-  if (format == Format::saved_model) return saved_model_around(path);
+  if (extension == ".onnx" || (!is_text && format == Format::saved_model && is_onnx(file->bytes())))
+    refuse_onnx(path);
+  if (format == Format::saved_model) return saved_model_around(path, is_asked_for);
   return {format, path, is_text};
 }
 

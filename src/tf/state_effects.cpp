@@ -57,7 +57,7 @@ class Analysis {
   Diagnostics* out_;
   std::unordered_map<const Body*, Summary> summaries_;
   std::set<const Body*> changing_;  // bodies that keep changes
-  std::vector<Access> accesses_;  // of the body at hand, in the order of its nodes
+  std::vector<Access> accesses_;    // of the body at hand, in the order of its nodes
   std::set<Key> stale_;
   std::set<Key> entered_;    // variables that go into a loop's rounds
   std::vector<Key> behind_;  // of the body's pass-through nodes: what variable_behind() found
@@ -163,19 +163,23 @@ void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
     const OpKind kind = body.ops[n]->kind;
     if (!runs[n] || (kind != OpKind::write_variable && !runs_functions(kind))) continue;
     const std::vector<std::string> called = callees(body, n);
-    const bool in_callee = std::any_of(called.begin(), called.end(), [&](const std::string& name) { return changing_.contains(bodies_->function(name)); });
+    const bool in_callee = std::any_of(called.begin(), called.end(), [&](const std::string& name) {
+      return changing_.contains(bodies_->function(name));
+    });
     if (kind != OpKind::write_variable && !in_callee) continue;
     changes.push_back(n);
     if (is_functional(kind) || !body.guarded.empty())
-      out_->push_back({.code = Code::unsupported_op,
-                       .message = "changes a variable in a loop or a branch, which cannot be handed on as a state",
-                       .remedy = "Let the loop or the branch return the value, and assign it outside.",
-                       .origin = {std::string(body.node(n).name), std::string(body.node(n).op), body.name}});
+      out_->push_back(
+          {.code = Code::unsupported_op,
+           .message = "changes a variable in a loop or a branch, which cannot be handed on as a state",
+           .remedy = "Let the loop or the branch return the value, and assign it outside.",
+           .origin = {std::string(body.node(n).name), std::string(body.node(n).op), body.name}});
   }
   if (changes.empty()) return;
   changing_.insert(&body);
   std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
-  const std::vector<bool> more = reachable(body, std::move(changes), [&](const InputRef& in) { return is_main(body) && scope_->cut(in); });
+  const std::vector<bool> more = reachable(
+      body, std::move(changes), [&](const InputRef& in) { return is_main(body) && scope_->cut(in); });
   for (std::size_t i = 0; i < more.size(); ++i) needed[i] = needed[i] || more[i];
 }
 
@@ -249,8 +253,7 @@ Key Analysis::variable_behind(const Body& body, InputRef in) {
 }
 
 // Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".
-void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs,
-                                const std::vector<Key>& shared) {
+void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, const std::vector<Key>& shared) {
   const std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
   std::vector<std::uint32_t> first(body.size() + 1), order, missing(body.size());
   for (std::uint32_t n = 0; n < body.size(); ++n)
@@ -282,7 +285,8 @@ void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs,
     for (const std::uint32_t n : order) {
       const std::uint64_t stale = needed[n] ? before[n] & reads[n] : 0;
       for (std::size_t bit = 0; bit < 64; ++bit)
-        if ((stale >> bit & 1) != 0 && !follow_change(body, n, shared[from + bit])) report_stale(body, n, shared[from + bit]);
+        if ((stale >> bit & 1) != 0 && !follow_change(body, n, shared[from + bit]))
+          report_stale(body, n, shared[from + bit]);
       for (std::uint32_t r = first[n]; r < first[n + 1]; ++r) before[readers[r]] |= before[n] | writes[n];
     }
   }
@@ -310,8 +314,11 @@ void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {
   out_->push_back(
       {.code = Code::unsupported_op,
        .message = "reads variable '" + variable_name(body, k) + "' after " + by + " has changed it",
-       .remedy = scope_->keep_changes ? "Return the new value from where it is assigned, instead of reading it from the variable."
-                                      : "Export the model for inference, or with --stateful-io, which makes such variables inputs and outputs.",
+       .remedy =
+           scope_->keep_changes
+               ? "Return the new value from where it is assigned, instead of reading it from the variable."
+               : "Export the model for inference, or with --stateful-io, which makes such variables inputs "
+                 "and outputs.",
        .origin = {std::string(body.node(reader).name), std::string(body.node(reader).op), body.name}});
 }
 

@@ -220,7 +220,8 @@ bool TensorArrays::counts_up_to(const Value* indices, const Value* size, const i
     return !size || (!dynamic && tfgraph::is_number(size, static_cast<std::int64_t>(given.size())));
   }
   const ir::Node* range = indices->producer();
-  if (!range || range->op() != "Range" || !tfgraph::is_number(range->input(0), 0) || !tfgraph::is_number(range->input(2), 1))
+  if (!range || range->op() != "Range" || !tfgraph::is_number(range->input(0), 0) ||
+      !tfgraph::is_number(range->input(2), 1))
     return false;
   if (!size) return true;
   const Value* limit = range->input(1);

@@ -107,8 +107,8 @@ TensorPtr Variables::operator()(const VariableRef& v) const {
 
 std::function<TensorPtr(const VariableRef&)> no_variables(std::string source, std::string remedy) {
   return [source = std::move(source), remedy = std::move(remedy)](const VariableRef& v) -> TensorPtr {
-    fail(Code::bad_file, source + " has " + describe(v) + ", but no checkpoint with the values of its variables",
-         remedy);
+    fail(Code::bad_file,
+         source + " has " + describe(v) + ", but no checkpoint with the values of its variables", remedy);
   };
 }
 

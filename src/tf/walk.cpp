@@ -59,7 +59,9 @@ void Importer::expand(Frame& f, std::uint32_t n) {
     if (f.state[source] == Frame::open) report_cycle(f, source);
     if (f.state[source] == Frame::unseen) f.stack.push_back(source);
   }
-  if (const auto change = f.body->read_after.find(n); change != f.body->read_after.end() && f.state[change->second] == Frame::unseen) f.stack.push_back(change->second);
+  if (const auto change = f.body->read_after.find(n);
+      change != f.body->read_after.end() && f.state[change->second] == Frame::unseen)
+    f.stack.push_back(change->second);
 }
 
 void Importer::report_cycle(const Frame& f, std::uint32_t node) {

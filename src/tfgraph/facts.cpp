@@ -60,7 +60,8 @@ MaybeInts Evaluation::combined(const ir::Node& n, int depth, std::int64_t (*f)(s
   return out;
 }
 
-template <class F> std::int64_t wrapping(std::int64_t a, std::int64_t b) {
+template <class F>
+std::int64_t wrapping(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(F{}(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
 }
 
@@ -92,8 +93,7 @@ MaybeInts Evaluation::ints_of_node(const ir::Node& n, std::size_t output, int de
   const std::string& op = n.op();
   if (one_of(op, {"Identity", "ExpandDims", "Reshape", "Squeeze", "StopGradient", "Snapshot"}))
     return ints(n.input(0), depth);
-  if (op == "Cast")
-    return n.input(0) && is_int(n.input(0)->dtype()) ? ints(n.input(0), depth) : MaybeInts();
+  if (op == "Cast") return n.input(0) && is_int(n.input(0)->dtype()) ? ints(n.input(0), depth) : MaybeInts();
   if (op == "Range") return range(n, depth);
   if (op == "Pack") return joined(n, 0, n.input_count(), depth);
   if (op == "ConcatV2") return joined(n, 0, n.input_count() - 1, depth);
@@ -180,9 +180,8 @@ MaybeExtent Evaluation::find_extent(Value* v, int depth) {
   if (n->op() == "Minimum") return least_extent(*n, depth + 1);
   if (n->op() == "Max" || n->op() == "Min" || n->op() == "Sum" ||
       n->op() == "Prod")  // of a scalar, over no axes
-    return n->input(0)->shape().is_scalar() || ints(n->input(1)) == Ints{}
-               ? extent(n->input(0), depth + 1)
-               : MaybeExtent();
+    return n->input(0)->shape().is_scalar() || ints(n->input(1)) == Ints{} ? extent(n->input(0), depth + 1)
+                                                                           : MaybeExtent();
   if (!is_op(n->input(0), "Shape")) return {};
   Value* of = n->input(0)->producer()->input(0);
   if (n->op() == "Unpack") return extent_of(of, static_cast<int>(v->index()));

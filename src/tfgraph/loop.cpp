@@ -8,17 +8,28 @@
 namespace t2o::tfgraph {
 namespace {
 
-// Another result each time, or a list that is changed: by the name, for nothing here knows TensorFlow's table of operators.
+// Another result each time, or a list that is changed: by the name, for nothing here knows TensorFlow's table
+// of operators.
 bool has_effect(const ir::Node& n) {
-  constexpr std::string_view kBegins[] = {"TensorList", "Random", "Read", "Stateful", "Rng", "TruncatedNormal", "ParameterizedTruncated", "Multinomial", "NonDeterministic"};
+  constexpr std::string_view kBegins[] = {"TensorList",
+                                          "Random",
+                                          "Read",
+                                          "Stateful",
+                                          "Rng",
+                                          "TruncatedNormal",
+                                          "ParameterizedTruncated",
+                                          "Multinomial",
+                                          "NonDeterministic"};
   bool nested = false;
   ir::for_each_subgraph(n, [&](ir::Graph&) { nested = true; });
-  return nested || std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) { return n.op().starts_with(begin); });
+  return nested || std::any_of(std::begin(kBegins), std::end(kBegins),
+                               [&](std::string_view begin) { return n.op().starts_with(begin); });
 }
 
 }  // namespace
 
-Loop::Loop(const ir::Node& n, const ir::Graph& body, const ir::Graph& cond) : node_(&n), body_(&body), cond_(&cond) {
+Loop::Loop(const ir::Node& n, const ir::Graph& body, const ir::Graph& cond)
+    : node_(&n), body_(&body), cond_(&cond) {
   for (std::size_t i = 0; i < body.inputs().size(); ++i) {
     variables_[body.inputs()[i]] = i;
     variables_[cond.inputs()[i]] = i;
@@ -84,7 +95,8 @@ bool Loop::is_invariant(Value* root) const {
       },
       [&](Value* v) {
         const Values& in = v->producer()->inputs();
-        invariant_[v] = std::all_of(in.begin(), in.end(), [&](Value* i) { return invariant_.at(through_identities(i)); });
+        invariant_[v] =
+            std::all_of(in.begin(), in.end(), [&](Value* i) { return invariant_.at(through_identities(i)); });
       });
   return invariant_.at(through_identities(root));
 }

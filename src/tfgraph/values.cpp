@@ -9,8 +9,8 @@ namespace {
 constexpr std::int64_t kMostElements = 64;
 
 bool is_pure(const std::string& op) {
-  constexpr std::string_view kOps[] = {"StridedSlice", "Shape", "Cast",      "GatherV2", "Sub",
-                                       "AddV2",        "Add",   "Transpose", "Squeeze",  "ExpandDims",
+  constexpr std::string_view kOps[] = {"StridedSlice",    "Shape", "Cast",      "GatherV2", "Sub",
+                                       "AddV2",           "Add",   "Transpose", "Squeeze",  "ExpandDims",
                                        "TensorListLength"};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
@@ -24,7 +24,8 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
 bool is_op(const Value* v, std::string_view op) { return v && v->producer() && v->producer()->op() == op; }
 
 bool is_number(const Value* v, std::int64_t n) {
-  return v && v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 && v->constant()->int_at(0) == n;
+  return v && v->constant() && is_int(v->dtype()) && v->constant()->elements() == 1 &&
+         v->constant()->int_at(0) == n;
 }
 
 std::int64_t int_attr(const ir::Node& n, std::string_view name, std::int64_t fallback) {
@@ -48,9 +49,12 @@ bool is_identity(const ir::Node& n) {
 Value* through_identities(Value* v) {
   while (v && v->producer()) {
     const ir::Node& n = *v->producer();
-    if (is_identity(n)) v = n.input(0);
-    else if (n.op() == "IdentityN") v = n.input(v->index());
-    else break;
+    if (is_identity(n))
+      v = n.input(0);
+    else if (n.op() == "IdentityN")
+      v = n.input(v->index());
+    else
+      break;
   }
   return v;
 }

@@ -130,7 +130,8 @@ std::vector<TensorPtr> Candidate::run(const std::vector<TensorPtr>& inputs) {
   all.insert(all.end(), state_.begin(), state_.end());
   std::vector<TensorPtr> results = session_.run(all, names);
   state_.clear();
-  for (std::size_t i = 0; i < states_.size(); ++i) state_.emplace_back(states_[i], results[outputs_.size() + i]);
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    state_.emplace_back(states_[i], results[outputs_.size() + i]);
   results.resize(outputs_.size());
   for (std::size_t i = 0; i < results.size(); ++i)
     if (outputs_[i].nchw) results[i] = transposed(results[i], kToNhwc);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace t2o::verify {
 namespace {
@@ -35,6 +36,11 @@ struct Counter {
   void mismatch(std::int64_t i) {
     if (result.mismatches++ == 0) result.first = i;
   }
+  void beyond(std::int64_t i) {  // all numbers: a NaN or an infinity that the other is not
+    if (result.max_error != std::numeric_limits<double>::infinity()) result.worst = i;
+    result.max_error = std::numeric_limits<double>::infinity();
+    mismatch(i);
+  }
   void error(std::int64_t i, double expected, double error) {
     sum += error;
     ++finite;
@@ -43,7 +49,7 @@ struct Counter {
       result.max_error = error;
     }
     if (expected != 0) result.max_relative = std::max(result.max_relative, error / std::abs(expected));
-    if (error > tolerance.absolute + tolerance.relative * std::abs(expected)) mismatch(i);
+    if (!(error <= tolerance.absolute + tolerance.relative * std::abs(expected))) mismatch(i);
   }
 };
 
@@ -53,7 +59,7 @@ void count_floats(const Tensor& expected, const Tensor& got, Counter& counter) {
     if (std::isfinite(x) && std::isfinite(y))
       counter.error(i, x, std::abs(x - y));
     else if (!(x == y || (std::isnan(x) && std::isnan(y))))
-      counter.mismatch(i);
+      counter.beyond(i);
   }
 }
 
@@ -71,7 +77,8 @@ void count_others(const Tensor& expected, const Tensor& got, Counter& counter) {
 }
 
 Tolerance scaled(Tolerance t, const Tensor& expected) {
-  if (!t.by_scale || !is_float(expected.dtype()) || is_float8(expected.dtype()) || expected.elements() == 0) return t;
+  if (!t.by_scale || !is_float(expected.dtype()) || is_float8(expected.dtype()) || expected.elements() == 0)
+    return t;
   double largest = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i)
     if (const double x = std::abs(expected.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);

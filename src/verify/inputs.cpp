@@ -180,7 +180,8 @@ Ints chosen_dims(const Port& port) {
   return dims;
 }
 
-Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, std::optional<int> highest_integer) {
+Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed,
+                     std::optional<int> highest_integer) {
   Sample sample{"seed " + std::to_string(seed), {}};
   if (highest_integer) sample.label += ", integers 0 .. " + std::to_string(*highest_integer);
   for (const Port& port : inputs) {

@@ -32,14 +32,16 @@ Ports ports_of(const tf::Source& source, const tf2onnx::Options& options) {
   const tf::ImportRequest request = tf::make_request(source, options, diagnostics);
   if (has_errors(diagnostics)) throw_first(diagnostics);
   if (request.cuts_inside())
-    fail(Code::not_yet, "TensorFlow cannot be asked for what is inside of a function", "verify the whole model, or cut at names of the main graph");
+    fail(Code::not_yet, "TensorFlow cannot be asked for what is inside of a function",
+         "verify the whole model, or cut at names of the main graph");
   tf::Interface interface;
   const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics, &interface);
   if (!graph) throw_first(diagnostics);
   const auto ports = [](const Values& values, const Strings& tensors) {
     std::vector<Port> list;
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (!tensors[i].empty()) list.push_back({values[i]->name(), tensors[i], values[i]->dtype(), values[i]->shape()});
+      if (!tensors[i].empty())
+        list.push_back({values[i]->name(), tensors[i], values[i]->dtype(), values[i]->shape()});
     return list;
   };
   return {ports(graph->inputs(), interface.inputs), ports(graph->outputs(), interface.outputs)};

@@ -40,7 +40,8 @@ std::string verdict(const Comparison& c) {
 }
 
 std::string verdict(const ComparedTensor& t) {
-  return t.is_random ? "random in TensorFlow itself: type and shape agree, values were not compared" : verdict(t.comparison);
+  return t.is_random ? "random in TensorFlow itself: type and shape agree, values were not compared"
+                     : verdict(t.comparison);
 }
 
 Row row_of(const std::string& name, const std::string& type, const Comparison& c, std::string verdict) {
@@ -119,9 +120,10 @@ Json json_of(const Divergence& d) {
 }  // namespace
 
 std::string to_text(const VerifyReport& r) {
-  std::string text = "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version +
-                     ", rtol " + number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) +
-                     (r.tolerance.by_scale ? " (of an output's largest number where that is below 1)\n" : "\n");
+  std::string text =
+      "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version + ", rtol " +
+      number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) +
+      (r.tolerance.by_scale ? " (of an output's largest number where that is below 1)\n" : "\n");
   for (const ComparedSample& s : r.samples) text += sample_text(s);
   if (r.divergence) text += divergence_text(*r.divergence);
   if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";

@@ -99,7 +99,8 @@ class Needed {
 };
 
 tf::VariableRef reference_to(const tf::NodeDef& n, const Owner& owner) {
-  tf::VariableRef ref{.node = std::string(n.name), .shared_name = "", .container = "", .op = std::string(n.op)};
+  tf::VariableRef ref{
+      .node = std::string(n.name), .shared_name = "", .container = "", .op = std::string(n.op)};
   const auto read = [&](const char* name, auto& into) {
     const Bytes* raw = n.attr(name);
     if (raw == nullptr) return;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kRunsOfAState = 3;  // the first shows nothing of what it leaves to the next
 
-std::vector<Sample> make_samples(const VerifyOptions& o, int least, const std::vector<Port>& inputs, std::size_t outputs) {
+std::vector<Sample> make_samples(const VerifyOptions& o, int least, const std::vector<Port>& inputs,
+                                 std::size_t outputs) {
   if (!o.input_data.empty()) return read_samples(o.input_data, inputs, outputs);
   std::vector<Sample> samples;
   for (int i = 0; i < std::max(o.samples, least); ++i)
@@ -48,13 +49,16 @@ bool is_ok(const ComparedSample& s) {
 }
 
 // TensorFlow rejects many random values, e.g. an index that is out of bounds: smaller ones may do.
-std::vector<TensorPtr> run_reference(const VerifyOptions& o, Reference& reference, const std::vector<Port>& inputs, std::size_t index, Sample& sample) {
+std::vector<TensorPtr> run_reference(const VerifyOptions& o, Reference& reference,
+                                     const std::vector<Port>& inputs, std::size_t index, Sample& sample) {
   try {
     return reference.run(sample.inputs);
   } catch (const engines::TfError& e) {
     if (!e.blames_values()) throw;
     for (const int highest : {1, 0}) {
-      if (!o.input_data.empty() || std::none_of(inputs.begin(), inputs.end(), [](const Port& p) { return is_int(p.dtype); })) break;
+      if (!o.input_data.empty() ||
+          std::none_of(inputs.begin(), inputs.end(), [](const Port& p) { return is_int(p.dtype); }))
+        break;
       Sample smaller = random_sample(inputs, o.seed + index, highest);
       try {
         std::vector<TensorPtr> results = reference.run(smaller.inputs);
@@ -76,19 +80,29 @@ bool draws_random_numbers(const tf2onnx::Options& options) {
   const auto has_any = [](const tf::NodeList& list) {
     return std::any_of(list.nodes.begin(), list.nodes.end(), [](const tf::NodeDef& n) {
       const auto has = [&](std::string_view part) { return n.op.find(part) != std::string_view::npos; };
-      return (has("Random") && !has("Stateless")) || has("Multinomial") || has("TruncatedNormal") || has("SampleDistorted") || has("Candidate");
+      return (has("Random") && !has("Stateless")) || has("Multinomial") || has("TruncatedNormal") ||
+             has("SampleDistorted") || has("Candidate");
     });
   };
-  return has_any(source.graph.body) || std::any_of(source.graph.functions.begin(), source.graph.functions.end(), [&](const tf::RawFunction& f) { return has_any(tf::parse_function(f.bytes, source.graph.owner).body); });
+  return has_any(source.graph.body) ||
+         std::any_of(source.graph.functions.begin(), source.graph.functions.end(),
+                     [&](const tf::RawFunction& f) {
+                       return has_any(tf::parse_function(f.bytes, source.graph.owner).body);
+                     });
 }
 
-// What TensorFlow itself gives otherwise each time cannot be compared by value; a state that goes on from run to run can, in the
-// first one.
-void find_random(const VerifyOptions& o, Reference& reference, const Sample& sample, const std::vector<TensorPtr>& expected, ComparedSample& compared) {
-  const auto differs = [](const ComparedTensor& t) { return !t.comparison.ok() && t.comparison.same_dtype && t.comparison.same_shape; };
+// What TensorFlow itself gives otherwise each time cannot be compared by value; a state that goes on from run
+// to run can, in the first one.
+void find_random(const VerifyOptions& o, Reference& reference, const Sample& sample,
+                 const std::vector<TensorPtr>& expected, ComparedSample& compared) {
+  const auto differs = [](const ComparedTensor& t) {
+    return !t.comparison.ok() && t.comparison.same_dtype && t.comparison.same_shape;
+  };
   if (std::none_of(compared.outputs.begin(), compared.outputs.end(), differs)) return;
   const std::vector<TensorPtr> again = reference.run(sample.inputs);
-  const auto other = [&](std::size_t i, const std::vector<TensorPtr>& results) { return differs(compared.outputs[i]) && !compare(*expected[i], *results[i], o.tolerance).ok(); };
+  const auto other = [&](std::size_t i, const std::vector<TensorPtr>& results) {
+    return differs(compared.outputs[i]) && !compare(*expected[i], *results[i], o.tolerance).ok();
+  };
   bool any = false;
   for (std::size_t i = 0; i < expected.size(); ++i) any = any || other(i, again);
   if (!any || !draws_random_numbers(o.source)) return;
@@ -103,12 +117,15 @@ void find_random(const VerifyOptions& o, Reference& reference, const Sample& sam
 
 void check_possible(const tf2onnx::Options& o) {
   if (o.opset > onnx::kHighestOrtOpset)
-    fail(Code::bad_option, onnx::not_loadable(o.opset) + ", so there is nothing to verify it with", "--opset " + std::to_string(onnx::kHighestOrtOpset) + ", or without --verify");
+    fail(Code::bad_option, onnx::not_loadable(o.opset) + ", so there is nothing to verify it with",
+         "--opset " + std::to_string(onnx::kHighestOrtOpset) + ", or without --verify");
   if (o.inputs.empty() && o.outputs.empty()) return;
   Diagnostics ignored;
   const tf::Source source = tf::open_source(o);
   if (tf::make_request(source, o, ignored).cuts_inside())
-    fail(Code::bad_option, "what is cut inside of a function cannot be verified: TensorFlow cannot be asked for it", "verify the whole model, or cut at names of the main graph");
+    fail(Code::bad_option,
+         "what is cut inside of a function cannot be verified: TensorFlow cannot be asked for it",
+         "verify the whole model, or cut at names of the main graph");
 }
 
 bool VerifyReport::ok() const { return std::all_of(samples.begin(), samples.end(), is_ok); }
@@ -127,7 +144,8 @@ VerifyReport verify(const VerifyOptions& o) {
   Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
   if (candidate.has_state()) reference.keep_state();
-  std::vector<Sample> samples = make_samples(o, candidate.has_state() ? kRunsOfAState : 1, inputs, outputs.size());
+  std::vector<Sample> samples =
+      make_samples(o, candidate.has_state() ? kRunsOfAState : 1, inputs, outputs.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     Sample& sample = samples[i];
     const std::vector<TensorPtr> expected = run_reference(o, reference, inputs, i, sample);

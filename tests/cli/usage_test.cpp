@@ -57,6 +57,20 @@ TEST_F(Usage, HelpTeaches) {
   }
 }
 
+TEST_F(Usage, TheFirstWordIsTheCommand) {
+  std::filesystem::create_directory(dir_ / "ops");
+  const Finished f = run({"convert", "ops", "-o", "out.onnx"}, {.directory = dir_.path()});
+  EXPECT_EQ(f.exit_code, 4) << f.out;
+  EXPECT_TRUE(has(f.err, "ops")) << f.err;
+  EXPECT_NE(run({model_, "--json", "ops"}, {.directory = dir_.path()}).exit_code, 0);
+}
+
+TEST_F(Usage, TolerancesAreNumbers) {
+  for (const char* value : {"nan", "inf", "-1", "x"})
+    EXPECT_EQ(run({"verify", model_, "out.onnx", "--rtol", value}).exit_code, kUsage) << value;
+  EXPECT_EQ(run({"verify", model_, "out.onnx", "--threads", "9999999"}).exit_code, kUsage);
+}
+
 TEST_F(Usage, ShapeOfAnotherRank) {
   refused(kUsage, {"MODEL", "--inputs", "x:0[1,2,3,4,5]", "--outputs", "y", "-o", "out.onnx"}, {"the input 'x:0' has rank", "rank 5"});
 }

@@ -392,6 +392,10 @@ TEST(AtomicFile, KeepsLinksAndPermissions) {
   EXPECT_TRUE(fs::is_symlink(dir / "link"));
   EXPECT_EQ(content(dir / "inner/f"), "new");
   EXPECT_EQ(static_cast<unsigned>(fs::status(dir / "inner/f").permissions()), 0600U);
+  fs::create_symlink("inner/not_yet", dir / "empty_link");
+  AtomicFile g(dir / "empty_link");
+  g.commit();
+  EXPECT_TRUE(fs::is_symlink(dir / "empty_link") && fs::exists(dir / "inner/not_yet"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 16;          // channels
 constexpr std::int64_t kFewProducts = 4096;  // for which a node more or less is what counts
+constexpr std::int64_t kMostWeights = 1 << 20;
 
 struct Pool {
   Ints kernel, strides, pads, in, out;  // in, out: of the spatial axes
@@ -23,7 +25,8 @@ struct Pool {
 
 std::int64_t product(const Ints& v) {
   std::int64_t all = 1;
-  for (const std::int64_t i : v) all *= i;
+  for (const std::int64_t i : v)
+    if (__builtin_mul_overflow(all, i, &all)) return std::numeric_limits<std::int64_t>::max();
   return all;
 }
 
@@ -100,6 +103,8 @@ bool replace(ir::Graph& g, const onnx::Target& target, ir::Node& n) {
   const bool blocked = p->kernel.size() == 2 && p->channels % kBlock == 0;
   const bool needs_shares = p->padded() && !p->counts_padding;
   if (!whole && (blocked || product(p->kernel) == 1 || (needs_shares && !sized))) return false;
+  const std::int64_t weights = product({p->channels, product(p->kernel)});
+  if (!whole && (weights > kMostWeights || product(p->out) > kMostWeights)) return false;
   if (!whole && sized && p->channels * product(p->out) * product(p->kernel) < kFewProducts) return false;
   Emitter e(g, target, n.shared_origin(), &n);
   Value* y = whole ? e.emit("GlobalAveragePool", {n.input(0)}) : convolved(e, n.input(0), *p);

@@ -6,6 +6,8 @@
 namespace t2o::tf {
 namespace {
 
+constexpr std::uint32_t kMostOutputs = 1 << 16;  // of an op that nobody knows
+
 const Attr* find(const Attrs& attrs, std::string_view key) {
   for (const ir::NamedAttr& a : attrs)
     if (a.name == key) return &a.value;
@@ -180,7 +182,10 @@ std::vector<Item> Importer::add_node(Frame& f, std::uint32_t n, Attrs attrs,
       if (auto* frame = std::get_if<std::string>(&a.value); frame && a.name == "frame_name")
         *frame = f.prefix + *frame;
   if (op) check_inputs(tensor_types(op->inputs, attrs), inputs);
-  const DTypes types = op ? tensor_types(op->outputs, attrs) : DTypes(std::max(1U, f.body->outputs_seen[n]));
+  const std::uint32_t seen = std::max(1U, f.body->outputs_seen[n]);
+  if (!op && seen > kMostOutputs)
+    fail(Code::bad_model, "output " + std::to_string(seen - 1) + " is read, which no operator has");
+  const DTypes types = op ? tensor_types(op->outputs, attrs) : DTypes(seen);
   Shapes shapes = output_shapes(f, n, attrs, types.size());
   std::erase_if(attrs, [](const ir::NamedAttr& a) { return is_dropped(a.name); });
   ir::NodeSpec spec{.op = std::string(def.op), .attrs = std::move(attrs), .name = node_name(f, def.name)};

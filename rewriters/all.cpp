@@ -52,6 +52,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),
       rewriters::clip_sums(),
+      rewriters::weighted_sum(target),
       rewriters::widen_shapes(),
       rewriters::share_dims(target),
       rewriters::merge_constants(),

@@ -48,6 +48,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::average_by_conv(target),
       rewriters::fuse_conv(),
       rewriters::fuse_batch_norm(target),  // what is left of them
+      rewriters::image_convs(target),
       rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),

@@ -259,6 +259,24 @@ TEST(Fusions, MaximaBehindRelu) {
   }).nan_inf().empty().check();
 }
 
+// Which ONNX Runtime gets as convolutions of images.
+TEST(Fusions, SeparableConvolutionsOfSequences) {
+  for (const std::int64_t stride : {1, 2})
+    for (const char* padding : {"SAME", "VALID"})
+      graph_case(std::string("separable, ") + padding, [=](Builder& b) {
+        const auto whole = [&](std::int32_t v) { return b.const_input(Tensor::of<std::int32_t>({}, {v})); };
+        const auto image = [&](const std::string& x, std::int32_t axis) { return b.op("ExpandDims", {x, whole(axis)}); };
+        const Ints strides{1, stride, stride, 1};
+        const std::string x = image(b.input(f32, {2, 9, 16}), 1);
+        const std::string each = b.op("DepthwiseConv2dNative", {x, image(b.const_input(f32, {3, 16, 1}), 0)}, {{"strides", strides}, {"padding", padding}});
+        const std::string all = b.op("Conv2D", {each, image(b.const_input(f32, {1, 16, 20}), 0)}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "VALID"}});
+        const std::string y = b.op("Squeeze", {all}, {{"squeeze_dims", Ints{1}}});
+        const std::string z = b.op("Relu6", {b.op("BiasAdd", {y, b.const_input(f32, {20})})});
+        b.output(b.op("Max", {z, b.const_input(Tensor::of<std::int32_t>({1}, {1}))}));
+        b.output(z);
+      }).nan_inf().check();
+}
+
 TEST(Fusions, DenseLayersByEinsum) {
   const auto einsum = [](const char* equation, Ints x, Ints w) {
     graph_case(equation, [=](Builder& b) {

@@ -31,6 +31,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_instance_norm(target),
       rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
       rewriters::channel_shuffle(target),
+      rewriters::join_directions(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
   list.push_back(rewriters::slice_before_pad(target));

@@ -42,6 +42,7 @@ Rewriter guard_pads(const onnx::Target&);  // onnx: keeps ONNX Runtime from taki
 Rewriter slice_before_pad(const onnx::Target&);  // onnx: what is padded and cropped is cropped first
 Rewriter stride_conv();         // onnx: a convolution of single pixels picks them itself
 Rewriter average_by_conv(const onnx::Target&);  // onnx: an AveragePool without a good kernel is a convolution of each channel
+Rewriter join_directions(const onnx::Target&);  // onnx: both directions of a recurrent layer are joined by a Transpose and a Reshape
 Rewriter image_convs(const onnx::Target&);  // onnx: depthwise convolutions of sequences are of images of height 1
 Rewriter scale_parts(const onnx::Target&);  // onnx: what scales or shifts convolutions that are joined goes in front of the Concat
 Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped

@@ -50,14 +50,34 @@ std::optional<Ints> whole_factors(const MapperContext& c) {
              : std::nullopt;
 }
 
-// Whole factors are given as scales: no node then has to compute the sizes of a dynamic batch.
+// What the image is scaled by, where a runtime finds the very sizes and the same scales by it: floor(in *
+// scale) is out in whatever precision, and scale the nearest number to out / in.
+std::optional<std::vector<float>> exact_scales(const MapperContext& c) {
+  if (const auto factors = whole_factors(c))
+    return std::vector<float>{static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1])};
+  const auto sizes = static_sizes(c.in(0), c.in(1));
+  if (!sizes) return std::nullopt;
+  std::vector<float> scales;
+  for (const std::size_t i : {0U, 1U}) {
+    const Dim in = sizes->in[i], out = sizes->out[i];
+    if (in < 1 || out < 1 || in > kLargestTable || out > kLargestTable) return std::nullopt;
+    const float scale = static_cast<float>(out) / static_cast<float>(in);
+    const double exact = static_cast<double>(scale) * static_cast<double>(in);
+    const float single = scale * static_cast<float>(in);
+    if (std::floor(exact) != static_cast<double>(out) || std::floor(single) != static_cast<float>(out))
+      return std::nullopt;
+    scales.push_back(scale);
+  }
+  return scales;
+}
+
+// By scales no node has to compute the sizes of a dynamic batch.
 Value* resize(MapperContext& c, Value* nhwc, Attrs attrs, Form form) {
   Value* x = to_channels_first(c, nhwc, Layout::channels_last, 2);
   Value* none = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
   Values in{x, none};
-  if (const auto factors = whole_factors(c)) {
-    in.push_back(c.constant<float>(
-        {4}, std::vector<float>{1, 1, static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1])}));
+  if (const auto scales = exact_scales(c)) {
+    in.push_back(c.constant<float>({4}, std::vector<float>{1, 1, scales->at(0), scales->at(1)}));
   } else {
     Value* batch_and_channels = c.dims(x, 0, 2);
     Value* height_and_width = c.reshape(c.cast(c.in(1), DType::i64), {2});

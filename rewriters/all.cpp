@@ -31,6 +31,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_instance_norm(target),
       rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
       rewriters::channel_shuffle(target),
+      rewriters::join_directions(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
   list.push_back(rewriters::slice_before_pad(target));
@@ -48,10 +49,12 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::average_by_conv(target),
       rewriters::fuse_conv(),
       rewriters::fuse_batch_norm(target),  // what is left of them
+      rewriters::image_convs(target),
       rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),
       rewriters::clip_sums(),
+      rewriters::weighted_sum(target),
       rewriters::widen_shapes(),
       rewriters::share_dims(target),
       rewriters::merge_constants(),

@@ -42,8 +42,11 @@ Rewriter guard_pads(const onnx::Target&);  // onnx: keeps ONNX Runtime from taki
 Rewriter slice_before_pad(const onnx::Target&);  // onnx: what is padded and cropped is cropped first
 Rewriter stride_conv();         // onnx: a convolution of single pixels picks them itself
 Rewriter average_by_conv(const onnx::Target&);  // onnx: an AveragePool without a good kernel is a convolution of each channel
+Rewriter join_directions(const onnx::Target&);  // onnx: both directions of a recurrent layer are joined by a Transpose and a Reshape
+Rewriter image_convs(const onnx::Target&);  // onnx: depthwise convolutions of sequences are of images of height 1
 Rewriter scale_parts(const onnx::Target&);  // onnx: what scales or shifts convolutions that are joined goes in front of the Concat
-Rewriter clip_sums();           // onnx: a sum that only tells of NaN is clipped, not what it sums
+Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped
+Rewriter weighted_sum(const onnx::Target&);  // onnx: a sum of what is weighted by a constant is a MatMul
 Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives
 Rewriter share_dims(const onnx::Target&);  // onnx: a size is asked for where it is first known
 Rewriter fuse_conv();           // onnx: what scales, shifts or pads around a convolution goes into its weights, bias and padding

@@ -2,22 +2,71 @@
 #include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
+namespace {
 
-// The sum of Clip(x, 0, 0), which tells whether x has a NaN, is Clip(sum of x, 0, 0) where no number of x is
-// negative: then no infinities meet in the sum. Clip has a few sums to go through then, not all of x.
-Rewriter clip_sums() {
-  const auto is_zero = [](const Value* v) { return is_number(v, 0); };
-  const Pat x = any().where([](const Value* v) { return is_never_negative(v); });
-  const Pat low = constant().where(is_zero), high = constant().where(is_zero), axes = constant();
-  const Pat zeros = op("Clip", x, low, high);
-  const Pat sum = op("ReduceSum", zeros, axes) | op("ReduceSum", zeros);
-  return rewriter("clip_sums", sum, [=](const Match& m, Rewrite& r) {
-    const ir::Node& n = *m.root()->producer();
-    Values in{m[x]};
-    if (n.input(1)) in.push_back(n.input(1));
-    Value* all = r.make("ReduceSum", std::move(in), n.attrs());
-    return r.make("Clip", {all, m[low], m[high]});
+struct Zeros {
+  Pat x = any().where([](const Value* v) { return is_never_negative(v); });
+  Pat low = zero(), high = zero(), axes = constant();
+  Pat clip = op("Clip", x, low, high);
+  Pat sum = op("ReduceSum", clip, axes) | op("ReduceSum", clip);
+
+ private:
+  static Pat zero() {
+    return constant().where([](const Value* v) { return is_number(v, 0); });
+  }
+};
+
+bool keeps_dims(const ir::Node& n) {
+  const auto* keep = n.attr_if<std::int64_t>("keepdims");
+  return !keep || *keep != 0;
+}
+
+bool is_of_all(const ir::Node& n) { return !n.input(1) && !n.attr("axes"); }
+
+bool reduce_the_same(const ir::Node& a, const ir::Node& b) {
+  const auto of_a = axes_of(a), of_b = axes_of(b);
+  const bool same = of_a && of_b ? *of_a == *of_b && !of_a->empty() : is_of_all(a) && is_of_all(b);
+  return same && keeps_dims(a) == keeps_dims(b);
+}
+
+// Of x instead of zeros.
+Value* sum_of(Value* x, const ir::Node& of_zeros, Rewrite& r) {
+  Values in = of_zeros.inputs();
+  in[0] = x;
+  return r.make("ReduceSum", std::move(in), of_zeros.attrs(), of_zeros.output()->dtype(),
+                of_zeros.output()->shape());
+}
+
+// max(x) + sum(Clip(x, 0, 0)) is Min(max(x), sum(x)) where no number of x is negative: then a sum is not
+// below any of what it adds, however it is rounded, and is NaN where one of them is, for no infinities of
+// both signs meet.
+Rewriter minimum_of_sum() {
+  const Zeros z;
+  const Pat axes = constant();
+  const Pat max = op("ReduceMax", z.x, axes) | op("ReduceMax", z.x);
+  return rewriter("clip_sums", op("Add", max, z.sum), [=](const Match& m, Rewrite& r) -> Value* {
+    const ir::Node *a = m.root()->producer()->input(0)->producer(),
+                   *b = m.root()->producer()->input(1)->producer();
+    const bool max_first = a->op() == "ReduceMax";
+    const ir::Node &most = max_first ? *a : *b, &of_zeros = max_first ? *b : *a;
+    if (!reduce_the_same(most, of_zeros)) return nullptr;
+    Value* sum = sum_of(m[z.x], of_zeros, r);
+    return r.make("Min", {most.output(), sum});
   });
 }
+
+// The sum of Clip(x, 0, 0), which tells whether x has a NaN, is Clip(sum of x, 0, 0) where no number of x is
+// negative. Clip has a few sums to go through then, not all of x.
+Rewriter clip_of_sum() {
+  const Zeros z;
+  return rewriter("clip_sums", z.sum, [=](const Match& m, Rewrite& r) {
+    Value* sum = sum_of(m[z.x], *m.root()->producer(), r);
+    return r.make("Clip", {sum, m[z.low], m[z.high]});
+  });
+}
+
+}  // namespace
+
+Rewriter clip_sums() { return in_turn("clip_sums", {minimum_of_sum(), clip_of_sum()}, {"ReduceSum"}); }
 
 }  // namespace t2o::rewriters

@@ -1,6 +1,8 @@
 #include "rewriters/onnx/facts.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "onnx/emitter.h"
 
@@ -56,8 +58,10 @@ bool is_never_negative(const Value* v, int depth) {
     return true;
   if (n->op() == "Clip")
     return n->input(1) && n->input(1)->constant() && n->input(1)->constant()->float_at(0) >= 0;
-  if (n->op() == "Transpose" || n->op() == "MaxPool" || n->op() == "AveragePool" || n->op() == "Identity")
-    return is_never_negative(n->input(0), depth - 1);
+  static const std::unordered_set<std::string_view> kOfFirst = {
+      "AveragePool", "Expand", "Flatten", "Gather", "Identity",  "MaxPool",  "Reshape",
+      "Slice",       "Split",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
+  if (kOfFirst.contains(n->op())) return is_never_negative(n->input(0), depth - 1);
   if (n->op() != "Concat" && n->op() != "Add" && n->op() != "Mul") return false;
   return std::all_of(n->inputs().begin(), n->inputs().end(),
                      [&](const Value* in) { return is_never_negative(in, depth - 1); });

@@ -244,6 +244,7 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   if (op == "Range") return one(folding::range(in));
   if (op == "Max" || op == "Min" || op == "Sum") return one(folding::variadic(op, in));
   if (op.starts_with("Reduce")) return one(folding::reduce(op, in, attrs));
+  if (op == "MatMul" && in.size() == 2 && in[1]) return one(folding::matmul(x, *in[1]));
   if (in.size() == 2 && in[1]) return one(folding::binary(op, x, *in[1], attrs));
   if (in.size() == 1) return one(folding::unary(op, x));
   return std::nullopt;

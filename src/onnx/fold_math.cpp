@@ -34,29 +34,33 @@ struct Broadcast {
   }
 };
 
-std::optional<Broadcast> broadcast(const std::vector<const Tensor*>& in) {
+std::optional<Broadcast> broadcast_shapes(const std::vector<Ints>& shapes) {
   Broadcast b;
-  for (const Tensor* t : in) b.dims.resize(std::max(b.dims.size(), t->dims().size()), 1);
-  for (const Tensor* t : in)
-    for (std::size_t i = 0; i < t->dims().size(); ++i) {
-      std::int64_t& d = b.dims[b.dims.size() - t->dims().size() + i];
-      const std::int64_t have = t->dims()[i];
+  for (const Ints& t : shapes) b.dims.resize(std::max(b.dims.size(), t.size()), 1);
+  for (const Ints& t : shapes)
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      std::int64_t& d = b.dims[b.dims.size() - t.size() + i];
       if (d == 1)
-        d = have;
-      else if (have != 1 && have != d)
+        d = t[i];
+      else if (t[i] != 1 && t[i] != d)
         return std::nullopt;
     }
-  for (const Tensor* t : in) {
+  for (const Ints& t : shapes) {
     Ints s(b.dims.size(), 0);
     std::int64_t step = 1;
-    for (std::size_t i = t->dims().size(); i-- > 0;) {
-      if (t->dims()[i] != 1) s[b.dims.size() - t->dims().size() + i] = step;
-      step *= t->dims()[i];
+    for (std::size_t i = t.size(); i-- > 0;) {
+      if (t[i] != 1) s[b.dims.size() - t.size() + i] = step;
+      step *= t[i];
     }
     b.strides.push_back(std::move(s));
   }
   if (element_count(b.dims) > kMaxElements) return std::nullopt;
   return b;
+}
+std::optional<Broadcast> broadcast(const std::vector<const Tensor*>& in) {
+  std::vector<Ints> shapes;
+  for (const Tensor* t : in) shapes.push_back(t->dims());
+  return broadcast_shapes(shapes);
 }
 
 template <class F>
@@ -214,6 +218,33 @@ TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const 
   return nullptr;
 }
 
+// Of matrices, or of stacks of them that broadcast.
+TensorPtr matmul(const Tensor& x, const Tensor& y) {
+  constexpr std::int64_t kMostProducts = 1 << 22;  // some milliseconds
+  if (!real(x.dtype()) || x.dtype() != y.dtype() || x.rank() < 2 || y.rank() < 2) return nullptr;
+  if (x.elements() > kMostProducts || y.elements() > kMostProducts) return nullptr;
+  const auto r = static_cast<std::size_t>(x.rank()), s = static_cast<std::size_t>(y.rank());
+  const std::int64_t m = x.dims()[r - 2], k = x.dims()[r - 1], n = y.dims()[s - 1];
+  if (y.dims()[s - 2] != k || m == 0 || n == 0 || k == 0 || m * n > kMaxElements || m * n * k > kMostProducts)
+    return nullptr;
+  const auto stacks = broadcast_shapes(
+      {Ints(x.dims().begin(), x.dims().end() - 2), Ints(y.dims().begin(), y.dims().end() - 2)});
+  const std::int64_t count = stacks ? element_count(stacks->dims) : 0;
+  if (count == 0 || count * m * n > kMaxElements || count * m * n * k > kMostProducts) return nullptr;
+  const std::vector<double> a = x.to_floats(), b = y.to_floats();
+  std::vector<double> out(static_cast<std::size_t>(count * m * n), 0.0);
+  for (std::int64_t i = 0; i < count * m; ++i) {
+    const double* row = a.data() + (stacks->index(0, i / m) * m + i % m) * k;
+    const double* matrix = b.data() + stacks->index(1, i / m) * k * n;
+    double* to = out.data() + i * n;
+    for (std::int64_t l = 0; l < k; ++l)
+      for (std::int64_t j = 0; j < n; ++j) to[j] += row[l] * matrix[l * n + j];
+  }
+  Ints dims = stacks->dims;
+  dims.insert(dims.end(), {m, n});
+  return from_floats(x.dtype(), dims, out);
+}
+
 TensorPtr clip(const std::vector<TensorPtr>& in) {
   TensorPtr x = in[0];
   if (!real(x->dtype()) && !integral(x->dtype())) return nullptr;
@@ -265,7 +296,10 @@ TensorPtr where(const std::vector<TensorPtr>& in) {
 
 TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const Attrs& attrs) {
   const Tensor& x = *in[0];
-  if (op != "ReduceSum" && op != "ReduceProd" && op != "ReduceMax" && op != "ReduceMin") return nullptr;
+  const bool is_mean = op == "ReduceMean";
+  if (op != "ReduceSum" && op != "ReduceProd" && op != "ReduceMax" && op != "ReduceMin" &&
+      (!is_mean || !real(x.dtype())))
+    return nullptr;
   if ((!integral(x.dtype()) && !real(x.dtype())) || x.dtype() == DType::u64 || x.elements() > kMaxElements)
     return nullptr;
   Ints given;
@@ -306,6 +340,8 @@ TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const 
       v[at] = started[at] ? reduce_int(op, v[at], x.int_at(i)) : x.int_at(i);
     started[at] = true;
   }
+  if (is_mean)
+    for (double& sum : f) sum /= static_cast<double>(x.elements() / std::ssize(f));
   return real(x.dtype()) ? from_floats(x.dtype(), dims, f) : from_ints(x.dtype(), dims, v);
 }
 

@@ -24,6 +24,7 @@ TensorPtr tile(const std::vector<TensorPtr>& in);
 TensorPtr unary(const std::string& op, const Tensor&);
 TensorPtr binary(const std::string& op, const Tensor& a, const Tensor& b, const Attrs&);
 TensorPtr variadic(const std::string& op, const std::vector<TensorPtr>& in);
+TensorPtr matmul(const Tensor& a, const Tensor& b);
 TensorPtr clip(const std::vector<TensorPtr>& in);
 TensorPtr where(const std::vector<TensorPtr>& in);
 TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const Attrs&);

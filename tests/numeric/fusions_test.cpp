@@ -226,6 +226,57 @@ TEST(Fusions, ClipOfRelu) {
       }).check();
 }
 
+// As additive attention scores its keys; also of nothing, and with infinities that meet zeros.
+TEST(Fusions, WeightedSums) {
+  const auto weighted = [](DType type, Ints x, Ints w, std::int32_t axis, bool keep) {
+    return graph_case("weighted sum", [=](Builder& b) {
+      const std::string products = b.op("Mul", {b.const_input(type, w), b.input(type, x)});
+      b.output(b.op("Sum", {products, b.const_input(Tensor::of<std::int32_t>({1}, {axis}))}, {{"keep_dims", keep}}));
+    });
+  };
+  for (const DType type : {f32, f64, f16})
+    for (const bool keep : {false, true}) weighted(type, {2, 3, 4, 5}, {5}, 3, keep).nan_inf().empty().check();
+  weighted(f32, {3, 1}, {1}, -1, false).check();
+  weighted(f32, {3, 4}, {1, 4}, -1, false).check();
+  weighted(f32, {3, 4}, {3, 1}, -1, true).check();
+  weighted(f32, {4, 4}, {4}, 0, true).check();
+}
+
+// Of what is never negative: with NaN, infinities, sums that are too large for a number, and numbers too small for one.
+TEST(Fusions, MaximaBehindRelu) {
+  const std::vector<float> rows = {std::nanf(""), 1, -1, INFINITY, 2, 0, 3e38F, 3e38F, 2e38F, 1e-42F, 0, -3, -INFINITY, -1, -0.0F};
+  for (const DType type : {f32, f64, f16})
+    for (const bool keep : {false, true})
+      graph_case("maximum of Relu", [=](Builder& b) {
+        const std::string x = b.op("Relu", {b.op("Cast", {b.input(Tensor::of<float>({5, 3}, rows))}, {{"DstT", type}})});
+        b.output(b.op("Max", {x, b.const_input(Tensor::of<std::int32_t>({1}, {1}))}, {{"keep_dims", keep}}));
+        b.output(b.op("Max", {x, b.const_input(Tensor::of<std::int32_t>({2}, {0, 1}))}, {{"keep_dims", keep}}));
+        b.output(b.op("Min", {x, b.const_input(Tensor::of<std::int32_t>({1}, {1}))}, {{"keep_dims", keep}}));
+      }).check();
+  graph_case("maximum of Relu of any shape", [](Builder& b) {
+    const std::string x = b.op("Relu", {b.input(f32, {2, 4, 5})});
+    b.output(b.op("Max", {x, b.const_input(Tensor::of<std::int32_t>({1}, {1}))}));
+  }).nan_inf().empty().check();
+}
+
+// Which ONNX Runtime gets as convolutions of images.
+TEST(Fusions, SeparableConvolutionsOfSequences) {
+  for (const std::int64_t stride : {1, 2})
+    for (const char* padding : {"SAME", "VALID"})
+      graph_case(std::string("separable, ") + padding, [=](Builder& b) {
+        const auto whole = [&](std::int32_t v) { return b.const_input(Tensor::of<std::int32_t>({}, {v})); };
+        const auto image = [&](const std::string& x, std::int32_t axis) { return b.op("ExpandDims", {x, whole(axis)}); };
+        const Ints strides{1, stride, stride, 1};
+        const std::string x = image(b.input(f32, {2, 9, 16}), 1);
+        const std::string each = b.op("DepthwiseConv2dNative", {x, image(b.const_input(f32, {3, 16, 1}), 0)}, {{"strides", strides}, {"padding", padding}});
+        const std::string all = b.op("Conv2D", {each, image(b.const_input(f32, {1, 16, 20}), 0)}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "VALID"}});
+        const std::string y = b.op("Squeeze", {all}, {{"squeeze_dims", Ints{1}}});
+        const std::string z = b.op("Relu6", {b.op("BiasAdd", {y, b.const_input(f32, {20})})});
+        b.output(b.op("Max", {z, b.const_input(Tensor::of<std::int32_t>({1}, {1}))}));
+        b.output(z);
+      }).nan_inf().check();
+}
+
 TEST(Fusions, DenseLayersByEinsum) {
   const auto einsum = [](const char* equation, Ints x, Ints w) {
     graph_case(equation, [=](Builder& b) {

@@ -31,6 +31,14 @@ TEST(ResizeBilinear, ModesAndSizes) {
       .check();
 }
 
+// Scales whose product with the size is the other size, and those that miss it by rounding (1 / 49 of 49, 41 / 55 of 55)
+TEST(ResizeBilinear, SizesByTheirScales) {
+  for (const auto& [in, out] : std::vector<std::pair<std::int64_t, std::int32_t>>{{24, 16}, {49, 1}, {55, 41}, {7, 10}, {28, 3}, {3, 28}})
+    for (const Mode3 m : kModes)
+      for (const char* op : {"ResizeBilinear", "ResizeNearestNeighbor"})
+        op_case(op).in(f32, {2, in, 3, 1}).i32s({out, 5}).attr("align_corners", m.align_corners).attr("half_pixel_centers", m.half_pixel_centers).check();
+}
+
 TEST(ResizeNearestNeighbor, ModesAndSizes) {
   for (const Mode3 m : kModes)
     for (const auto& size : kSizes)

@@ -168,6 +168,25 @@ TEST(Fold, ReduceOfAScalarAndOverNoElements) {
   EXPECT_EQ(run("ReduceMax", {i64({0, 2}, {}), vec({0})}, {{"keepdims", std::int64_t{0}}}), nullptr);
 }
 
+TEST(Fold, ProductsOfMatricesAndMeans) {
+  const auto whole = [](const TensorPtr& t) { return t ? converted(t, DType::i64) : nullptr; };
+  const TensorPtr a = f32({2, 2}, {1, 2, 3, 4}), stack = f32({2, 1, 2, 1}, {1, 10, 100, 1000});
+  expect(whole(run("MatMul", {a, f32({2, 3}, {1, 0, 2, 0, 1, 3})})), {2, 3}, {1, 2, 8, 3, 4, 18});
+  expect(whole(run("MatMul", {a, stack})), {2, 1, 2, 1}, {21, 43, 2100, 4300});
+  expect(whole(run("MatMul", {f32({3, 1, 2}, {1, 2, 3, 4, 5, 6}), stack})), {2, 3, 1, 1}, {21, 43, 65, 2100, 4300, 6500});
+  EXPECT_TRUE(std::isnan(run("MatMul", {f32({1, 2}, {INFINITY, 1}), f32({2, 1}, {0, 1})})->float_at(0)));
+  EXPECT_EQ(run("MatMul", {a, f32({3, 1}, {1, 2, 3})}), nullptr);
+  EXPECT_EQ(run("MatMul", {a, f32({2}, {1, 2})}), nullptr);
+  EXPECT_EQ(run("MatMul", {f32({2, 0}, {}), f32({0, 2}, {})}), nullptr);
+  EXPECT_EQ(run("MatMul", {i64({1, 1}, {2}), i64({1, 1}, {2})}), nullptr);
+  const TensorPtr big = f32({512, 512}, std::vector<float>(512 * 512, 1));
+  EXPECT_EQ(run("MatMul", {big, big}), nullptr);
+  expect(whole(run("ReduceMean", {f32({2, 2}, {1, 3, 10, 20}), vec({1})})), {2, 1}, {2, 15});
+  expect(whole(run("ReduceMean", {f32({2, 2}, {1, 3, 10, 30})}, {{"keepdims", std::int64_t{0}}})), {}, {11});
+  EXPECT_EQ(run("ReduceMean", {f32({0, 2}, {}), vec({0})}), nullptr);
+  EXPECT_EQ(run("ReduceMean", {vec({1, 2})}), nullptr);
+}
+
 TEST(Fold, DivisionByZeroIsLeftToTheRuntime) { EXPECT_EQ(run("Div", {vec({1}), vec({0})}), nullptr); }
 
 TEST(Fold, CastsWrapTruncateAndSaturateWithoutUndefinedBehaviour) {

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "onnx/emitter.h"
+#include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
+
+// The sum over the last axis of x * w, with a constant w for each place on it, as additive attention scores
+// its keys, is a product with a matrix of one column: no tensor of all the products is made then. ONNX
+// Runtime is slow with a vector there.
+namespace t2o::rewriters {
+namespace {
+
+// [d, 1] of a constant [1, ..., d] that meets all of the last axis of x; null: it is another.
+TensorPtr column(const Value* w, const Shape& x) {
+  const TensorPtr& t = w->constant();
+  const Dim d = x[x.rank() - 1];
+  if (!t || t->rank() < 1 || t->rank() > x.rank() || !is_known(d) || d < 1) return nullptr;
+  return t->elements() == d && t->dims().back() == d ? t->with_dims({d, 1}) : nullptr;
+}
+
+bool sums_last_axis(const ir::Node& n, int rank) {
+  const auto axes = axes_of(n);
+  return axes && axes->size() == 1 && ((*axes)[0] == -1 || (*axes)[0] == rank - 1);
+}
+
+int fuse(ir::Graph& g, const onnx::Target& target) {
+  int changes = 0;
+  const onnx::DTypeSet kernels = kernel_types("MatMul", target);
+  for (ir::Node* n = g.first(); n; n = n->next()) {
+    ir::Node* sum = n->op() == "Mul" ? only_reader(n->output()) : nullptr;
+    if (!sum || sum->op() != "ReduceSum" || sum->input(0) != n->output()) continue;
+    const std::size_t at = n->input(0)->constant() ? 0 : 1;
+    Value* x = n->input(1 - at);
+    const bool is_real = x->dtype() == DType::f32 || x->dtype() == DType::f64;
+    if (!is_real || !kernels.has(x->dtype()) || !x->shape().ranked() || x->shape().rank() < 2 ||
+        x->constant())
+      continue;
+    const TensorPtr w = column(n->input(at), x->shape());
+    if (!w || !sums_last_axis(*sum, x->shape().rank())) continue;
+    Emitter e(g, target, sum->shared_origin(), sum);
+    Value* y = e.emit("MatMul", {x, e.constant(w)});
+    const auto* keep = sum->attr_if<std::int64_t>("keepdims");
+    if (keep && *keep == 0) y = e.squeeze(y, {x->shape().rank() - 1});
+    replace_value(g, sum->output(), y);
+    ++changes;
+  }
+  if (changes != 0) g.erase_dead();
+  return changes;
+}
+
+}  // namespace
+
+Rewriter weighted_sum(const onnx::Target& target) {
+  return {"weighted_sum", [target](ir::Graph& g) { return fuse(g, target); }, {"ReduceSum"}};
+}
+
+}  // namespace t2o::rewriters

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <string_view>
 
 #include "op_mappers/all.h"
 #include "op_mappers/pool_grad.h"
@@ -35,9 +36,9 @@ Window pool_window(MapperContext& c, Layout layout, const Ints& ksize, const Int
 bool is_fed(const Value* v) {
   for (const ir::Node* n = v->producer(); n; n = v->producer()) {
     const std::string_view op = n->op();
-    const bool moves = op == "Transpose" || op == "Pad" || op == "Reshape" || op == "Slice" ||
-                       op == "Concat" || op == "Gather";
-    if (!moves && op != "Cast") return false;
+    constexpr std::string_view kMoves[] = {"Transpose", "Pad",  "Reshape", "Slice",     "Concat",
+                                           "Gather",    "Cast", "Squeeze", "Unsqueeze", "Identity"};
+    if (std::find(std::begin(kMoves), std::end(kMoves), op) == std::end(kMoves)) return false;
     v = n->input(0);
   }
   return !v->constant();

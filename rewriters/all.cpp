@@ -16,6 +16,7 @@ const std::vector<Rewriter>& tf_rewriters() {
 std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout layout) {
   std::vector<Rewriter> list = {
       rewriters::fold_branches(target),
+      rewriters::fold_shapes(target),  // of what was in branches
       rewriters::share_sizes(),
       rewriters::drop_neutral(),
       rewriters::cancel_transposes(),

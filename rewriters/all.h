@@ -27,6 +27,7 @@ Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter reshape_transposes(const onnx::Target&);  // onnx: a Transpose that moves axes of size 1 only
 Rewriter merge_constants();     // onnx: constants of the same content, or big ones of one storage, become one
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
+Rewriter fold_shapes(const onnx::Target&);    // onnx: shapes that are known by now, and what follows from them
 Rewriter fold_branches(const onnx::Target&);  // onnx: an If whose condition is known, or whose branches hand on what there is
 Rewriter split_slices(const onnx::Target&);  // onnx: Slices that part a tensor become one Split
 Rewriter share_sizes();         // onnx: sizes that are the same symbol are computed once

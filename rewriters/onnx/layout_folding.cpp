@@ -179,7 +179,7 @@ class LayoutFolding {
       same_.emplace(y, there);
       const std::vector<ir::Use> uses = y->uses();
       for (const ir::Use& u : uses)
-        if (!is_choice(u)) u.node->graph()->set_input(*u.node, u.input, there);
+        if (!is_rebuilt(u)) u.node->graph()->set_input(*u.node, u.input, there);
     }
   }
 
@@ -239,6 +239,11 @@ class LayoutFolding {
   bool is_choice(const ir::Use& u) const {
     const Member* m = u.node->graph() == &g_ ? member(u.node) : nullptr;
     return m && std::find(m->role.data.begin(), m->role.data.end(), u.input) != m->role.data.end();
+  }
+
+  // Does it take what it reads from the tables when its turn comes? `there` is another tensor to them than y.
+  bool is_rebuilt(const ir::Use& u) const {
+    return is_choice(u) || (u.node->graph() == &g_ && (is_entry(*u.node) || is_exit(*u.node)));
   }
 
   // Readers outside of the choice read the value as it was; a graph output keeps its name.

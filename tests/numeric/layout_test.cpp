@@ -79,7 +79,8 @@ TEST(Layout, Nets) {
 // ShuffleNet: the channels of the groups of one convolution go to each group of the next.
 void shuffled_net(Builder& b) {
   const auto conv = [&](const std::string& x, std::int64_t own) {
-    return b.op("Conv2D", {x, b.const_input(f32, {1, 1, own, 6})}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
+    return b.op("Conv2D", {x, b.const_input(f32, {1, 1, own, 6})},
+                {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
   };
   const std::string first = b.op("Relu", {conv(b.input(f32, {2, 4, 5, 3}), 3)});
   const std::string groups = b.op("Reshape", {first, b.constant_of<std::int32_t>({5}, {-1, 4, 5, 2, 3})});
@@ -103,6 +104,32 @@ TEST(Layout, FunctionsNeedAnOpset) {
       .only_opsets({11, 14, 15})
       .refuses_below(15, Code::opset_too_low, "--layout nhwc")
       .check();
+}
+
+// One behind the other, with work between, and the last one an output: every way of taking them out or moving
+// them.
+TEST(Layout, ChainsOfTransposes) {
+  const std::vector<Ints> perms = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}};
+  for (const Ints& perm : perms)
+    for (int form = 0; form < 12; ++form)
+      graph_case("chain of transposes",
+                 [=](Builder& b) {
+                   const std::string p =
+                       b.constant_of<std::int32_t>({3}, std::vector<std::int32_t>(perm.begin(), perm.end()));
+                   const auto turned = [&](const std::string& x) { return b.op("Transpose", {x, p}); };
+                   const auto work = [&](const std::string& x) {
+                     return form % 3 == 0   ? b.op("Softmax", {x})
+                            : form % 3 == 1 ? b.op("Relu", {x})
+                                            : b.op("AddV2", {x, x});
+                   };
+                   std::string y = work(turned(b.input(f32, {3, 3, 3})));
+                   if (form / 3 == 1) y = turned(y);
+                   if (form / 3 == 2) y = turned(turned(y));
+                   if (form / 3 == 3) b.output(y), y = turned(work(turned(y)));
+                   b.output(turned(y));
+                 })
+          .only_opsets({11, 13, 21})
+          .check();
 }
 
 }  // namespace

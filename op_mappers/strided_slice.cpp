@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "op_mappers/all.h"
@@ -204,7 +205,8 @@ Values map_strided_slice(MapperContext& c) {
   const auto mask = [&](const char* name) { return c.attr<std::int64_t>(name); };
   const Masks m{mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
                 mask("shrink_axis_mask")};
-  if ((m.ellipsis & (m.ellipsis - 1)) != 0) c.fail(Code::bad_model, "more than one ellipsis");
+  if (std::popcount(static_cast<std::uint64_t>(m.ellipsis)) > 1)
+    c.fail(Code::bad_model, "more than one ellipsis");
   const auto count = entry_count(c);
   if (!count) return {ranges_of_any_count(c, m)};
   if (*count > kMostEntries)

@@ -1,6 +1,7 @@
 #include "op_mappers/window.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "onnx/image_layout.h"
 
@@ -34,7 +35,8 @@ Ints spatial_entries(MapperContext& c, const Ints& all, Layout layout, std::size
     c.fail(Code::bad_model, std::string(what) + " has " + std::to_string(all.size()) + " entries, expected " +
                                 std::to_string(spatial + 2));
   for (const std::int64_t v : all)
-    if (v <= 0) c.fail(Code::bad_model, std::string(what) + " has an entry that is not positive");
+    if (v <= 0 || v > std::numeric_limits<std::int32_t>::max())
+      c.fail(Code::bad_model, std::string(what) + " has an entry that is no size: " + std::to_string(v));
   const std::size_t channel = layout == Layout::channels_last ? spatial + 1 : 1;
   if (all[0] != 1 || all[channel] != 1)
     c.fail(Code::unsupported_attr, std::string(what) + " other than 1 along the batch or the channels");

@@ -371,8 +371,10 @@ bool means_something_else(const ir::Node& n,
 std::int64_t transposed_bytes(const Shape& s, DType t) {
   constexpr std::int64_t kNode = 64, kGuess = 32, kMost = std::int64_t{1} << 40;
   std::int64_t n = 1;
-  for (int i = 0; i < s.rank(); ++i)
-    n = std::min(kMost, n * (is_known(s[i]) ? std::max<std::int64_t>(s[i], 1) : i == 0 ? 1 : kGuess));
+  for (int i = 0; i < s.rank(); ++i) {
+    const std::int64_t size = is_known(s[i]) ? std::max<std::int64_t>(s[i], 1) : i == 0 ? 1 : kGuess;
+    if (__builtin_mul_overflow(n, size, &n) || n > kMost) n = kMost;
+  }
   return kNode + n * static_cast<std::int64_t>(std::max<std::size_t>(bit_width(t) / 8, 1));
 }
 

@@ -1,6 +1,7 @@
 #include "onnx/writer.h"
 
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <optional>
 
@@ -141,6 +142,28 @@ bool has_external(const Plan& plan) {
   return false;
 }
 
+std::uint64_t external_size(const Plan& plan) {
+  std::uint64_t size = 0;
+  for (const Piece& p : plan.pieces)
+    if (p.data_offset) size = *p.data_offset + p.value->constant()->byte_size();
+  return size;
+}
+
+// A constant that repeats one number may be of any size, and a disk is full late: what is big is compared
+// with it first.
+void check_space(const std::string& path, std::uint64_t size) {
+  constexpr std::uint64_t kBig = std::uint64_t{1} << 32;
+  if (size < kBig) return;
+  const std::filesystem::path dir = std::filesystem::path(path).parent_path();
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(dir.empty() ? "." : dir, unknown);
+  if (!unknown && space.available < size)
+    fail(Code::output,
+         "the weights of '" + path + "' have " + std::to_string(size) + " bytes, and " +
+             std::to_string(space.available) + " are free there",
+         "free space there, or choose another place for the output");
+}
+
 }  // namespace
 
 Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::string& path,
@@ -154,6 +177,7 @@ Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::str
   if (plan.size > kProtobufLimit && mode == ExternalData::automatic) plan = make_plan(skeleton, location);
   if (plan.size > kProtobufLimit) fail_too_big(plan.size, "make its string constants smaller");
 
+  check_space(path, external_size(plan));
   AtomicFile model(path);
   Written written;
   if (has_external(plan)) {

@@ -8,6 +8,7 @@
 namespace t2o::tf {
 namespace {
 
+constexpr std::int64_t kMaxDim = std::int64_t{1} << 48;
 constexpr int kMaxDepth = 16;  // of functions given as attributes of functions
 
 using enum DType;
@@ -201,7 +202,7 @@ Shape decode_shape(Bytes shape_proto) {
     std::int64_t size = 0;
     for (WireReader dim = r.message(); dim.next();)
       if (dim.field() == 1) size = dim.integer();
-    if (size < -1) r.corrupt("a shape with a dimension below -1");
+    if (size < -1 || size > kMaxDim) r.corrupt("a shape with a dimension that is no size");
     dims.push_back(size);
   }
   return ranked ? Shape(std::move(dims)) : Shape();

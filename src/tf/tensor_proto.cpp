@@ -8,7 +8,6 @@ namespace t2o::tf {
 namespace {
 
 constexpr std::int64_t kMaxRepeatedStrings = 1 << 20;
-constexpr std::int64_t kMaxRepeatedNumbers = std::int64_t{1} << 32;  // the file that is written has them all
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 56;
 
@@ -223,7 +222,6 @@ TensorPtr repeated_tensor(Content& c, std::vector<std::byte> values) {
 
 TensorPtr value_tensor(Content& c, const Owner& owner) {
   const std::size_t width = unpacked_size(c.dtype);
-  if (c.elements > kMaxRepeatedNumbers) mismatch(c, "repeats one number too often");
   const std::size_t full = static_cast<std::size_t>(c.elements) * width;
   const std::size_t given = c.packed.empty() ? c.values.size() : c.packed.size();
   if (given % width != 0) mismatch(c, "has half a value");

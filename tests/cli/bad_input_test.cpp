@@ -254,6 +254,13 @@ TEST_F(BadInput, OutputThatCannotBeWritten) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
+// 4 TB of one number.
+TEST_F(BadInput, MoreThanADiskHolds) {
+  const std::string graph = "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { "
+                            "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1000000 } dim { size: 1000000 } } float_val: 1 } } } }";
+  refused(kNotConvertible, in_.file("model.pbtxt", graph), {"bytes", "are free there"}, {"--outputs", "c"});
+}
+
 TEST_F(BadInput, DiskThatFillsUp) {
   const std::string path = model(big_model(1 << 20));
   for (const Names& more : {Names{}, Names{"--external-data"}}) {

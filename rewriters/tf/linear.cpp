@@ -81,6 +81,7 @@ std::optional<LinearTensor> strided_slice(const ir::Node& n, int depth) {
   if (!x || mask(n, "ellipsis_mask") != 0 || mask(n, "new_axis_mask") != 0) return std::nullopt;
   const Ints begin = n.input(1)->constant()->to_ints(), end = n.input(2)->constant()->to_ints(),
              step = n.input(3)->constant()->to_ints();
+  if (end.size() != begin.size() || step.size() != begin.size()) return std::nullopt;
   LinearTensor now = *x;
   std::size_t axis = 0;  // of `now`
   for (std::size_t i = 0; i < begin.size(); ++i) {

@@ -296,10 +296,11 @@ std::optional<Range> last_axis_slice(const ir::Node& n, int rank, std::int64_t w
     if (static_cast<int>(begin->size()) != rank) return {};
     for (std::size_t i = 0; i < last; ++i)
       if ((*begin)[i] != 0 || (*end)[i] != -1) return {};
-    return Range{from, to < 0 ? width - from : to};
+    if (to < 0) to = width - from;
+    return from < 0 || to < 0 || from > width - to ? std::nullopt : std::optional(Range{from, to});
   }
   const MaybeInts steps = known_ints(n.input(3));
-  if (!steps || (*steps)[last] != 1) return {};
+  if (!steps || steps->size() != begin->size() || (*steps)[last] != 1) return {};
   if (int_attr(n, "shrink_axis_mask") != 0 || int_attr(n, "new_axis_mask") != 0) return {};
   const auto masked = [&](std::string_view mask, std::size_t i) { return (int_attr(n, mask) >> i & 1) != 0; };
   bool ellipsis = false;

@@ -98,8 +98,9 @@ class Run:
 def best(argv, times, clean=None):
     runs = []
     for _ in range(times):
-        if clean and os.path.exists(clean):
-            os.remove(clean)
+        for path in (clean, f"{clean}.data") if clean else ():
+            if os.path.exists(path):
+                os.remove(path)
         runs.append(Run(argv))
     return min(runs, key=lambda r: r.cpu)
 
@@ -132,7 +133,7 @@ def against_cp(label, convert, out, tmp, runs=3):
 def models(a, tmp):
     for path in sorted(glob.glob(f"{a.models}/*/saved_model")):
         name, out = os.path.basename(os.path.dirname(path)), f"{tmp}/m.onnx"
-        ours = best([a.program, path, "-o", out, "-q"], 1 if a.quick else 3)
+        ours = best([a.program, path, "-o", out, "-q"], 1 if a.quick else 3, out)
         if ours.code != 0:
             continue
         weights = (os.path.getsize(out) + (os.path.getsize(out + ".data") if os.path.exists(out + ".data") else 0)) / 1e6

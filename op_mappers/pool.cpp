@@ -25,13 +25,6 @@ Value* max_over_channels(MapperContext& c, const Ints& ksize, const Ints& stride
   return c.emit("MaxPool", {c.in(0)}, {{"kernel_shape", window}, {"strides", window}});
 }
 
-Window pool_window(MapperContext& c, Layout layout, const Ints& ksize, const Ints& strides) {
-  const std::size_t spatial = strides.size() - 2;
-  Window w = read_window(c, layout, spatial, strides);
-  w.kernel = spatial_entries(c, ksize, layout, spatial, "ksize");
-  return w;
-}
-
 // Numbers as they were fed, moved at most.
 bool is_fed(const Value* v) {
   for (const ir::Node* n = v->producer(); n; n = v->producer()) {

@@ -11,13 +11,6 @@ namespace {
 
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-Window window_of(MapperContext& c, Layout layout, const Ints& ksize, const Ints& strides) {
-  const std::size_t spatial = strides.size() - 2;
-  Window w = read_window(c, layout, spatial, strides);
-  w.kernel = spatial_entries(c, ksize, layout, spatial, "ksize");
-  return w;
-}
-
 Ints spatial_axes(const Window& w) {
   Ints axes;
   for (std::size_t i = 0; i < w.spatial(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
@@ -50,7 +43,7 @@ Value* max_pool_grad_grad(MapperContext& c, const Ints& ksize, const Ints& strid
   if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
     c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
   const Layout layout = c.layout();
-  const Window w = window_of(c, layout, ksize, strides);
+  const Window w = pool_window(c, layout, ksize, strides);
   Value* x = to_channels_first(c, c.in(0), layout, w.spatial());
   Value* values = to_channels_first(c, c.in(2), layout, w.spatial());
   return from_channels_first(c, at_maxima(c, x, values, w), layout, w.spatial());
@@ -66,7 +59,7 @@ Value* max_pool_grad(MapperContext& c, By by, const Ints& ksize, const Ints& str
   if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
     c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
   const Layout layout = c.layout();
-  const Window w = window_of(c, layout, ksize, strides);
+  const Window w = pool_window(c, layout, ksize, strides);
   Value* x = to_channels_first(c, c.in(0), layout, w.spatial());
   Value* gradient = to_channels_first(c, c.in(2), layout, w.spatial());
   return from_channels_first(c, to_maxima(c, by, x, gradient, w), layout, w.spatial());
@@ -125,7 +118,7 @@ Values map_avg_pool_grad(MapperContext& c) {
   if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
     c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
   const Layout layout = c.layout();
-  const Window w = window_of(c, layout, ksize, strides);
+  const Window w = pool_window(c, layout, ksize, strides);
   const DType type = c.in(1)->dtype(), work = is_half(type) ? DType::f32 : type;
   Value* gradient = to_channels_first(c, c.cast(c.in(1), work), layout, w.spatial());
   const std::int64_t first = layout == Layout::channels_last ? 1 : 2;

@@ -68,6 +68,13 @@ Window read_window(MapperContext& c, Layout layout, std::size_t spatial, const I
   return w;
 }
 
+Window pool_window(MapperContext& c, Layout layout, const Ints& ksize, const Ints& strides) {
+  const std::size_t spatial = strides.size() - 2;
+  Window w = read_window(c, layout, spatial, strides);
+  w.kernel = spatial_entries(c, ksize, layout, spatial, "ksize");
+  return w;
+}
+
 Value* to_channels_first(Emitter& e, Value* x, Layout layout, std::size_t spatial) {
   if (layout == Layout::channels_first) return x;
   return e.transpose(x, onnx::channels_first_perm(static_cast<int>(spatial) + 2));

@@ -23,6 +23,7 @@ Window read_window(MapperContext&, Layout, std::size_t spatial, const Ints& stri
 // The spatial entries of a list with one entry for each axis of the tensor; refuses another batch or channel
 // entry than 1.
 Ints spatial_entries(MapperContext&, const Ints& all, Layout, std::size_t spatial, const char* what);
+Window pool_window(MapperContext&, Layout, const Ints& ksize, const Ints& strides);  // with the kernel that a pool states
 
 Value* to_channels_first(Emitter&, Value*, Layout, std::size_t spatial);
 Value* from_channels_first(Emitter&, Value*, Layout, std::size_t spatial);

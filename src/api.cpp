@@ -72,12 +72,18 @@ Result finish(const t2o::Conversion& conversion, const Options& options, Destina
   return result;
 }
 
+// To the program "-" is standard output, which is not a library's to write to.
+std::string file_called(const std::string& path) { return path == "-" ? "./-" : path; }
+
 t2o::Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
 }  // namespace
 
 Result convert_file(const Options& options, const std::string& out_path) noexcept {
-  return guarded([&] { return finish(t2o::convert(options), options, out_path); });
+  return guarded([&] {
+    const std::string file = file_called(out_path);
+    return finish(t2o::convert(options), options, file);
+  });
 }
 
 Result convert_file_to_memory(const Options& options, std::string& onnx_bytes) noexcept {
@@ -90,7 +96,10 @@ Result convert_memory(const Options& options, std::string_view graph_def, std::s
 
 Result convert_memory_to_file(const Options& options, std::string_view graph_def,
                               const std::string& out_path) noexcept {
-  return guarded([&] { return finish(t2o::convert(options, as_bytes(graph_def)), options, out_path); });
+  return guarded([&] {
+    const std::string file = file_called(out_path);
+    return finish(t2o::convert(options, as_bytes(graph_def)), options, file);
+  });
 }
 
 bool set_option(Options& options, std::string_view name, const std::string& value,

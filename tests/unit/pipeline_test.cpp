@@ -1,10 +1,13 @@
 #include "pipeline.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "tf/text_proto.h"
+#include "tf2onnx/tf2onnx.h"
 
 namespace t2o {
 namespace {
@@ -34,6 +37,22 @@ TEST(Pipeline, ConversionsRunSideBySide) {
       for (std::size_t k = 0; k < 20; ++k) EXPECT_EQ(converted((i + k) % 4 * 100), expected);
     });
   for (std::thread& t : threads) t.join();
+}
+
+// "-" is the program's word for standard output; to the library it is a file like any other.
+TEST(Library, StandardOutputIsTheHosts) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path(), dir = fs::temp_directory_path() / ("t2o_host_" + std::to_string(getpid()));
+  fs::create_directory(dir);
+  fs::current_path(dir);
+  Options o;
+  o.model = T2O_SOURCE_DIR "/models/mnist_frozen.pb";
+  testing::internal::CaptureStdout();
+  const bool ok = tf2onnx::convert_file(o, "-").ok();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_TRUE(ok && fs::file_size("-") > 0);
+  fs::current_path(before);
+  fs::remove_all(dir);
 }
 
 }  // namespace

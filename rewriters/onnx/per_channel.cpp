@@ -1,9 +1,7 @@
 #include "rewriters/onnx/per_channel.h"
 
-#include <algorithm>
 #include <cstring>
-
-#include "support/parallel.h"
+#include <numeric>
 
 namespace t2o::rewriters {
 namespace {
@@ -22,28 +20,59 @@ void scale(std::span<std::byte> rows, std::size_t row, std::size_t first_row, co
   }
 }
 
-// As many rows at a time as stay in a processor's cache until they are scaled, but enough for reading them at
-// its pace.
-constexpr std::size_t kBlock = std::size_t{256} << 10, kFewestRows = 64;
+// Rows of `row` bytes of another tensor, each with a factor of its own.
+class ScaledStorage final : public Storage {
+ public:
+  ScaledStorage(TensorPtr in, std::size_t row, Doubles factors)
+      : in_(std::move(in)), row_(row), factors_(std::move(factors)) {}
 
-template <class T>
-void fill_scaled(Storage& in, std::size_t row, const Doubles& factors, std::span<std::byte> out) {
-  const PartReader parts = in.parts();
-  const std::size_t row_bytes = row * sizeof(T), rows = out.size() / row_bytes;
-  const bool by_rows = row_bytes % parts.granule == 0;
-  const std::size_t block = by_rows ? std::max(kBlock / row_bytes, kFewestRows) : rows;
-  in_parallel(static_cast<std::int64_t>((rows + block - 1) / block), out.size(),
-              [&](std::int64_t from, std::int64_t to) {
-                for (auto first = static_cast<std::size_t>(from) * block;
-                     first < std::min(rows, static_cast<std::size_t>(to) * block); first += block) {
-                  const std::span<std::byte> part =
-                      out.subspan(first * row_bytes, std::min(block, rows - first) * row_bytes);
-                  parts.read(first * row_bytes, part);
-                  scale<T>(part, row, first, factors);
-                }
-              });
-  in.release();
-}
+  std::size_t size() const override { return in_->byte_size(); }
+
+  Bytes bytes() override {
+    if (!cache_) {
+      auto fresh = std::make_unique_for_overwrite<std::byte[]>(size());
+      read_all(parts(), {fresh.get(), size()});
+      in_->storage()->release();
+      cache_ = std::move(fresh);
+    }
+    return {cache_.get(), size()};
+  }
+
+  void release() override {
+    cache_.reset();
+    in_->storage()->release();
+  }
+
+  OwnedBytes take() override {
+    const Bytes made = bytes();
+    return {made, std::shared_ptr<const std::byte[]>(std::move(cache_))};
+  }
+
+  PartReader parts() override {
+    PartReader parts = in_->storage()->parts();
+    if (parts.with_factors && parts.granule == row_) {
+      parts.read = parts.with_factors(factors_);
+      return parts;
+    }
+    parts.granule = std::min(std::lcm(parts.granule, row_), std::max<std::size_t>(size(), 1));
+    parts.piece = (parts.piece + parts.granule - 1) / parts.granule * parts.granule;
+    parts.read = [this, read = std::move(parts.read)](std::size_t at, std::span<std::byte> out) {
+      read(at, out);
+      if (in_->dtype() == DType::f64)
+        scale<double>(out, row_ / sizeof(double), at / row_, factors_);
+      else
+        scale<float>(out, row_ / sizeof(float), at / row_, factors_);
+    };
+    parts.computes = true;
+    return parts;
+  }
+
+ private:
+  const TensorPtr in_;
+  const std::size_t row_;
+  const Doubles factors_;
+  std::unique_ptr<std::byte[]> cache_;
+};
 
 }  // namespace
 
@@ -53,9 +82,8 @@ std::optional<Doubles> per_channel(const Value* v, int rank, int axis, std::int6
   if (t.rank() > rank || (t.elements() != 1 && t.elements() != size)) return std::nullopt;
   for (int i = 0; i < t.rank(); ++i)
     if (t.dims()[static_cast<std::size_t>(i)] != 1 && i + rank - t.rank() != axis) return std::nullopt;
-  Doubles out;
-  for (std::int64_t i = 0; i < size; ++i) out.push_back(t.float_at(t.elements() == 1 ? 0 : i));
-  return out;
+  if (t.elements() == 1) return Doubles(static_cast<std::size_t>(size), t.float_at(0));
+  return t.to_floats();
 }
 
 TensorPtr channel_tensor(DType t, const Doubles& values) {
@@ -67,15 +95,10 @@ TensorPtr channel_tensor(DType t, const Doubles& values) {
 TensorPtr scaled(const TensorPtr& w, int axis, Doubles factors) {
   std::int64_t inner = 1;
   for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < w->dims().size(); ++i) inner *= w->dims()[i];
-  auto fill = [w, row = static_cast<std::size_t>(inner),
-               factors = std::move(factors)](std::span<std::byte> out) {
-    if (out.empty()) return;
-    if (w->dtype() == DType::f64)
-      fill_scaled<double>(*w->storage(), row, factors, out);
-    else
-      fill_scaled<float>(*w->storage(), row, factors, out);
-  };
-  return std::make_shared<Tensor>(w->dtype(), w->dims(), computed_storage(w->byte_size(), std::move(fill)));
+  const std::size_t row = static_cast<std::size_t>(inner) * byte_size(w->dtype(), 1);
+  if (w->byte_size() == 0) return w;
+  return std::make_shared<Tensor>(w->dtype(), w->dims(),
+                                  std::make_shared<ScaledStorage>(w, row, std::move(factors)));
 }
 
 bool can_scale(DType t) { return t == DType::f32 || t == DType::f64; }

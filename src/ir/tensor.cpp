@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "diagnostics.h"
+#include "support/parallel.h"
 
 namespace t2o {
 namespace {
@@ -99,9 +100,20 @@ class FilledStorage final : public ComputedStorage {
 }  // namespace
 
 PartReader Storage::parts() {
-  return {1, [b = bytes()](std::size_t at, std::span<std::byte> out) {
-            if (!out.empty()) std::memcpy(out.data(), b.data() + at, out.size());
-          }};
+  PartReader parts;
+  parts.read = [b = bytes()](std::size_t at, std::span<std::byte> out) {
+    if (!out.empty()) std::memcpy(out.data(), b.data() + at, out.size());
+  };
+  return parts;
+}
+
+void read_all(const PartReader& parts, std::span<std::byte> out) {
+  const std::size_t pieces = (out.size() + parts.piece - 1) / parts.piece;
+  in_parallel(static_cast<std::int64_t>(pieces), out.size(), [&](std::int64_t from, std::int64_t to) {
+    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
+      parts.read(i * parts.piece,
+                 out.subspan(i * parts.piece, std::min(parts.piece, out.size() - i * parts.piece)));
+  });
 }
 
 StoragePtr heap_storage(std::vector<std::byte> bytes) {
@@ -224,6 +236,15 @@ Ints Tensor::to_ints() const {
 
 std::vector<double> Tensor::to_floats() const {
   std::vector<double> v(list_size(*this));
+  if (dtype_ == DType::f32) {  // weights
+    const std::byte* from = bytes().data();
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      float f;
+      std::memcpy(&f, from + i * sizeof f, sizeof f);
+      v[i] = static_cast<double>(f);
+    }
+    return v;
+  }
   for (std::int64_t i = 0; i < elements_; ++i) v[static_cast<std::size_t>(i)] = float_at(i);
   return v;
 }

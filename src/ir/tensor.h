@@ -38,11 +38,19 @@ struct OwnedBytes {
   std::shared_ptr<const void> owner;
 };
 
-// Makes parts of a storage's bytes, in several threads if need be. A part begins and ends at a multiple of the granule.
+// Makes parts of a storage's bytes, in several threads if need be. A part begins at a multiple of the granule and ends at one or
+// at the end.
 struct PartReader {
   std::size_t granule = 1;
-  std::function<void(std::size_t at, std::span<std::byte> out)> read;
+  std::size_t piece = std::size_t{256} << 10;  // the size that is quickest: a multiple of the granule
+  using Read = std::function<void(std::size_t at, std::span<std::byte> out)>;
+  Read read;
+  bool computes = false;  // each part for itself; otherwise the whole is in memory
+  // Where that is quicker than a second way through them: reads granules times a factor each, the first one again after the
+  // last.
+  std::function<Read(const std::vector<double>& factors)> with_factors;
 };
+void read_all(const PartReader&, std::span<std::byte> out);
 
 // Where the bytes of a tensor live. Weights are big and many: a storage maps or computes them when they are asked for
 // and can give the memory back, so that a converter never holds all of them.

@@ -110,11 +110,27 @@ class PermutedStorage final : public Storage {
     return {made, std::shared_ptr<const std::byte[]>(std::move(cache_))};
   }
   PartReader parts() override {
-    return {row(), [this, b = in_->bytes()](std::size_t at, std::span<std::byte> out) {
-              const auto first = static_cast<std::int64_t>(at / row());
-              permutation_.copy(b.data(), out.data(), first,
-                                first + static_cast<std::int64_t>(out.size() / row()));
-            }};
+    constexpr std::size_t kFewestRows = 64;  // for reading their elements at the memory's pace
+    PartReader parts;
+    parts.granule = row();
+    parts.piece = std::max(parts.piece / row(), kFewestRows) * row();
+    parts.read = [this, b = in_->bytes()](std::size_t at, std::span<std::byte> out) {
+      const auto first = static_cast<std::int64_t>(at / row());
+      permutation_.copy(b.data(), out.data(), first, first + static_cast<std::int64_t>(out.size() / row()));
+    };
+    parts.computes = true;
+    if (in_->dtype() == DType::f32 && permutation_.can_scale())
+      parts.with_factors = [this, b = in_->bytes()](const std::vector<double>& factors) {
+        std::vector<float> by_row(static_cast<std::size_t>(permutation_.rows()));
+        for (std::size_t i = 0; i < by_row.size(); ++i)
+          by_row[i] = static_cast<float>(factors[i % factors.size()]);
+        return [this, b, by_row = std::move(by_row)](std::size_t at, std::span<std::byte> out) {
+          const auto first = static_cast<std::int64_t>(at / row());
+          permutation_.copy_scaled(b.data(), out.data(), first,
+                                   first + static_cast<std::int64_t>(out.size() / row()), by_row.data());
+        };
+      };
+    return parts;
   }
 
   void stream(const Sink& sink) override {

@@ -17,6 +17,7 @@ TensorPtr from_ints(DType t, Ints dims, const Ints& v) {  // wraps
   return converted(Tensor::of<std::int64_t>(std::move(dims), v), t);
 }
 TensorPtr from_floats(DType t, Ints dims, const std::vector<double>& v) {
+  if (t == DType::f32) return Tensor::of<float>(std::move(dims), std::vector<float>(v.begin(), v.end()));
   return converted(Tensor::of<double>(std::move(dims), v), t);
 }
 TensorPtr from_bools(Ints dims, const Ints& v) { return from_ints(DType::boolean, std::move(dims), v); }
@@ -72,13 +73,20 @@ Ints map_ints(const Broadcast& b, const Tensor& x, const Tensor& y, F f) {
   }
   return out;
 }
+std::vector<double> spread(const Broadcast& b, std::size_t operand, const Tensor& t) {
+  std::vector<double> v = t.to_floats();
+  const auto n = static_cast<std::size_t>(element_count(b.dims));
+  if (v.size() == n) return v;
+  std::vector<double> out(n);
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = v[static_cast<std::size_t>(b.index(operand, static_cast<std::int64_t>(i)))];
+  return out;
+}
 template <class R, class F>
 std::vector<R> map_floats(const Broadcast& b, const Tensor& x, const Tensor& y, F f) {
-  std::vector<R> out(static_cast<std::size_t>(element_count(b.dims)));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto n = static_cast<std::int64_t>(i);
-    out[i] = f(x.float_at(b.index(0, n)), y.float_at(b.index(1, n)));
-  }
+  const std::vector<double> p = spread(b, 0, x), q = spread(b, 1, y);
+  std::vector<R> out(p.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(p[i], q[i]);
   return out;
 }
 

@@ -144,21 +144,24 @@ struct Tile {
 };
 
 // The three axes reversed, [s, i, o] -> [o, i, s], which a kernel's way from height-width-in-out to
-// out-in-height-width is; with one s the transpose of a matrix. Of the result, the rows from o_first on.
-template <class T>
+// out-in-height-width is; with one s the transpose of a matrix. Of the result, the rows from o_first on. A
+// row of the tile passes `change`, with the place in o of its first element.
+template <class T, class Change>
 void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std::int64_t i_count,
-                  std::int64_t o_count, std::int64_t o_first, std::int64_t o_last) {
-  const std::int64_t all_rows = s_count * i_count;
-  const auto columns = [&](std::int64_t first, std::int64_t last) {
+                  std::int64_t o_count, std::int64_t o_first, std::int64_t o_last, Change change) {
+  const std::int64_t all_rows = s_count * i_count,
+                     tiles = (o_last - o_first + Tile<T>::kColumns - 1) / Tile<T>::kColumns;
+  const auto columns = [&](std::int64_t first_tile, std::int64_t last_tile) {
     Tile<T> tile;
-    for (std::int64_t o = o_first + first; o < o_first + last; o += tile.kColumns) {
-      const std::int64_t width = std::min(tile.kColumns, o_first + last - o);
+    for (std::int64_t t = first_tile; t < last_tile; ++t) {
+      const std::int64_t o = o_first + t * tile.kColumns, width = std::min(tile.kColumns, o_last - o);
       std::int64_t i = 0, s = 0;
       for (std::int64_t r0 = 0; r0 < all_rows; r0 += tile.kRows) {
         const std::int64_t rows = std::min(tile.kRows, all_rows - r0);
         for (std::int64_t r = 0; r < rows; ++r) {
           std::memcpy(tile.row(r), in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T),
                       static_cast<std::size_t>(width) * sizeof(T));
+          change(&tile.elements[static_cast<std::size_t>(r * tile.kColumns)], o, width);
           if (++s == s_count) s = 0, ++i;
         }
         tile.write_columns(out + static_cast<std::size_t>((o - o_first) * all_rows + r0) * sizeof(T),
@@ -166,8 +169,10 @@ void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std
       }
     }
   };
-  in_parallel(o_last - o_first, static_cast<std::size_t>(all_rows * (o_last - o_first)) * sizeof(T), columns);
+  in_parallel(tiles, static_cast<std::size_t>(all_rows * (o_last - o_first)) * sizeof(T), columns);
 }
+
+constexpr auto kAsItIs = [](auto*, std::int64_t, std::int64_t) {};
 
 template <class T>
 void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& perm, std::int64_t first,
@@ -176,14 +181,14 @@ void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& 
     std::memcpy(out, in + static_cast<std::size_t>(first) * sizeof(T),
                 static_cast<std::size_t>(last - first) * sizeof(T));
   } else if (perm == Ints{1, 0}) {
-    reverse_axes<T>(in, out, 1, dims[0], dims[1], first, last);
+    reverse_axes<T>(in, out, 1, dims[0], dims[1], first, last, kAsItIs);
   } else if (perm == Ints{0, 2, 1}) {
     const std::size_t step = static_cast<std::size_t>(dims[1] * dims[2]) * sizeof(T);
     in += static_cast<std::size_t>(first) * step;
     for (std::int64_t b = first; b < last; ++b, in += step, out += step)
-      reverse_axes<T>(in, out, 1, dims[1], dims[2], 0, dims[2]);
+      reverse_axes<T>(in, out, 1, dims[1], dims[2], 0, dims[2], kAsItIs);
   } else if (perm == Ints{2, 1, 0}) {
-    reverse_axes<T>(in, out, dims[0], dims[1], dims[2], first, last);
+    reverse_axes<T>(in, out, dims[0], dims[1], dims[2], first, last, kAsItIs);
   } else {
     permute_one_by_one<T>(in, out, dims, perm, first, last);
   }
@@ -213,6 +218,21 @@ void Permutation::copy(const std::byte* in, std::byte* out, std::int64_t first, 
     default:
       return permute<std::array<std::uint64_t, 2>>(in, out, dims_, perm_, first, last);
   }
+}
+
+bool Permutation::can_scale() const { return perm_ == Ints{1, 0} || perm_ == Ints{2, 1, 0}; }
+
+void Permutation::copy_scaled(const std::byte* in, std::byte* out, std::int64_t first, std::int64_t last,
+                              const float* factors) const {
+  const std::int64_t s = dims_.size() == 2 ? 1 : dims_[0], i = dims_[dims_.size() - 2], o = dims_.back();
+  reverse_axes<float>(in, out, s, i, o, first, last, [factors](float* v, std::int64_t at, std::int64_t n) {
+    std::int64_t k = 0;
+#if defined(__SSE2__)
+    for (; k + 4 <= n; k += 4)
+      _mm_store_ps(v + k, _mm_mul_ps(_mm_load_ps(v + k), _mm_loadu_ps(factors + at + k)));
+#endif
+    for (; k < n; ++k) v[k] *= factors[at + k];
+  });
 }
 
 }  // namespace t2o::onnx

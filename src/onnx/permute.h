@@ -15,6 +15,11 @@ class Permutation {
   void copy(const std::byte* in, std::byte* out, std::int64_t first_row, std::int64_t last_row) const;  // out: of the first row
   void copy(const std::byte* in, std::byte* out) const { copy(in, out, 0, rows_); }
 
+  // Floats, each row times its factor, on the way.
+  bool can_scale() const;
+  void copy_scaled(const std::byte* in, std::byte* out, std::int64_t first_row, std::int64_t last_row,
+                   const float* factors) const;
+
  private:
   std::size_t width_;
   Ints dims_, perm_;  // without axes of one, and merged where axes stay neighbours

@@ -99,13 +99,22 @@ void stream_data(const Value& v, const Sink& sink) {
                              std::to_string(t.byte_size()));
 }
 
+constexpr std::size_t kMadeInParts = std::size_t{512} << 10;
+
 void write_data(const Value& v, WriteBehind& out) {
-  if (v.constant()->byte_size() <= kStreamed) return out.write(v.constant()->storage()->take());
+  Storage& data = *v.constant()->storage();
+  if (data.size() <= kStreamed && data.size() >= kMadeInParts)
+    if (const PartReader parts = data.parts(); parts.computes) {
+      out.write(parts, data.size());
+      return data.release();
+    }
+  if (data.size() <= kStreamed) return out.write(data.take());
   AtomicFile& file = out.finish();
   stream_data(v, [&](Bytes b) { file.write(b); });
 }
 
 void write_model(const Plan& plan, AtomicFile& file) {
+  file.reserve(plan.size);
   WriteBehind out(file);
   out.write(as_bytes(plan.model));
   out.write(as_bytes(plan.graph));
@@ -116,8 +125,16 @@ void write_model(const Plan& plan, AtomicFile& file) {
   out.finish();
 }
 
+std::uint64_t external_size(const Plan& plan) {
+  std::uint64_t size = 0;
+  for (const Piece& p : plan.pieces)
+    if (p.data_offset) size = *p.data_offset + p.value->constant()->byte_size();
+  return size;
+}
+
 void write_external(const Plan& plan, AtomicFile& file) {
   static constexpr std::array<std::byte, kPage> kZeros = {};
+  file.reserve(external_size(plan));
   WriteBehind out(file);
   std::uint64_t at = 0;
   for (const Piece& p : plan.pieces) {
@@ -140,13 +157,6 @@ bool has_external(const Plan& plan) {
   for (const Piece& p : plan.pieces)
     if (p.data_offset) return true;
   return false;
-}
-
-std::uint64_t external_size(const Plan& plan) {
-  std::uint64_t size = 0;
-  for (const Piece& p : plan.pieces)
-    if (p.data_offset) size = *p.data_offset + p.value->constant()->byte_size();
-  return size;
 }
 
 // A constant that repeats one number may be of any size, and a disk is full late: what is big is compared

@@ -147,6 +147,13 @@ bool AtomicFile::unregister_temporary() {
                                                                                                 nullptr);
 }
 
+void AtomicFile::reserve(std::uint64_t size) {
+  if (!is_regular() || size < kLargestWrite) return;
+  if (fallocate(fd_, 0, 0, static_cast<off_t>(size)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+    fail_errno("cannot write");
+}
+
 void AtomicFile::write(std::span<const std::byte> piece) {
   size_ += piece.size();
   if (buffer_.size() + piece.size() >= kBuffer) {

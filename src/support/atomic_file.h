@@ -17,6 +17,7 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  void reserve(std::uint64_t size);  // place on the disk, which makes it fail early and write fast
   void write(std::span<const std::byte>);  // big pieces go to the system as they are, small ones are gathered
   void commit();
 

@@ -1,7 +1,11 @@
 #include "support/crc32c.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
+
+#include "support/parallel.h"
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
@@ -86,7 +90,32 @@ __attribute__((target("sse4.2"))) std::uint32_t extend_sse42(std::uint32_t crc, 
 
 #endif
 
+// Registers are polynomials modulo the CRC's, the highest bit that of x^0.
+std::uint32_t product(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t p = 0;
+  for (std::uint32_t bit = 1u << 31; bit != 0; bit >>= 1) {
+    if ((a & bit) != 0) p ^= b;
+    b = (b >> 1) ^ ((b & 1) != 0 ? 0x82f63b78u : 0u);
+  }
+  return p;
+}
+
+std::uint32_t extend(std::uint32_t crc, Bytes bytes) {
+#if defined(__x86_64__)
+  static const bool fast = __builtin_cpu_supports("sse4.2") != 0;
+  if (fast) return extend_sse42(crc, bytes);
+#endif
+  return crc32c_extend_portable(crc, bytes);
+}
+
 }  // namespace
+
+std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::size_t second_size) {
+  std::uint32_t shift = 1u << 31, square = 1u << 23;  // x^0 and x^8: one byte
+  for (std::size_t n = second_size; n != 0; n >>= 1, square = product(square, square))
+    if ((n & 1) != 0) shift = product(shift, square);
+  return product(shift, first) ^ second;
+}
 
 std::uint32_t crc32c_extend_portable(std::uint32_t crc, Bytes bytes) {
   const std::byte* p = bytes.data();
@@ -102,11 +131,18 @@ std::uint32_t crc32c_extend_portable(std::uint32_t crc, Bytes bytes) {
 }
 
 std::uint32_t crc32c_extend(std::uint32_t crc, Bytes bytes) {
-#if defined(__x86_64__)
-  static const bool fast = __builtin_cpu_supports("sse4.2") != 0;
-  if (fast) return extend_sse42(crc, bytes);
-#endif
-  return crc32c_extend_portable(crc, bytes);
+  constexpr std::size_t kPart = std::size_t{256} << 10;
+  if (bytes.size() < 4 * kPart) return extend(crc, bytes);
+  const auto part = [&](std::size_t i) {
+    return bytes.subspan(i * kPart, std::min(kPart, bytes.size() - i * kPart));
+  };
+  std::vector<std::uint32_t> crcs((bytes.size() + kPart - 1) / kPart);
+  in_parallel(static_cast<std::int64_t>(crcs.size()), bytes.size(), [&](std::int64_t from, std::int64_t to) {
+    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i)
+      crcs[i] = extend(0, part(i));
+  });
+  for (std::size_t i = 0; i < crcs.size(); ++i) crc = crc32c_joined(crc, crcs[i], part(i).size());
+  return crc;
 }
 
 }  // namespace t2o

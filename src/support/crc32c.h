@@ -9,6 +9,8 @@ namespace t2o {
 std::uint32_t crc32c_extend(std::uint32_t crc, Bytes bytes);
 inline std::uint32_t crc32c(Bytes bytes) { return crc32c_extend(0, bytes); }
 
+std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::size_t second_size);  // of two pieces, by their CRCs
+
 // LevelDB and TensorFlow store CRCs masked: the CRC of a string that holds its own CRC would be no check.
 constexpr std::uint32_t crc32c_mask(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 constexpr std::uint32_t crc32c_unmask(std::uint32_t masked) {

@@ -1,11 +1,14 @@
 #include "support/write_behind.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
+#include "support/parallel.h"
+
 namespace t2o {
 namespace {
-constexpr std::size_t kMuch = std::size_t{8} << 20;
+constexpr std::size_t kMuch = std::size_t{4} << 20, kFewestAhead = 4;
 constexpr std::size_t kMuchGathered = std::size_t{256} << 10, kWorthAThread = std::size_t{64} << 10;
 }  // namespace
 
@@ -35,21 +38,68 @@ void WriteBehind::push_gathered() {
   push({*owner, owner});
 }
 
-void WriteBehind::push(OwnedBytes piece) {
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {  // no thread to be had
-      return file_.write(piece.bytes);
-    }
+bool WriteBehind::start() {
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {  // no thread to be had
+    return false;
   }
+  return true;
+}
+
+void WriteBehind::push(OwnedBytes piece) {
+  if (!start()) return file_.write(piece.bytes);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return error_ || queue_.empty() || waiting_ + piece.bytes.size() <= kMuch; });
+  changed_.wait(lock, [&] { return error_ || waiting_ == 0 || waiting_ + piece.bytes.size() <= kMuch; });
   if (error_) std::rethrow_exception(error_);
   waiting_ += piece.bytes.size();
-  queue_.push_back(std::move(piece));
+  queue_.push_back({std::move(piece), {}, true});
   lock.unlock();
   changed_.notify_all();
+}
+
+void WriteBehind::write(const PartReader& parts, std::size_t size) {
+  push_gathered();
+  if (!start()) {
+    std::vector<std::byte> whole(size);
+    read_all(parts, whole);
+    return file_.write(whole);
+  }
+  const std::size_t pieces = (size + parts.piece - 1) / parts.piece,
+                    ahead = std::max(kMuch / parts.piece, kFewestAhead);
+  std::uint64_t first = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    first = written_ + queue_.size();
+    queue_.resize(queue_.size() + pieces);
+  }
+  in_parallel(static_cast<std::int64_t>(pieces), size, [&](std::int64_t from, std::int64_t to) {
+    for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
+      Entry e = {{}, buffer_for(first + i, ahead), true};
+      const std::size_t n = std::min(parts.piece, size - i * parts.piece);
+      if (e.buffer.size < n) e.buffer = Buffer(n);
+      e.piece.bytes = {e.buffer.bytes.get(), n};
+      parts.read(i * parts.piece, {e.buffer.bytes.get(), n});
+      {
+        const std::lock_guard lock(mutex_);
+        queue_[first + i - written_] = std::move(e);
+      }
+      changed_.notify_all();
+    }
+  });
+}
+
+// Waits until the piece of that number is at most so many ahead of the one that is being written: pieces are
+// begun in their order, so that the next one to be written never waits.
+WriteBehind::Buffer WriteBehind::buffer_for(std::uint64_t number, std::size_t ahead) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return error_ || number < written_ + ahead; });
+  if (error_) std::rethrow_exception(error_);
+  if (buffers_.empty()) return {};
+  Buffer buffer = std::move(buffers_.back());
+  buffers_.pop_back();
+  return buffer;
 }
 
 AtomicFile& WriteBehind::finish() {
@@ -68,21 +118,24 @@ AtomicFile& WriteBehind::finish() {
 void WriteBehind::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return done_ || !queue_.empty(); });
-    if (queue_.empty() || error_) return;
-    OwnedBytes& piece = queue_.front();  // stays where it is while others are pushed behind it
+    changed_.wait(lock, [&] { return done_ || (!queue_.empty() && queue_.front().ready); });
+    if (queue_.empty() || !queue_.front().ready) return;
+    Entry& e = queue_.front();  // stays where it is while others are pushed behind it
     lock.unlock();
     std::exception_ptr error;
     try {
-      file_.write(piece.bytes);
+      file_.write(e.piece.bytes);
     } catch (...) {
       error = std::current_exception();
     }
-    const std::size_t written = piece.bytes.size();
-    piece.owner.reset();
+    e.piece.owner.reset();
     lock.lock();
+    if (e.buffer.size == 0)
+      waiting_ -= e.piece.bytes.size();
+    else
+      buffers_.push_back(std::move(e.buffer));
     queue_.pop_front();
-    waiting_ -= written;
+    ++written_;
     error_ = error;
     changed_.notify_all();
     if (error_) return;

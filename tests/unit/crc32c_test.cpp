@@ -38,5 +38,15 @@ TEST(Crc32c, PiecesGiveWhatTheWholeGives) {
   EXPECT_EQ(crc32c_extend(crc32c(all.first(6'500)), all.subspan(6'500)), crc32c(all));
 }
 
+TEST(Crc32c, ManyMegabytesInSeveralThreads) {
+  std::vector<std::byte> data(3'333'333);
+  std::uint32_t x = 1;
+  for (std::byte& b : data) b = static_cast<std::byte>((x = x * 1664525u + 1013904223u) >> 24);
+  const Bytes all = data;
+  EXPECT_EQ(crc32c_extend(5, all), crc32c_extend_portable(5, all));
+  for (const std::size_t n : {0u, 1u, 77u, 4096u, 1'000'000u, 3'333'333u})
+    EXPECT_EQ(crc32c_joined(crc32c(all.first(n)), crc32c(all.subspan(n)), all.size() - n), crc32c(all)) << n;
+}
+
 }  // namespace
 }  // namespace t2o

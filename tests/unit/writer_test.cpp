@@ -9,13 +9,17 @@
 #include <fstream>
 
 #include "ir/text.h"
+#include "onnx/emitter.h"
+#include "onnx/fold.h"
 #include "onnx/model_edit.h"
+#include "rewriters/onnx/per_channel.h"
 #include "support/atomic_file.h"
 
 namespace t2o::onnx {
 namespace {
 
 namespace fs = std::filesystem;
+using rewriters::Doubles;
 
 class Directory {
  public:
@@ -112,6 +116,39 @@ TEST(Writer, WritesTheModel) {
   EXPECT_EQ(shape.dim(2).dim_value(), 300);
   EXPECT_FALSE(m.graph().input(1).type().tensor_type().has_shape());
   EXPECT_EQ(m.graph().output(0).name(), "z");
+}
+
+// Weights that are made part by part in several threads, in front of, between and behind others.
+TEST(Writer, WritesWhatIsComputedPieceByPiece) {
+  std::vector<float> data(3 * 3 * 64 * 1030);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 9973);
+  std::vector<double> factors(1030);
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = 1.0 + static_cast<double>(i % 7);
+  const TensorPtr hwio = Tensor::of<float>({3, 3, 64, 1030}, data), oihw = transposed(hwio, {3, 2, 0, 1});
+  const TensorPtr tensors[] = {oihw, rewriters::scaled(oihw, 0, factors), rewriters::scaled(hwio, 2, Doubles(64, 3)),
+                               Tensor::of<float>({3}, {1, 2, 3}), rewriters::scaled(rewriters::scaled(oihw, 0, factors), 0, factors),
+                               rewriters::scaled(oihw, 1, Doubles(64, 2)), hwio};
+  const GraphPtr g = ir::parse_graph("graph g onnx { input %x: f32[1] %y: f32[1] = Relu(%x) output %y }");
+  const Target target = make_target(21);
+  Emitter e(*g, target, std::make_shared<const Origin>());
+  Values outputs;
+  std::vector<std::string> expected;
+  for (const TensorPtr& t : tensors) {
+    outputs.push_back(e.emit("Identity", {e.constant(t)}));
+    expected.emplace_back(reinterpret_cast<const char*>(t->bytes().data()), t->byte_size());
+    t->storage()->release();
+  }
+  g->set_outputs(outputs);
+  const Directory dir;
+  for (int run = 0; run < 3; ++run) {
+    write_file(*g, info_for(21), dir / "m.onnx", ExternalData::never);
+    const pb::ModelProto m = parsed(content(dir / "m.onnx"));
+    ASSERT_EQ(m.graph().initializer_size(), 7);
+    for (int i = 0; i < 7; ++i) EXPECT_TRUE(m.graph().initializer(i).raw_data() == expected[static_cast<std::size_t>(i)]) << i;
+  }
+  std::vector<float> row(64 * 9);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = data[((i % 9) * 64 + i / 9) * 1030 + 1029] * static_cast<float>(factors[1029]);
+  EXPECT_TRUE(expected[1].ends_with(std::string(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float))));
 }
 
 // Its inference would take the unknown width of %v for 0.

@@ -12,6 +12,7 @@
 #include "plan.h"
 #include "rewriters/all.h"
 #include "rewriters/run.h"
+#include "support/parallel.h"
 #include "tf/source.h"
 
 namespace t2o {
@@ -57,6 +58,7 @@ void convert_source(const Options& o, const Plan& plan, const tf::Source& source
 template <class Work>
 void guarded(Diagnostics& diagnostics, Work&& work) {
   try {
+    const HelpingThreads threads;
     collect(diagnostics, work);
   } catch (const std::length_error& e) {  // of a tensor that nobody can make
     diagnostics.push_back({Severity::error,

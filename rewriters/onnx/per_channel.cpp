@@ -21,31 +21,14 @@ void scale(std::span<std::byte> rows, std::size_t row, std::size_t first_row, co
 }
 
 // Rows of `row` bytes of another tensor, each with a factor of its own.
-class ScaledStorage final : public Storage {
+class ScaledStorage final : public MadeStorage {
  public:
   ScaledStorage(TensorPtr in, std::size_t row, Doubles factors)
-      : in_(std::move(in)), row_(row), factors_(std::move(factors)) {}
-
-  std::size_t size() const override { return in_->byte_size(); }
-
-  Bytes bytes() override {
-    if (!cache_) {
-      auto fresh = std::make_unique_for_overwrite<std::byte[]>(size());
-      read_all(parts(), {fresh.get(), size()});
-      in_->storage()->release();
-      cache_ = std::move(fresh);
-    }
-    return {cache_.get(), size()};
-  }
+      : MadeStorage(in->byte_size()), in_(std::move(in)), row_(row), factors_(std::move(factors)) {}
 
   void release() override {
-    cache_.reset();
+    MadeStorage::release();
     in_->storage()->release();
-  }
-
-  OwnedBytes take() override {
-    const Bytes made = bytes();
-    return {made, std::shared_ptr<const std::byte[]>(std::move(cache_))};
   }
 
   PartReader parts() override {
@@ -68,10 +51,14 @@ class ScaledStorage final : public Storage {
   }
 
  private:
+  void make(std::span<std::byte> out) override {
+    read_all(parts(), out);
+    in_->storage()->release();
+  }
+
   const TensorPtr in_;
   const std::size_t row_;
   const Doubles factors_;
-  std::unique_ptr<std::byte[]> cache_;
 };
 
 }  // namespace

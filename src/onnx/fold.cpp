@@ -86,29 +86,16 @@ constexpr std::size_t kInPieces = std::size_t{32} << 20;
 
 // Its rows can be made one by one: of a tensor that is too big to be in memory as a whole, twice, or for one
 // who changes them.
-class PermutedStorage final : public Storage {
+class PermutedStorage final : public MadeStorage {
  public:
   PermutedStorage(TensorPtr in, Permutation permutation)
-      : in_(std::move(in)), permutation_(std::move(permutation)) {}
-  std::size_t size() const override { return in_->byte_size(); }
+      : MadeStorage(in->byte_size()), in_(std::move(in)), permutation_(std::move(permutation)) {}
 
-  Bytes bytes() override {
-    if (!cache_) {
-      auto fresh = std::make_unique_for_overwrite<std::byte[]>(size());
-      permutation_.copy(in_->bytes().data(), fresh.get());
-      in_->storage()->release();
-      cache_ = std::move(fresh);
-    }
-    return {cache_.get(), size()};
-  }
   void release() override {
-    cache_.reset();
+    MadeStorage::release();
     in_->storage()->release();
   }
-  OwnedBytes take() override {
-    const Bytes made = bytes();
-    return {made, std::shared_ptr<const std::byte[]>(std::move(cache_))};
-  }
+
   PartReader parts() override {
     constexpr std::size_t kFewestRows = 64;  // for reading their elements at the memory's pace
     PartReader parts;
@@ -147,11 +134,15 @@ class PermutedStorage final : public Storage {
   }
 
  private:
+  void make(std::span<std::byte> out) override {
+    permutation_.copy(in_->bytes().data(), out.data());
+    in_->storage()->release();
+  }
+
   std::size_t row() const { return size() / static_cast<std::size_t>(permutation_.rows()); }
 
   const TensorPtr in_;
   const Permutation permutation_;
-  std::unique_ptr<std::byte[]> cache_;
 };
 
 bool is_permutation_of(const Ints& perm, int rank) {

@@ -25,6 +25,16 @@ void append_field_start(std::string& out, char field_tag, std::uint64_t length) 
   out += static_cast<char>(length);
 }
 
+template <class Message>
+std::string serialized(const Message& m) {
+  std::string bytes;
+  if (!m.SerializeToString(&bytes))
+    fail(Code::output,
+         "the model has more than " + std::to_string(kProtobufLimit) + " bytes besides its weights",
+         "make its string constants smaller");
+  return bytes;
+}
+
 struct Piece {
   std::string header;
   const Value* value = nullptr;              // whose bytes follow the header; null: none
@@ -54,8 +64,8 @@ void point_to_data(pb::TensorProto& t, const std::string& location, std::uint64_
 // An empty location keeps all tensors in the model.
 Plan make_plan(const Skeleton& s, const std::string& location) {
   Plan plan;
-  s.model.SerializeToString(&plan.model);
-  s.graph.SerializeToString(&plan.graph);
+  plan.model = serialized(s.model);
+  plan.graph = serialized(s.graph);
   std::uint64_t graph_size = plan.graph.size(), data_end = 0;
   for (const Value* v : s.initializers) {
     const std::uint64_t bytes = v->constant()->byte_size();
@@ -69,7 +79,7 @@ Plan make_plan(const Skeleton& s, const std::string& location) {
       data_end = *piece.data_offset + bytes;
       point_to_data(header, location, *piece.data_offset, bytes);
     }
-    std::string tensor = header.SerializeAsString();
+    std::string tensor = serialized(header);
     const bool is_inline = piece.value && !piece.data_offset;
     if (is_inline) append_field_start(tensor, kTensorRawData, bytes);
     append_field_start(piece.header, kGraphInitializer, tensor.size() + (is_inline ? bytes : 0));

@@ -1,6 +1,7 @@
 #include "support/atomic_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -173,6 +174,11 @@ void AtomicFile::flush(std::span<const std::byte> behind) {
          {const_cast<std::byte*>(behind.data()), std::min(behind.size(), kLargestWrite - head.size())}}};
     const ssize_t n = writev(fd_, parts.data(), 2);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // a pipe that somebody else made so
+      pollfd ready = {fd_, POLLOUT, 0};
+      poll(&ready, 1, -1);
+      continue;
+    }
     if (n < 0) fail_errno("cannot write");
     const std::size_t done = static_cast<std::size_t>(n), of_head = std::min(done, head.size());
     head = head.subspan(of_head);

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "ir/tensor.h"
+#include "support/storage.h"
 
 namespace t2o {
 

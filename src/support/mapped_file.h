@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ir/tensor.h"
+#include "support/storage.h"
 
 namespace t2o {
 

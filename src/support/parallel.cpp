@@ -1,15 +1,15 @@
 #include "support/parallel.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 namespace t2o {
@@ -40,6 +40,8 @@ class Range {
     if (error_) std::rethrow_exception(error_);
   }
 
+  int helpers = 0;  // that are in it; guarded by the mutex of all helpers
+
  private:
   const std::int64_t n_, parts_;
   const Work& work_;
@@ -48,13 +50,15 @@ class Range {
   std::exception_ptr error_;
 };
 
+}  // namespace
+
 // Threads that wait for a range to help with. Nobody waits for one that has not begun: where no thread is to
 // be had, the caller does all.
 class Helpers {
  public:
   explicit Helpers(unsigned count) {
     try {
-      for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+      for (unsigned i = 0; i < count; ++i) threads_.push_back(thread_without_signals([this] { run(); }));
     } catch (const std::system_error&) {  // no more threads to be had
     }
   }
@@ -68,28 +72,25 @@ class Helpers {
     for (std::thread& t : threads_) t.join();
   }
 
-  // They stay in the process that another one was forked from.
-  bool are_here() const { return getpid() == process_; }
-
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
 
+  // Threads stay in the process that another one was forked from.
+  bool are_here() const { return !threads_.empty() && getpid() == process_; }
+
   void help(Range& range) {
-    std::unique_lock lock(mutex_);
-    const bool free = range_ == nullptr;
-    if (free) {
-      range_ = &range;
-      ++count_;
-      lock.unlock();
-      wanted_.notify_all();
-    } else {
-      lock.unlock();
+    {
+      const std::lock_guard lock(mutex_);
+      if (range_ == nullptr) {
+        range_ = &range;
+        ++count_;
+      }
     }
+    wanted_.notify_all();
     range.take_parts();
-    if (!free) return;
-    lock.lock();
-    range_ = nullptr;
-    left_.wait(lock, [&] { return inside_ == 0; });
+    std::unique_lock lock(mutex_);
+    if (range_ == &range) range_ = nullptr;
+    left_.wait(lock, [&] { return range.helpers == 0; });
   }
 
  private:
@@ -99,12 +100,12 @@ class Helpers {
       wanted_.wait(lock, [&] { return stop_ || (range_ != nullptr && count_ != seen); });
       if (stop_) return;
       seen = count_;
-      ++inside_;
       Range& range = *range_;
+      ++range.helpers;
       lock.unlock();
       range.take_parts();
       lock.lock();
-      if (--inside_ == 0) left_.notify_all();
+      if (--range.helpers == 0) left_.notify_all();
     }
   }
 
@@ -112,29 +113,67 @@ class Helpers {
   std::condition_variable wanted_, left_;
   Range* range_ = nullptr;
   std::uint64_t count_ = 0;  // of ranges so far
-  int inside_ = 0;           // helpers that are in a range
   bool stop_ = false;
   const pid_t process_ = getpid();
   std::vector<std::thread> threads_;
 };
 
+namespace {
+
+struct Current {
+  std::mutex mutex;
+  std::weak_ptr<Helpers> helpers;
+};
+Current& current() {
+  static auto& c = *new Current;  // never destroyed: a thread may still convert while its process ends
+  return c;
+}
+
+std::shared_ptr<Helpers> current_helpers() {
+  const std::lock_guard lock(current().mutex);
+  return current().helpers.lock();
+}
+
+unsigned other_cores() {
+  constexpr unsigned kMostThreads = 4;  // the memory has no use for more
+  static const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+  return cores - 1;
+}
+
 }  // namespace
+
+HelpingThreads::HelpingThreads() : HelpingThreads(other_cores()) {}
+
+HelpingThreads::HelpingThreads(unsigned count) {
+  const std::lock_guard lock(current().mutex);
+  helpers_ = current().helpers.lock();
+  if (helpers_ && helpers_->are_here()) return;
+  helpers_.reset();
+  if (count == 0) return;
+  helpers_ = std::make_shared<Helpers>(count);
+  current().helpers = helpers_;
+}
 
 void in_parallel(std::int64_t n, std::size_t bytes, const Work& work) {
   constexpr std::size_t kWorthHelp = std::size_t{1} << 19, kWorthAPart = std::size_t{1} << 17;
-  static const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
   if (n <= 0) return;
-  if (in_a_part || cores == 1 || n == 1 || bytes < kWorthHelp) return work(0, n);
-  struct EndOfProcess {
-    void operator()(Helpers* h) const {
-      if (h->are_here()) delete h;
-    }
-  };
-  static const std::unique_ptr<Helpers, EndOfProcess> helpers(new Helpers(cores - 1));
-  if (!helpers->are_here()) return work(0, n);
+  if (in_a_part || n == 1 || bytes < kWorthHelp) return work(0, n);
+  const std::shared_ptr<Helpers> helpers = current_helpers();
+  if (!helpers || !helpers->are_here()) return work(0, n);
   Range range(n, std::min(n, static_cast<std::int64_t>(bytes / kWorthAPart)), work);
   helpers->help(range);
   range.rethrow();
+}
+
+std::thread thread_without_signals(std::function<void()> work) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  struct Restore {
+    const sigset_t& before;
+    ~Restore() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  } const restore{before};
+  return std::thread(std::move(work));
 }
 
 }  // namespace t2o

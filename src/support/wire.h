@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "diagnostics.h"
-#include "ir/tensor.h"
+#include "support/storage.h"
 
 namespace t2o {
 

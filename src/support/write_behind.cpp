@@ -41,7 +41,7 @@ void WriteBehind::push_gathered() {
 bool WriteBehind::start() {
   if (thread_.joinable()) return true;
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = thread_without_signals([this] { run(); });
   } catch (const std::system_error&) {  // no thread to be had
     return false;
   }
@@ -74,20 +74,34 @@ void WriteBehind::write(const PartReader& parts, std::size_t size) {
     first = written_ + queue_.size();
     queue_.resize(queue_.size() + pieces);
   }
+  const auto make = [&](std::size_t i) {
+    Entry e = {{}, buffer_for(first + i, ahead), true};
+    const std::size_t n = std::min(parts.piece, size - i * parts.piece);
+    if (e.buffer.size < n) e.buffer = Buffer(n);
+    e.piece.bytes = {e.buffer.bytes.get(), n};
+    parts.read(i * parts.piece, {e.buffer.bytes.get(), n});
+    const std::lock_guard lock(mutex_);
+    queue_[first + i - written_] = std::move(e);
+  };
   in_parallel(static_cast<std::int64_t>(pieces), size, [&](std::int64_t from, std::int64_t to) {
     for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
-      Entry e = {{}, buffer_for(first + i, ahead), true};
-      const std::size_t n = std::min(parts.piece, size - i * parts.piece);
-      if (e.buffer.size < n) e.buffer = Buffer(n);
-      e.piece.bytes = {e.buffer.bytes.get(), n};
-      parts.read(i * parts.piece, {e.buffer.bytes.get(), n});
-      {
-        const std::lock_guard lock(mutex_);
-        queue_[first + i - written_] = std::move(e);
+      try {
+        make(i);
+      } catch (...) {
+        fail(std::current_exception());  // others may be waiting for this piece to be written
+        throw;
       }
       changed_.notify_all();
     }
   });
+}
+
+void WriteBehind::fail(std::exception_ptr error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+  changed_.notify_all();
 }
 
 // Waits until the piece of that number is at most so many ahead of the one that is being written: pieces are
@@ -116,30 +130,33 @@ AtomicFile& WriteBehind::finish() {
 }
 
 void WriteBehind::run() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return done_ || (!queue_.empty() && queue_.front().ready); });
-    if (queue_.empty() || !queue_.front().ready) return;
-    Entry& e = queue_.front();  // stays where it is while others are pushed behind it
-    lock.unlock();
-    std::exception_ptr error;
-    try {
-      file_.write(e.piece.bytes);
-    } catch (...) {
-      error = std::current_exception();
+  try {
+    while (write_first()) {
     }
-    e.piece.owner.reset();
-    lock.lock();
-    if (e.buffer.size == 0)
-      waiting_ -= e.piece.bytes.size();
-    else
-      buffers_.push_back(std::move(e.buffer));
-    queue_.pop_front();
-    ++written_;
-    error_ = error;
-    changed_.notify_all();
-    if (error_) return;
+  } catch (...) {
+    fail(std::current_exception());
   }
+}
+
+// False when there is nothing more to come.
+bool WriteBehind::write_first() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_ || error_ || (!queue_.empty() && queue_.front().ready); });
+  if (error_ || queue_.empty() || !queue_.front().ready) return false;
+  Entry& e = queue_.front();  // stays where it is while others are pushed behind it
+  lock.unlock();
+  file_.write(e.piece.bytes);
+  e.piece.owner.reset();
+  lock.lock();
+  if (e.buffer.size == 0)
+    waiting_ -= e.piece.bytes.size();
+  else
+    buffers_.push_back(std::move(e.buffer));
+  queue_.pop_front();
+  ++written_;
+  lock.unlock();
+  changed_.notify_all();
+  return true;
 }
 
 }  // namespace t2o

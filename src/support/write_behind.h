@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "ir/tensor.h"
+#include "support/storage.h"
 #include "support/atomic_file.h"
 
 namespace t2o {
@@ -40,6 +40,8 @@ class WriteBehind {
 
   bool start();
   void run();
+  bool write_first();
+  void fail(std::exception_ptr error);
   void push(OwnedBytes piece);
   void push_gathered();
   Buffer buffer_for(std::uint64_t number, std::size_t ahead);

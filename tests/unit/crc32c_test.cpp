@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/parallel.h"
+
 namespace t2o {
 namespace {
 
@@ -43,6 +45,7 @@ TEST(Crc32c, ManyMegabytesInSeveralThreads) {
   std::uint32_t x = 1;
   for (std::byte& b : data) b = static_cast<std::byte>((x = x * 1664525u + 1013904223u) >> 24);
   const Bytes all = data;
+  const HelpingThreads threads(3);
   EXPECT_EQ(crc32c_extend(5, all), crc32c_extend_portable(5, all));
   for (const std::size_t n : {0u, 1u, 77u, 4096u, 1'000'000u, 3'333'333u})
     EXPECT_EQ(crc32c_joined(crc32c(all.first(n)), crc32c(all.subspan(n)), all.size() - n), crc32c(all)) << n;

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -23,13 +26,18 @@ std::vector<int> counted(std::int64_t n, std::size_t bytes) {
   return {seen.begin(), seen.end()};
 }
 
-TEST(Parallel, TakesEachNumberOnce) {
+class Parallel : public testing::Test {
+ protected:
+  HelpingThreads threads_{3};  // also on a machine with fewer cores
+};
+
+TEST_F(Parallel, TakesEachNumberOnce) {
   for (const std::int64_t n : {0, 1, 2, 7, 1000})
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 20, kBig})
       EXPECT_EQ(counted(n, bytes), std::vector<int>(static_cast<std::size_t>(n), 1)) << n << " " << bytes;
 }
 
-TEST(Parallel, IsUsedByManyAtOnce) {
+TEST_F(Parallel, IsUsedByManyAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (int t = 0; t < 4; ++t)
@@ -40,7 +48,7 @@ TEST(Parallel, IsUsedByManyAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Parallel, PartsMayAskAgain) {
+TEST_F(Parallel, PartsMayAskAgain) {
   std::atomic<int> n = 0;
   in_parallel(8, kBig, [&](std::int64_t from, std::int64_t to) {
     for (; from < to; ++from) in_parallel(5, kBig, [&](std::int64_t a, std::int64_t b) { n += static_cast<int>(b - a); });
@@ -48,7 +56,7 @@ TEST(Parallel, PartsMayAskAgain) {
   EXPECT_EQ(n, 40);
 }
 
-TEST(Parallel, ThrowsWhatAPartThrew) {
+TEST_F(Parallel, ThrowsWhatAPartThrew) {
   for (int i = 0; i < 50; ++i)
     EXPECT_THROW(in_parallel(100, kBig,
                              [](std::int64_t from, std::int64_t to) {
@@ -58,7 +66,39 @@ TEST(Parallel, ThrowsWhatAPartThrew) {
   EXPECT_EQ(counted(9, kBig), std::vector<int>(9, 1));
 }
 
-TEST(Parallel, WorksAndEndsInAForkedProcess) {
+TEST_F(Parallel, OneWhoIsDoneDoesNotWaitForTheHelpersOfAnother) {
+  std::atomic<bool> go = false, inside = false;
+  std::thread slow([&] {
+    in_parallel(64, kBig, [&](std::int64_t, std::int64_t) {
+      inside = true;
+      while (!go) std::this_thread::yield();
+    });
+  });
+  while (!inside) std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(counted(37, kBig), std::vector<int>(37, 1));
+  go = true;
+  slow.join();
+}
+
+TEST_F(Parallel, SeveralThreadsTakePart) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  for (int i = 0; i < 100 && seen.size() < 2; ++i)
+    in_parallel(16, kBig, [&](std::int64_t, std::int64_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    });
+  EXPECT_GT(seen.size(), 1U);
+}
+
+TEST(ParallelAlone, IsDoneByTheCaller) {
+  std::set<std::thread::id> seen;
+  in_parallel(16, kBig, [&](std::int64_t, std::int64_t) { seen.insert(std::this_thread::get_id()); });
+  EXPECT_EQ(seen, std::set{std::this_thread::get_id()});
+}
+
+TEST_F(Parallel, WorksAndEndsInAForkedProcess) {
   counted(9, kBig);  // the threads are there
   const pid_t child = fork();
   if (child == 0) std::exit(counted(9, kBig) == std::vector<int>(9, 1) ? 0 : 1);

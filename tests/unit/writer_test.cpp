@@ -14,6 +14,7 @@
 #include "onnx/model_edit.h"
 #include "rewriters/onnx/per_channel.h"
 #include "support/atomic_file.h"
+#include "support/parallel.h"
 
 namespace t2o::onnx {
 namespace {
@@ -140,6 +141,7 @@ TEST(Writer, WritesWhatIsComputedPieceByPiece) {
   }
   g->set_outputs(outputs);
   const Directory dir;
+  const HelpingThreads threads(3);
   for (int run = 0; run < 3; ++run) {
     write_file(*g, info_for(21), dir / "m.onnx", ExternalData::never);
     const pb::ModelProto m = parsed(content(dir / "m.onnx"));

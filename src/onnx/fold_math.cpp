@@ -106,6 +106,19 @@ std::int64_t remainder(std::int64_t p, std::int64_t q, bool of_dividend) {
   return !of_dividend && r != 0 && (r < 0) != (q < 0) ? r + q : r;
 }
 
+// Of unsigned numbers, by less than their width.
+std::optional<Ints> shifted(const Broadcast& b, const Tensor& x, const Tensor& y, const Attrs& attrs) {
+  const auto width = static_cast<std::int64_t>(bit_width(x.dtype()));
+  const Ints by = y.to_ints();
+  if (std::any_of(by.begin(), by.end(), [&](std::int64_t n) { return n < 0 || n >= width; }))
+    return std::nullopt;
+  const std::string* direction = string_attr(attrs, "direction");
+  const bool left = direction && *direction == "LEFT";
+  return map_ints(b, x, y, [left](std::int64_t p, std::int64_t q) {
+    return left ? wrap(static_cast<U>(p) << q) : p >> q;
+  });
+}
+
 std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, const Tensor& x,
                                    const Tensor& y, const Attrs& attrs) {
   const auto go = [&](auto f) { return map_ints(b, x, y, f); };
@@ -115,6 +128,10 @@ std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, co
     return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) - static_cast<U>(q)); });
   if (op == "Mul")
     return go([](std::int64_t p, std::int64_t q) { return wrap(static_cast<U>(p) * static_cast<U>(q)); });
+  if (op == "BitwiseAnd") return go([](std::int64_t p, std::int64_t q) { return p & q; });
+  if (op == "BitwiseOr") return go([](std::int64_t p, std::int64_t q) { return p | q; });
+  if (op == "BitwiseXor") return go([](std::int64_t p, std::int64_t q) { return p ^ q; });
+  if (op == "BitShift") return shifted(b, x, y, attrs);
   if ((op == "Div" || op == "Mod") && any_zero(y)) return std::nullopt;  // the runtime's to report
   if (op == "Mod") {
     const bool of_dividend = int_attr(attrs, "fmod", 0) != 0;
@@ -172,6 +189,11 @@ TensorPtr unary(const std::string& op, const Tensor& x) {
     Ints v = x.to_ints();
     for (std::int64_t& b : v) b = b == 0;
     return from_bools(x.dims(), v);
+  }
+  if (integral(x.dtype()) && op == "BitwiseNot" && x.dtype() != DType::u64) {
+    Ints v = x.to_ints();
+    for (std::int64_t& i : v) i = ~i;
+    return from_ints(x.dtype(), x.dims(), v);
   }
   if (integral(x.dtype()) && (op == "Neg" || op == "Abs") && x.dtype() != DType::u64) {
     Ints v = x.to_ints();

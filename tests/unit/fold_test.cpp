@@ -201,5 +201,19 @@ TEST(Fold, DoesNotBlowUpConstants) {
   EXPECT_EQ(run("Expand", {f32({1}, {0}), vec({1 << 20})}), nullptr);
 }
 
+TEST(Fold, BitsOfIntegers) {
+  const auto u8 = [](std::vector<std::uint8_t> v) { return Tensor::of<std::uint8_t>({static_cast<std::int64_t>(v.size())}, v); };
+  const auto i8 = [](std::vector<std::int8_t> v) { return Tensor::of<std::int8_t>({static_cast<std::int64_t>(v.size())}, v); };
+  expect(run("BitwiseAnd", {i8({-62, 70, -1}), i8({15})}), {3}, {2, 6, 15});
+  expect(run("BitwiseOr", {i8({-62, 70, 0}), i8({15})}), {3}, {-49, 79, 15});
+  expect(run("BitwiseXor", {i8({-62, 70, -128}), i8({8})}), {3}, {-54, 78, -120});
+  expect(run("BitwiseNot", {i8({-62, 0, 127})}), {3}, {61, -1, -128});
+  expect(run("BitwiseNot", {u8({0, 200})}), {2}, {255, 55});
+  const Attrs left = {{"direction", std::string("LEFT")}}, right = {{"direction", std::string("RIGHT")}};
+  expect(run("BitShift", {u8({200, 3, 255}), u8({4})}, right), {3}, {12, 0, 15});
+  expect(run("BitShift", {u8({200, 3, 255}), u8({0, 7, 1})}, left), {3}, {200, 128, 254});
+  EXPECT_EQ(run("BitShift", {u8({200}), u8({8})}, right), nullptr) << "by all bits: what that gives is the runtime's";
+}
+
 }  // namespace
 }  // namespace t2o::onnx

@@ -15,12 +15,6 @@ struct Affine {
   Doubles factor, offset;
 };
 
-// With these no weight of a model becomes infinite, nor NaN where the product behind the convolution was
-// none.
-bool is_moderate(const Doubles& values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= 1e15; });
-}
-
 // Weights that two convolutions share, scaled alike, stay one storage.
 class ScaledWeights {
  public:

@@ -9,6 +9,7 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/layout_rules.h"
 #include "rewriters/onnx/min_cut.h"
+#include "rewriters/onnx/per_channel.h"
 #include "rewriters/pattern.h"
 
 namespace t2o::rewriters {
@@ -113,9 +114,10 @@ class LayoutFolding {
         behind && behind != &n && is_exit(*behind) ? behind->input(0)->producer() : nullptr;
     return conv && (conv->op() == "Conv" || conv->op() == "ConvTranspose") && only_reader(conv->output());
   }
+  // Runtimes work any factor into the weights, also one that makes them infinite.
   static bool is_linear(const ir::Node& n) {
-    return (n.op() == "Add" || n.op() == "Mul" || n.op() == "Sub" || n.op() == "Div") &&
-           n.input(1)->constant();
+    const TensorPtr c = n.op() == "Add" || n.op() == "Mul" ? n.input(1)->constant() : nullptr;
+    return c && can_scale(c->dtype()) && c->elements() <= kMostChannels && is_moderate(c->to_floats());
   }
 
   // ---- what the choices cost
@@ -300,7 +302,7 @@ class LayoutFolding {
     g_.rename(to, name);
   }
 
-  static constexpr std::int64_t kReshape = 16, kTie = 1;
+  static constexpr std::int64_t kReshape = 16, kTie = 1, kMostChannels = 1 << 16;
 
   ir::Graph& g_;
   const Form form_;

@@ -18,6 +18,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fold_branches(target),
       rewriters::fold_shapes(target),  // of what was in branches
       rewriters::share_sizes(),
+      rewriters::plain_indices(),
       rewriters::drop_neutral(),
       rewriters::cancel_transposes(),
       rewriters::fuse_activation(target),

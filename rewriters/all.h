@@ -30,6 +30,7 @@ Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Conc
 Rewriter fold_shapes(const onnx::Target&);    // onnx: shapes that are known by now, and what follows from them
 Rewriter fold_branches(const onnx::Target&);  // onnx: an If whose condition is known, or whose branches hand on what there is
 Rewriter split_slices(const onnx::Target&);  // onnx: Slices that part a tensor become one Split
+Rewriter plain_indices();       // onnx: an index that counts from the end is not made to count from the front
 Rewriter share_sizes();         // onnx: sizes that are the same symbol are computed once
 Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one
 // onnx: channels-first over the whole graph, with the fewest bytes transposed; or with the images transposed at the model's inputs

@@ -48,6 +48,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
   }
   const std::vector<Rewriter> rest = {
       rewriters::fuse_layer_norm(target),  // what is left channels last
+      rewriters::center_norm(),
       rewriters::average_by_conv(target),
       rewriters::fuse_conv(),
       rewriters::fuse_batch_norm(target),  // what is left of them

@@ -56,6 +56,7 @@ Rewriter fuse_batch_norm(const onnx::Target&);  // onnx: a scale and a shift for
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
+Rewriter center_norm();         // onnx: what is left of layer normalizations reads the difference from the mean, not x once more
 Rewriter fuse_activation(const onnx::Target&);  // onnx: HardSwish, HardSigmoid, LeakyRelu, Mish, Clip, Relu
 Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a MatMul between reshapes
 Rewriter einsum_product(const onnx::Target&);  // onnx: an Einsum that is a product of matrices is a MatMul

@@ -36,6 +36,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::join_directions(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
+  list.push_back(rewriters::drop_guards(target));
   list.push_back(rewriters::slice_before_pad(target));
   list.push_back(rewriters::fuse_pad());
   list.push_back(rewriters::stride_conv());

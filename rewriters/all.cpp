@@ -18,6 +18,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fold_branches(target),
       rewriters::fold_shapes(target),  // of what was in branches
       rewriters::share_sizes(),
+      rewriters::plain_indices(),
       rewriters::drop_neutral(),
       rewriters::cancel_transposes(),
       rewriters::fuse_activation(target),
@@ -35,6 +36,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::join_directions(target),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
+  list.push_back(rewriters::drop_guards(target));
   list.push_back(rewriters::slice_before_pad(target));
   list.push_back(rewriters::fuse_pad());
   list.push_back(rewriters::stride_conv());
@@ -47,6 +49,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
   }
   const std::vector<Rewriter> rest = {
       rewriters::fuse_layer_norm(target),  // what is left channels last
+      rewriters::center_norm(),
       rewriters::average_by_conv(target),
       rewriters::fuse_conv(),
       rewriters::fuse_batch_norm(target),  // what is left of them

@@ -30,6 +30,7 @@ Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Conc
 Rewriter fold_shapes(const onnx::Target&);    // onnx: shapes that are known by now, and what follows from them
 Rewriter fold_branches(const onnx::Target&);  // onnx: an If whose condition is known, or whose branches hand on what there is
 Rewriter split_slices(const onnx::Target&);  // onnx: Slices that part a tensor become one Split
+Rewriter plain_indices();       // onnx: an index that counts from the end is not made to count from the front
 Rewriter share_sizes();         // onnx: sizes that are the same symbol are computed once
 Rewriter merge_nodes();         // onnx: nodes that do the same with the same become one
 // onnx: channels-first over the whole graph, with the fewest bytes transposed; or with the images transposed at the model's inputs
@@ -46,6 +47,7 @@ Rewriter average_by_conv(const onnx::Target&);  // onnx: an AveragePool without 
 Rewriter join_directions(const onnx::Target&);  // onnx: both directions of a recurrent layer are joined by a Transpose and a Reshape
 Rewriter image_convs(const onnx::Target&);  // onnx: depthwise convolutions of sequences are of images of height 1
 Rewriter scale_parts(const onnx::Target&);  // onnx: what scales or shifts convolutions that are joined goes in front of the Concat
+Rewriter drop_guards(const onnx::Target&);  // onnx: what guards against NaN or no pixels where there are none
 Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped
 Rewriter weighted_sum(const onnx::Target&);  // onnx: a sum of what is weighted by a constant is a MatMul
 Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives
@@ -55,6 +57,7 @@ Rewriter fuse_batch_norm(const onnx::Target&);  // onnx: a scale and a shift for
 Rewriter layer_norm_of_batch_norm();  // tf: a batch normalization whose channels are rows is a layer normalization
 Rewriter fuse_instance_norm(const onnx::Target&);  // onnx: InstanceNormalization, also of groups of channels
 Rewriter fuse_layer_norm(const onnx::Target&);  // onnx: LayerNormalization, RMSNormalization
+Rewriter center_norm();         // onnx: what is left of layer normalizations reads the difference from the mean, not x once more
 Rewriter fuse_activation(const onnx::Target&);  // onnx: HardSwish, HardSigmoid, LeakyRelu, Mish, Clip, Relu
 Rewriter fuse_einsum(const onnx::Target&);  // onnx: an Einsum with weights is a MatMul between reshapes
 Rewriter einsum_product(const onnx::Target&);  // onnx: an Einsum that is a product of matrices is a MatMul

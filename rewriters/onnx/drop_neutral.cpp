@@ -30,6 +30,8 @@ Value* handed_on(const ir::Node& n) {
   const std::string_view op = n.op();
   if (op == "Identity" || (op == "Concat" && n.input_count() == 1))
     return n.input(0)->constant() ? nullptr : n.input(0);
+  if (op == "Not" && n.input(0)->producer() && n.input(0)->producer()->op() == "Not")
+    return n.input(0)->producer()->input(0);
   if (n.outputs().size() != 1 || n.input_count() != 2) return nullptr;
   const bool commutes = op == "Mul" || op == "Add";
   const bool neutral_is_one = op == "Mul" || op == "Div" || op == "Pow";
@@ -86,6 +88,17 @@ bool drop_true(ir::Graph& g, ir::Node& n) {
         return true;
       }
   return false;
+}
+
+// Where(not c, x, y) = Where(c, y, x)
+bool unnegate(ir::Graph& g, ir::Node& n) {
+  const ir::Node* no = n.op() == "Where" ? n.input(0)->producer() : nullptr;
+  if (!no || no->op() != "Not") return false;
+  Value *x = n.input(1), *y = n.input(2);
+  g.set_input(n, 0, no->input(0));
+  g.set_input(n, 1, y);
+  g.set_input(n, 2, x);
+  return true;
 }
 
 // A Clip of what was clipped to the same bounds, or to tighter ones. Bounds the wrong way round all become
@@ -156,7 +169,8 @@ int drop(ir::Graph& g) {
   for (ir::Node& n : g.nodes()) {
     Value* neutral = n.op() == "Slice" ? sliced_whole(n) : handed_on(n);
     Value* x = neutral ? neutral : clipped_already(n);
-    if (x ? take_over(g, n.output(), x) : drop_true(g, n) || unshift(g, n)) ++changes;
+    if (x ? take_over(g, n.output(), x) : drop_true(g, n) || unnegate(g, n) || unshift(g, n))
+      ++changes;
   }
   for (ir::Node& n : g.nodes())  // which what was dropped has parted no longer
     if (flatten(g, n)) ++changes;

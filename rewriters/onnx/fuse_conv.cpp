@@ -15,12 +15,6 @@ struct Affine {
   Doubles factor, offset;
 };
 
-// With these no weight of a model becomes infinite, nor NaN where the product behind the convolution was
-// none.
-bool is_moderate(const Doubles& values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= 1e15; });
-}
-
 // Weights that two convolutions share, scaled alike, stay one storage.
 class ScaledWeights {
  public:
@@ -75,6 +69,8 @@ class ConvFusion {
       g_.set_constant(conv_.input(1), weights_.get(conv_.input(1)->constant(), axis_, affine->factor));
     }
     set_bias(*affine);
+    if (const auto same = merge(result.value->shape(), reader->output()->shape()))  // more may be known of it
+      g_.set_type(result.value, result.value->dtype(), *same);
     take_over(g_, reader->output(), result.value);  // which is what the reader gave, under its name
     g_.erase(*reader);
     return true;
@@ -100,7 +96,7 @@ class ConvFusion {
     const bool second = n.input(1) == result.value;
     if (n.input(0) == n.input(1) || (second && n.op() == "Div")) return std::nullopt;
     auto c = per_channel(n.input(second ? 0 : 1), rank_, result.axis, channels_);
-    if (!c || n.output()->shape() != result.value->shape()) return std::nullopt;
+    if (!c || !merge(result.value->shape(), n.output()->shape())) return std::nullopt;
     if (n.op() == "Mul") return Affine{std::move(*c), {}};
     if (n.op() == "Add") return Affine{{}, std::move(*c)};
     if (n.op() == "Sub" && second) return Affine{Doubles(c->size(), -1), std::move(*c)};

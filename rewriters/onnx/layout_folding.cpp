@@ -1,12 +1,15 @@
 #include "rewriters/onnx/layout_folding.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "onnx/emitter.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/layout_rules.h"
 #include "rewriters/onnx/min_cut.h"
+#include "rewriters/onnx/per_channel.h"
 #include "rewriters/pattern.h"
 
 namespace t2o::rewriters {
@@ -96,6 +99,27 @@ class LayoutFolding {
     return it == members_.end() ? nullptr : &it->second;
   }
 
+  // What a convolution that leaves the form here could do as well: its bias and scale, and the activation
+  // that runtimes compute with it. Of equal choices, they are where the convolution is.
+  bool belongs_to_convolution(const ir::Node& n) const {
+    static const std::unordered_set<std::string_view> kActivations = {"Clip", "HardSigmoid", "LeakyRelu",
+                                                                      "Relu", "Sigmoid",     "Tanh"};
+    const ir::Node* behind = &n;
+    const auto in_front = [&] {
+      return only_reader(behind->input(0)) ? behind->input(0)->producer() : nullptr;
+    };
+    if (kActivations.contains(n.op())) behind = in_front();
+    for (int depth = 0; depth < 4 && behind && is_linear(*behind); ++depth) behind = in_front();
+    const ir::Node* conv =
+        behind && behind != &n && is_exit(*behind) ? behind->input(0)->producer() : nullptr;
+    return conv && (conv->op() == "Conv" || conv->op() == "ConvTranspose") && only_reader(conv->output());
+  }
+  // Runtimes work any factor into the weights, also one that makes them infinite.
+  static bool is_linear(const ir::Node& n) {
+    const TensorPtr c = n.op() == "Add" || n.op() == "Mul" ? n.input(1)->constant() : nullptr;
+    return c && can_scale(c->dtype()) && c->elements() <= kMostChannels && is_moderate(c->to_floats());
+  }
+
   // ---- what the choices cost
   MinCut::Variable form_of_producer(const Value* v) const {
     if (v->producer() && is_exit(*v->producer())) return MinCut::kOne;
@@ -112,6 +136,7 @@ class LayoutFolding {
     for (const ir::Node* n : order_) {
       const Member& m = members_.at(n);
       cut_.cost_if(m.variable, MinCut::kZero, m.role.cost);
+      if (belongs_to_convolution(*n)) cut_.cost_if(MinCut::kOne, m.variable, kTie);
     }
     for (const Value* v : values_) state_cost(v);
   }
@@ -277,7 +302,7 @@ class LayoutFolding {
     g_.rename(to, name);
   }
 
-  static constexpr std::int64_t kReshape = 16;
+  static constexpr std::int64_t kReshape = 16, kTie = 1, kMostChannels = 1 << 16;
 
   ir::Graph& g_;
   const Form form_;

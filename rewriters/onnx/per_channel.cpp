@@ -1,5 +1,7 @@
 #include "rewriters/onnx/per_channel.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -86,6 +88,10 @@ TensorPtr scaled(const TensorPtr& w, int axis, Doubles factors) {
   if (w->byte_size() == 0) return w;
   return std::make_shared<Tensor>(w->dtype(), w->dims(),
                                   std::make_shared<ScaledStorage>(w, row, std::move(factors)));
+}
+
+bool is_moderate(const Doubles& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= 1e15; });
 }
 
 bool can_scale(DType t) { return t == DType::f32 || t == DType::f64; }

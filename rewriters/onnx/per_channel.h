@@ -12,6 +12,9 @@ using Doubles = std::vector<double>;
 // channels.
 std::optional<Doubles> per_channel(const Value* constant, int rank, int axis, std::int64_t size);
 
+// With these no weight of a model becomes infinite, nor NaN where the product behind the convolution was none.
+bool is_moderate(const Doubles&);
+
 TensorPtr channel_tensor(DType, const Doubles&);  // 1-D
 
 // weights * factors along the axis, computed when the model is written.

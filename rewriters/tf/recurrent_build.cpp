@@ -32,7 +32,7 @@ class LayerBuilder {
     for (const Cell& c : r_.cells)
       for (const Columns& in : c.inputs)
         if (Value* rows = r_.source(in)->rows; rows && !unreversed(rows)) return;
-    if (r_.mask.is_list && !unreversed(r_.mask.value)) return;
+    if (r_.mask.is_list && (mask_may_be_longer() || !unreversed(r_.mask.value))) return;
     for (const Written& w : r_.written)
       for (const ir::Use& u : final_of(w)->uses())
         if (!w.last_only && !(is_stack(*u.node) && is_only_reversed(u.node->output(), lengths()))) return;
@@ -225,6 +225,34 @@ class LayerBuilder {
     return Past::zero;
   }
 
+  // The loop asks the mask for as many steps as its inputs have.
+  bool mask_may_be_longer() const { return extent_of(r_.mask.value, 0) != extent_of(rows(), 0); }
+  Value* rows() const {
+    for (const Cell& c : r_.cells)
+      for (const Columns& in : c.inputs)
+        if (Value* rows = r_.source(in)->rows) return rows;
+    return nullptr;  // no such loop is found
+  }
+
+  Value* first_steps(Value* list) {
+    const int rank = r_.mask.is_column ? 3 : 2;
+    const auto ints = [&](const std::vector<std::int32_t>& v) {
+      return rewrite_.constant(Tensor::of<std::int32_t>({static_cast<std::int64_t>(v.size())}, v));
+    };
+    const Attrs attrs{{"T", DType::i32}, {"Index", DType::i32}};
+    Value* sizes = rewrite_.make("Shape", {rows()}, {{"T", rows()->dtype()}, {"out_type", DType::i32}},
+                                 DType::i32, Shape(Ints{3}));
+    Value* steps = rewrite_.make("Slice", {sizes, ints({0}), ints({1})}, attrs, DType::i32, Shape(Ints{1}));
+    Value* rest = ints(std::vector<std::int32_t>(static_cast<std::size_t>(rank - 1), -1));
+    Value* size = concat({steps, rest}, 0, Shape(Ints{rank}));
+    Value* begin = ints(std::vector<std::int32_t>(static_cast<std::size_t>(rank), 0));
+    const Shape& s = list->shape();
+    Ints dims = s.ranked() ? s.dims() : Ints(static_cast<std::size_t>(rank), kUnknownDim);
+    dims[0] = rows()->shape().ranked() ? rows()->shape()[0] : kUnknownDim;
+    return rewrite_.make("Slice", {list, begin, size}, {{"T", DType::boolean}, {"Index", DType::i32}},
+                         DType::boolean, Shape(dims));
+  }
+
   // Lengths [batch], or bool [time, batch].
   Value* mask() {
     if (!r_.mask.is_list || mask_) return r_.mask.is_list ? mask_ : r_.mask.value;
@@ -233,6 +261,7 @@ class LayerBuilder {
       padding_first_ = true;
       return mask_ = lengths;
     }
+    if (mask_may_be_longer()) mask_ = first_steps(mask_);
     if (!r_.mask.is_column) return mask_;
     const Shape& s = mask_->shape();
     const Shape flat = s.ranked() ? Shape(Ints{s[0], s[1]}) : Shape::unknown_dims(2);

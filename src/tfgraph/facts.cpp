@@ -320,7 +320,34 @@ std::optional<Range> last_axis_slice(const ir::Node& n, int rank, std::int64_t w
   return Range{from, to - from};
 }
 
-Extent extent_of(Value* v, int axis) {
+namespace {
+
+constexpr int kMostBranches = 4;
+
+Extent extent_at(Value* v, int axis, int branches);
+
+// Of operands that are broadcast: what all that have the axis agree on.
+MaybeExtent common_extent(const ir::Node& n, int rank, int axis, int branches) {
+  if (branches == 0 || rank < 0) return {};
+  MaybeExtent common;
+  for (Value* in : n.inputs()) {
+    if (!in->shape().ranked() || in->shape().rank() > rank) return {};
+    const int place = axis - (rank - in->shape().rank());
+    const Extent e = place < 0 ? Extent{.dim = 1} : extent_at(in, place, branches - 1);
+    if (e == Extent{.dim = 1}) continue;
+    if (common && e != *common) return {};
+    common = e;
+  }
+  return common;
+}
+
+bool broadcasts(const ir::Node& n) {
+  return one_of(n.op(),
+                {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Equal", "NotEqual", "Less",
+                 "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "SelectV2"});
+}
+
+Extent extent_at(Value* v, int axis, int branches) {
   int rank = -1;
   for (int depth = 0; depth < kDeepest; ++depth) {
     if (v->shape().ranked()) {
@@ -339,20 +366,44 @@ Extent extent_of(Value* v, int axis) {
     } else if (n->op() == "ExpandDims") {
       const MaybeInts at = known_ints(n->input(1));
       if (!at || at->size() != 1) break;
-      if ((*at)[0] == axis || (rank >= 0 && (*at)[0] + rank == axis)) return {.dim = 1};
-      break;
+      const std::int64_t place = (*at)[0] < 0 ? (*at)[0] + rank : (*at)[0];
+      if (place == axis) return {.dim = 1};
+      if (place < 0 || rank < 0) break;
+      if (place < axis) --axis;
+      --rank;
     } else if (of_indices(*n, axis)) {
       v = n->input(1);
       rank = -1;
       continue;
-    } else if (!one_of(n->op(), {"Identity", "Cast", "ReverseV2", "ReverseSequence", "Relu", "Tanh",
-                                 "Sigmoid", "StopGradient", "Snapshot", "ZerosLike", "CheckNumerics"})) {
+    } else if (n->op() == "Range") {
+      const bool counts = known_ints(n->input(0)) == Ints{0} && known_ints(n->input(2)) == Ints{1};
+      const auto count = counts && axis == 0 ? extent_value(n->input(1)) : std::nullopt;
+      if (!count) break;
+      return *count;
+    } else if (n->op() == "ConcatV2") {
+      const MaybeInts at = known_ints(n->inputs().back());
+      if (!at || at->size() != 1 || rank < 0) break;
+      if ((*at)[0] == axis || (*at)[0] + rank == axis) break;
+    } else if (broadcasts(*n)) {
+      const MaybeExtent common = common_extent(*n, rank, axis, branches);
+      if (!common) break;
+      return *common;
+    } else if (one_of(n->op(), {"t2o.LSTM", "t2o.GRU", "t2o.RNN"})) {
+      if (v->index() != 0 || axis > 1) break;  // a row for each of what it reads
+      rank = -1;
+    } else if (!one_of(n->op(),
+                       {"Identity", "Cast", "ReverseV2", "ReverseSequence", "Relu", "Tanh", "Sigmoid",
+                        "LogicalNot", "StopGradient", "Snapshot", "ZerosLike", "CheckNumerics"})) {
       break;
     }
     v = n->input(0);
   }
   return {kUnknownDim, v, axis};
 }
+
+}  // namespace
+
+Extent extent_of(Value* tensor, int axis) { return extent_at(tensor, axis, kMostBranches); }
 
 std::optional<Extent> extent_value(Value* v) { return Evaluation().extent(v); }
 

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_set>
+
+#include "rewriters/all.h"
+#include "rewriters/onnx/bounds.h"
+#include "rewriters/onnx/facts.h"
+
+// What mappers make right for values that a tensor cannot have: NaN among numbers that are bounded, as in a
+// network over words, and the mean of an image without pixels, which ONNX Runtime's convolutions and pools
+// refuse.
+namespace t2o::rewriters {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+Pat number(double n) {
+  return constant().where([n](const Value* v) { return is_number(v, n); });
+}
+
+// ---- sizes
+
+class Sizes {
+ public:
+  // All these axes, none negative, have a size when the model runs at all.
+  bool is_refused_when_empty(const Value* v, Ints axes, int depth = 0) {
+    const Shape& s = v->shape();
+    if (!s.ranked() || depth > 256) return false;
+    axes.erase(std::remove_if(axes.begin(), axes.end(),
+                              [&](std::int64_t a) { return a < s.rank() && s[static_cast<int>(a)] > 0; }),
+               axes.end());
+    if (axes.empty()) return true;
+    const ir::Node* n = v->producer();
+    if (!n || n->graph() != v->graph()) return false;
+    const auto [it, is_new] = known_.try_emplace({v, axes}, false);
+    if (!is_new) return it->second;
+    const bool found = of_node(*n, axes, depth + 1);
+    return known_[{v, axes}] = found;
+  }
+
+ private:
+  bool of_node(const ir::Node& n, const Ints& axes, int depth) {
+    static const Names kUnary = {"Relu",        "Sigmoid",
+                                 "Tanh",        "Clip",
+                                 "Elu",         "Selu",
+                                 "Gelu",        "HardSwish",
+                                 "HardSigmoid", "LeakyRelu",
+                                 "Erf",         "Mish",
+                                 "Cast",        "Neg",
+                                 "Sqrt",        "Abs",
+                                 "Identity",    "BatchNormalization",
+                                 "Exp",         "InstanceNormalization"};
+    static const Names kBroadcast = {"Add", "Sub", "Mul", "Div", "Max", "Min", "PRelu"};
+    const std::string_view op = n.op();
+    const bool spatial = std::all_of(axes.begin(), axes.end(), [](std::int64_t a) { return a >= 2; });
+    if (op == "Conv") return spatial;
+    if (op == "MaxPool" || op == "AveragePool") return spatial && has_all_pixels(n);
+    if (kUnary.contains(op)) return is_refused_when_empty(n.input(0), axes, depth);
+    if (op == "Transpose") return of_transpose(n, axes, depth);
+    const int rank = n.output()->shape().rank();
+    const auto has_size = [&](const Value* in) {
+      if (in->constant()) return in->constant()->elements() > 0;
+      return in->shape().ranked() && in->shape().rank() == rank && is_refused_when_empty(in, axes, depth);
+    };
+    return (kBroadcast.contains(op) || op == "Concat") &&
+           std::all_of(n.inputs().begin(), n.inputs().end(), has_size);
+  }
+
+  // Each pixel has a window, so that some are left of any image; a pool without padding may leave none.
+  static bool has_all_pixels(const ir::Node& pool) {
+    const auto* kernel = pool.attr_if<Ints>("kernel_shape");
+    const auto* pads = pool.attr_if<Ints>("pads");
+    const auto* automatic = pool.attr_if<std::string>("auto_pad");
+    if (automatic && automatic->starts_with("SAME")) return true;
+    if (!kernel || !pads || pads->size() != 2 * kernel->size() || pool.attr("dilations")) return false;
+    for (std::size_t i = 0; i < kernel->size(); ++i)
+      if ((*pads)[i] + (*pads)[i + kernel->size()] < (*kernel)[i] - 1) return false;
+    return true;
+  }
+
+  bool of_transpose(const ir::Node& n, Ints axes, int depth) {
+    const auto* perm = n.attr_if<Ints>("perm");
+    if (!perm) return false;
+    for (std::int64_t& a : axes) a = (*perm)[static_cast<std::size_t>(a)];
+    std::sort(axes.begin(), axes.end());
+    return is_refused_when_empty(n.input(0), axes, depth);
+  }
+
+  std::map<std::pair<const Value*, Ints>, bool> known_;
+};
+
+// mean / min(size, 1) -> mean
+Rewriter of_sizes() {
+  const Pat x = any();
+  const Pat mean = op("ReduceMean", x, constant()) | op("ReduceMean", x);
+  const Pat y = op("Div", mean, op("Cast", op("Min", op("Size", x), number(1))));
+  return rewriter("drop_guards", y, [=](const Match& m, Rewrite& r) -> Value* {
+    const ir::Node& reduce = *m[mean]->producer();
+    const Shape& s = m[x]->shape();
+    auto axes = axes_of(reduce);
+    if (!axes || axes->empty() || !s.ranked()) return nullptr;
+    for (std::int64_t& a : *axes) a += a < 0 ? s.rank() : 0;
+    std::sort(axes->begin(), axes->end());
+    if (!Sizes().is_refused_when_empty(m[x], *axes)) return nullptr;
+    return r.make("ReduceMean", reduce.inputs(), reduce.attrs());
+  });
+}
+
+// ---- numbers
+
+Rewriter of_extrema() {
+  const Pat x = any();
+  const Pat zeros = op("Clip", x, number(0), number(0));
+  const Pat most = op("ReduceMax|ReduceMin", x, constant()) | op("ReduceMax|ReduceMin", x);
+  const Pat y = op("Add", most, op("ReduceSum", zeros, constant()) | op("ReduceSum", zeros));
+  return rewriter("drop_guards", y, [=](const Match& m, Rewrite& r) -> Value* {
+    const ir::Node& reduce = *m[most]->producer();
+    if (!Bounds().is_finite(m[x]) || m[most]->shape() != m.root()->shape()) return nullptr;
+    return r.make(reduce.op(), reduce.inputs(), reduce.attrs());
+  });
+}
+
+Rewriter of_indices() {
+  const Pat x = any();
+  const Pat y = op("ArgMax|ArgMin", op("Where", op("IsNaN", x), constant(), x));
+  return rewriter("drop_guards", y, [=](const Match& m, Rewrite& r) -> Value* {
+    if (!Bounds().is_finite(m[x])) return nullptr;
+    const ir::Node& n = *m.root()->producer();
+    return r.make(n.op(), {m[x]}, n.attrs());
+  });
+}
+
+}  // namespace
+
+Rewriter drop_guards(const onnx::Target& target) {
+  std::vector<Rewriter> forms{of_extrema(), of_indices()};
+  if (target.for_ort()) forms.push_back(of_sizes());
+  return in_turn("drop_guards", std::move(forms),
+                 {"ReduceMean", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin"});
+}
+
+}  // namespace t2o::rewriters

@@ -205,12 +205,12 @@ Values map_least_squares(MapperContext& c) {
 }  // namespace
 
 void register_linalg_jacobi(OpRegistry& r) {
-  r.op("SelfAdjointEigV2").note("eigenvalues; no vectors").ignores({"compute_v"}).by(map_eigenvalues);
-  r.op("Svd")
+  r.op("SelfAdjointEigV2", "BatchSelfAdjointEigV2").note("eigenvalues; no vectors").ignores({"compute_v"}).by(map_eigenvalues);
+  r.op("Svd", "BatchSvd")
       .note("singular values; no vectors")
       .ignores({"compute_uv", "full_matrices"})
       .by(map_singular_values);
-  r.op("MatrixSolveLs").by(map_least_squares);
+  r.op("MatrixSolveLs", "BatchMatrixSolveLs").by(map_least_squares);
 }
 
 }  // namespace t2o::op_mappers

@@ -26,7 +26,11 @@ Value* along(Emitter& e, Value* v, std::int64_t axis, int rank) {
   return e.reshape(v, dims);
 }
 Value* along(MapperContext& c, std::size_t parameter, std::int64_t axis, std::size_t tensor) {
-  return along(c, c.in(parameter), axis, axis < 0 ? 0 : c.rank(tensor));
+  if (axis < 0 || c.has_rank(tensor))
+    return along(c, c.in(parameter), axis, axis < 0 ? 0 : c.rank(tensor));
+  Value* behind = c.sub(c.rank_of(c.in(tensor)), c.constant(axis + 1));
+  Value* ones = c.expand(c.constant<std::int64_t>(1), c.reshape(behind, {1}));
+  return c.reshape_to(c.in(parameter), c.concat({c.shape_of(c.in(parameter)), ones}, 0));
 }
 
 // Whole numbers of f64 as levels.

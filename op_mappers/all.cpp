@@ -78,6 +78,7 @@ const OpRegistry& tf_registry() {
     // the last: they apply rows of the other families to the parts of complex numbers
     family("complex", op_mappers::register_complex);
     family("complex_math", op_mappers::register_complex_math);
+    family("linalg_complex", op_mappers::register_linalg_complex);
     family("fft", op_mappers::register_fft);
     family("audio", op_mappers::register_audio);
     return r;

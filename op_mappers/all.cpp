@@ -43,6 +43,7 @@ const OpRegistry& tf_registry() {
     family("loss", op_mappers::register_loss);
     family("stateless_random", op_mappers::register_stateless_random);
     family("linalg", op_mappers::register_linalg);
+    family("edit_distance", op_mappers::register_edit_distance);
     family("special", op_mappers::register_special);
     family("misc", op_mappers::register_misc);
     family("segment", op_mappers::register_segment);

@@ -144,22 +144,20 @@ TEST(Linalg, Batch) {
   const OldInput square{f64, {2, 4, 4}}, triangle{f64, {2, 4, 4}, verify::Range{0.5, 1}},
       right{f64, {2, 4, 3}};
   for (const bool adjoint : {false, true}) {
-    const int since = adjoint ? 12 : 11;
     old_case("BatchMatrixInverse", kLast, {square}, {{"adjoint", adjoint}})
         .tol(1e-6, 1e-6)
-        .since(since)
         .check();
     old_case("BatchMatrixSolve", kLast, {square, right}, {{"adjoint", adjoint}})
         .tol(1e-6, 1e-6)
-        .since(since)
         .check();
     for (const bool lower : {false, true})
       old_case("BatchMatrixTriangularSolve", kLast, {triangle, right},
                {{"adjoint", adjoint}, {"lower", lower}})
           .tol(1e-6, 1e-6)
-          .since(since)
           .check();
   }
+  old_case("BatchSvd", kLast, {{f64, {2, 4, 3}}}, {{"compute_uv", false}}, 1).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
+  old_case("BatchSelfAdjointEigV2", kLast, {square}, {{"compute_v", false}}, 1).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
   old_case("BatchMatrixDeterminant", kLast, {square}).tol(1e-9, 1e-9).check();
   graph_case(
       "BatchCholesky",

@@ -166,8 +166,17 @@ Value* every_second(MapperContext& c, Value* sorted) {
   return pairs(c, {s, apply_one(c, "ZerosLike", {s})});
 }
 
+Values without_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
+  Values out = with_vectors(c, attr, parts(c, values).re, count);
+  out[0] = values;
+  for (std::size_t i = 1; i < out.size(); ++i)
+    if (out[i]) out[i] = pairs(c, {out[i], out[i]});
+  return out;
+}
+
 Values map_singular_values(MapperContext& c) {
-  return {every_second(c, apply_one(c, "Svd", {doubled(c, parts(c, c.in(0)))})), nullptr, nullptr};
+  Value* s = every_second(c, apply_one(c, "Svd", {doubled(c, parts(c, c.in(0)))}));
+  return without_vectors(c, "compute_uv", s, 2);
 }
 
 // Only the lower triangle tells, and of the diagonal the real parts.
@@ -178,7 +187,8 @@ Values map_eigenvalues(MapperContext& c) {
   Value* mirrored = c.neg(transposed(c, z.im));
   Value* upper = c.where(c.less(rows, columns), mirrored, c.scalar_like(z.im, 0));
   const Complex whole{z.re, c.where(c.greater(rows, columns), z.im, upper)};
-  return {every_second(c, apply_one(c, "SelfAdjointEigV2", {doubled(c, whole)})), nullptr};
+  Value* e = every_second(c, apply_one(c, "SelfAdjointEigV2", {doubled(c, whole)}));
+  return without_vectors(c, "compute_v", e, 1);
 }
 
 // Linear in the diagonals, and in what they are multiplied with.
@@ -212,12 +222,9 @@ void register_linalg_complex(OpRegistry& r) {
   r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
   r.complex("Svd")
       .note("singular values; no vectors")
-      .ignores({"compute_uv", "full_matrices"})
+      .ignores({"full_matrices"})
       .by(map_singular_values);
-  r.complex("SelfAdjointEigV2")
-      .note("eigenvalues; no vectors")
-      .ignores({"compute_v"})
-      .by(map_eigenvalues);
+  r.complex("SelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
   r.complex("TridiagonalMatMul").by(map_tridiagonal_product);
 }
 

@@ -127,6 +127,16 @@ TEST(Linalg, SingularValues) {
   op_case("Svd").in(f32, {3, 4}).refuses(Code::unsupported_op, "determined up to their signs").check();
 }
 
+TEST(Linalg, InPlaceOfVectors) {
+  for (const DType t : {f32, c64})
+    graph_case("shapes of what is no vector", [t](Builder& b) {
+      const std::string x = b.input(t, {2, 3, 3});
+      const std::string e = b.op("SelfAdjointEigV2", {x}, {{"compute_v", false}});
+      const std::string s = b.op("Svd", {x}, {{"compute_uv", false}});
+      for (const std::string& v : {e + ":1", s + ":1", s + ":2"}) b.output(b.op("Shape", {v}));
+    }).check();
+}
+
 TEST(Linalg, LeastSquares) {
   for (const bool fast : {false, true})
     for (const Ints& dims : {Ints{5, 3}, {3, 5}, {2, 4, 4}}) {

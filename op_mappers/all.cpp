@@ -43,6 +43,7 @@ const OpRegistry& tf_registry() {
     family("loss", op_mappers::register_loss);
     family("stateless_random", op_mappers::register_stateless_random);
     family("linalg", op_mappers::register_linalg);
+    family("edit_distance", op_mappers::register_edit_distance);
     family("special", op_mappers::register_special);
     family("misc", op_mappers::register_misc);
     family("segment", op_mappers::register_segment);
@@ -78,6 +79,7 @@ const OpRegistry& tf_registry() {
     // the last: they apply rows of the other families to the parts of complex numbers
     family("complex", op_mappers::register_complex);
     family("complex_math", op_mappers::register_complex_math);
+    family("linalg_complex", op_mappers::register_linalg_complex);
     family("fft", op_mappers::register_fft);
     family("audio", op_mappers::register_audio);
     return r;

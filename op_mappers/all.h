@@ -36,7 +36,9 @@ void register_random(OpRegistry&);
 void register_gelu(OpRegistry&);          // what rewriters found
 void register_loss(OpRegistry&);          // cross entropies, gradients of activations
 void register_stateless_random(OpRegistry&);
-void register_linalg(OpRegistry&);        // inverse, solve, Cholesky ...
+void register_linalg(OpRegistry&);
+void register_linalg_complex(OpRegistry&);
+void register_edit_distance(OpRegistry&);        // inverse, solve, Cholesky ...
 void register_special(OpRegistry&);       // gamma, Bessel, error functions ...
 void register_misc(OpRegistry&);          // what has no family of its own
 void register_segment(OpRegistry&);      // *Segment*

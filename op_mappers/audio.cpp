@@ -4,6 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/fft.h"
+#include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -93,6 +94,27 @@ std::vector<float> mel_weights(const MelBand& b) {
   return w;
 }
 
+// The same of a number of bins that is known when the model runs.
+Value* runtime_mel_weights(MapperContext& c, const MelBand& b) {
+  const auto wide = [&](double v) { return c.scalar(DType::f64, v); };
+  Value* bins = c.dim(c.in(0), -1);
+  Value* intervals = c.cast(c.sub(bins, c.constant<std::int64_t>(1)), DType::f64);
+  Value* hertz_per_bin = c.div(wide(0.5 * b.sample_rate), intervals);
+  Value* bin = c.cast(iota(c, bins), DType::f64);
+  Value* first = c.emit("Floor", {c.add(c.div(wide(b.lower), hertz_per_bin), wide(1.5))});
+  Value* last = c.emit("Floor", {c.div(wide(b.upper), hertz_per_bin)});
+  Value* from_first = c.greater_equal(bin, first);
+  Value* is_in = c.logical_and(from_first, c.less_equal(bin, last));
+  Value* hertz = c.mul(bin, hertz_per_bin);
+  Value* place = c.mul(c.log(c.add(c.div(hertz, wide(700)), wide(1))), wide(1127));  // in mel
+  const double low = mel(b.lower), spacing = (mel(b.upper) - low) / static_cast<double>(b.channels + 1);
+  std::vector<double> centers;
+  for (std::int64_t i = 1; i <= b.channels; ++i) centers.push_back(low + spacing * static_cast<double>(i));
+  Value* distance = c.abs(c.sub(c.unsqueeze(place, {1}), c.constant({b.channels}, centers)));
+  Value* weight = c.maximum(c.sub(wide(1), c.div(distance, wide(spacing))), wide(0));
+  return c.cast(c.where(c.unsqueeze(is_in, {1}), weight, wide(0)), DType::f32);
+}
+
 // [channels, coefficients]: sqrt(2 / n) cos(pi / n (j + 1/2) i)
 std::vector<float> cosine_transform(std::int64_t n, std::int64_t coefficients) {
   std::vector<float> w;
@@ -106,20 +128,23 @@ std::vector<float> cosine_transform(std::int64_t n, std::int64_t coefficients) {
 }
 
 Values map_mfcc(MapperContext& c) {
-  const MelBand band = {c.dim_of(0, -1), c.attr<std::int64_t>("filterbank_channel_count"),
+  const Shape& shape = c.in(0)->shape();
+  const MelBand band = {shape.ranked() && is_known(shape[-1]) ? shape[-1] : kUnknownDim, c.attr<std::int64_t>("filterbank_channel_count"),
                         static_cast<double>(c.const_int(1)), c.attr<float>("lower_frequency_limit"),
                         c.attr<float>("upper_frequency_limit")};
   const auto coefficients = c.attr<std::int64_t>("dct_coefficient_count");
   const bool counts_ok =
-      band.bins >= 2 && band.channels >= 1 && coefficients >= 1 && coefficients <= band.channels;
+      (band.bins >= 2 || !is_known(band.bins)) && band.channels >= 1 && coefficients >= 1 && coefficients <= band.channels;
   const bool band_ok = band.lower >= 0 && band.upper > band.lower && band.upper < kHighestFrequency;
   if (!counts_ok || !band_ok || band.sample_rate < 1)
     c.fail(Code::bad_model,
            "the band, the number of channels or that of coefficients of Mfcc is out of range");
-  if (band.channels > kMostWeights / band.bins)
+  if (is_known(band.bins) ? band.channels > kMostWeights / band.bins : band.channels > kWidest)
     c.fail(Code::unsupported_attr, std::to_string(band.channels) + " channels");
   Value* magnitude = c.sqrt(c.in(0));
-  Value* energy = c.emit("MatMul", {magnitude, c.constant({band.bins, band.channels}, mel_weights(band))});
+  Value* weights = is_known(band.bins) ? c.constant({band.bins, band.channels}, mel_weights(band))
+                                       : runtime_mel_weights(c, band);
+  Value* energy = c.emit("MatMul", {magnitude, weights});
   Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));
   return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients},
                                                   cosine_transform(band.channels, coefficients))})};
@@ -131,7 +156,7 @@ void register_audio(OpRegistry& r) {
   r.op("AudioSpectrogram").by(map_audio_spectrogram(Dft::matrices));
   r.op("AudioSpectrogram").since(17).by(map_audio_spectrogram(Dft::axis_attribute));
   r.op("AudioSpectrogram").since(20).by(map_audio_spectrogram(Dft::axis_input));
-  r.op("Mfcc").note("constant sample rate, known number of frequencies").by(map_mfcc);
+  r.op("Mfcc").note("constant sample rate").by(map_mfcc);
 }
 
 }  // namespace t2o::op_mappers

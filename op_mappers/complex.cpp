@@ -105,19 +105,21 @@ Values map_bitcast(MapperContext& c) {
 // Rows whose mapper is as right for the parts as for real numbers.
 const char* const kByParts[] = {
     // what moves elements
-    "Identity", "IdentityN", "StopGradient", "Snapshot", "DeepCopy", "PreventGradient",
+    "Identity", "IdentityN", "StopGradient", "Snapshot", "DeepCopy", "PreventGradient", "GuaranteeConst",
     "PlaceholderWithDefault", "EnsureShape", "Print", "Reshape", "ExpandDims", "Squeeze", "Transpose",
     "BroadcastTo", "Concat", "ConcatV2", "Pack", "ParallelConcat", "Unpack", "Split", "SplitV", "Slice",
     "StridedSlice", "Gather", "GatherV2", "GatherNd", "ResourceGather", "ResourceGatherNd", "OneHot", "Tile",
     "Pad", "PadV2", "MirrorPad", "StridedSliceGrad", "TensorStridedSliceUpdate", "Fill", "ZerosLike", "Empty",
     "Select", "SelectV2", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "MatrixDiag", "MatrixDiagV2",
     "MatrixDiagV3", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "MatrixSetDiag",
-    "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixBandPart", "Diag", "DiagPart", "TensorScatterUpdate",
+    "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixBandPart", "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixSetDiag", "BatchMatrixBandPart", "Diag", "DiagPart", "TensorScatterUpdate",
     "DynamicStitch", "ParallelDynamicStitch", "DynamicPartition", "SpaceToBatchND", "BatchToSpaceND",
     "SpaceToBatch", "BatchToSpace", "SpaceToDepth", "DepthToSpace",
     // what is linear
     "Add", "AddV2", "AddN", "AccumulateNV2", "Sub", "Neg", "BiasAdd", "BiasAddV1", "Sum", "Mean", "Cumsum",
-    "MirrorPadGrad", "ScatterNd", "TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd",
+    "SparseToDense", "SparseReorder", "SparseSlice", "SparseSplit", "SparseConcat", "SparseReduceSum",
+    "SparseTensorDenseAdd", "SparseFillEmptyRows", "InplaceUpdate", "InplaceAdd", "InplaceSub",
+    "RaggedGather", "BiasAddGrad", "SegmentSumV2", "MirrorPadGrad", "ScatterNd", "TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd",
     "SegmentSum", "SegmentMean", "UnsortedSegmentSum"};
 
 }  // namespace

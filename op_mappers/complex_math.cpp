@@ -175,6 +175,73 @@ Complex sign(MapperContext& c, Complex z) {  // z / |z|
   return zero_where(c, is_zero(c, z), direction);
 }
 
+// ---- inverse functions, after Kahan: no digits cancel, and the signs of the parts are those of the argument's
+
+// |x| with the sign of y, which -0 has too
+Value* with_sign_of(MapperContext& c, Value* x, Value* y) {
+  Value* zero = c.scalar_like(y, 0);
+  Value* is_below = c.less(c.div(c.scalar_like(y, 1), y), zero);
+  Value* size = c.abs(x);
+  Value* negative = c.neg(size);
+  return c.where(c.logical_or(is_below, c.less(y, zero)), negative, size);
+}
+
+struct Roots {
+  Complex minus, plus;  // sqrt(1 - z), sqrt(1 + z)
+};
+Roots roots_around(MapperContext& c, Complex z) {
+  Value* one = c.scalar_like(z.re, 1);
+  const Complex minus = square_root(c, {c.sub(one, z.re), c.neg(z.im)});
+  return {minus, square_root(c, {c.add(one, z.re), z.im})};
+}
+
+Value* crossed(MapperContext& c, Roots r) {  // asinh(Im(conj(minus) plus))
+  Value* left = c.mul(r.minus.re, r.plus.im);
+  return c.emit("Asinh", {c.sub(left, c.mul(r.minus.im, r.plus.re))});
+}
+
+Complex arc_sine(MapperContext& c, Complex z) {
+  const Roots r = roots_around(c, z);
+  Value* square = c.mul(r.minus.re, r.plus.re);
+  Value* product = c.abs(c.sub(square, c.mul(r.minus.im, r.plus.im)));
+  Value* re = apply_one(c, "Atan2", {z.re, product});
+  return {re, with_sign_of(c, crossed(c, r), z.im)};
+}
+
+Complex arc_cosine(MapperContext& c, Complex z) {
+  const Roots r = roots_around(c, z);
+  Value* angle = apply_one(c, "Atan2", {r.minus.re, r.plus.re});
+  return {c.add(angle, angle), c.neg(with_sign_of(c, crossed(c, r), z.im))};
+}
+
+Complex inverse_hyperbolic_sine(MapperContext& c, Complex z) {  // -i asin(i z)
+  const Complex s = arc_sine(c, {c.neg(z.im), z.re});
+  return {s.im, c.neg(s.re)};
+}
+
+Complex inverse_hyperbolic_cosine(MapperContext& c, Complex z) {  // +- i acos(z), with a real part above 0
+  const Complex a = arc_cosine(c, z);
+  return {c.abs(a.im), with_sign_of(c, a.re, z.im)};
+}
+
+// log((1 + z) / (1 - z)) / 2
+Complex inverse_hyperbolic_tangent(MapperContext& c, Complex z) {
+  Value* one = c.scalar_like(z.re, 1);
+  Value* left = c.sub(one, z.re);
+  Value* im2 = c.mul(z.im, z.im);
+  Value* distance = c.add(c.mul(left, left), im2);
+  Value* ratio = c.div(c.mul(z.re, c.scalar_like(z.re, 4)), distance);
+  Value* re = c.mul(apply_one(c, "Log1p", {ratio}), c.scalar_like(z.re, 0.25));
+  Value* along = c.sub(c.mul(left, c.add(one, z.re)), im2);
+  Value* angle = apply_one(c, "Atan2", {c.add(z.im, z.im), along});
+  return {re, c.mul(angle, c.scalar_like(z.re, 0.5))};
+}
+
+Complex arc_tangent(MapperContext& c, Complex z) {  // -i atanh(i z)
+  const Complex t = inverse_hyperbolic_tangent(c, {c.neg(z.im), z.re});
+  return {t.im, c.neg(t.re)};
+}
+
 Complex squared_difference(MapperContext& c, Complex a, Complex b) {  // |a - b|^2
   Value* re = c.sub(a.re, b.re);
   Value* im = c.sub(a.im, b.im);
@@ -285,6 +352,12 @@ void register_complex_math(OpRegistry& r) {
   r.complex("Sinh").by(of_one(hyperbolic_sine));
   r.complex("Cosh").by(of_one(hyperbolic_cosine));
   r.complex("Tanh").by(of_one(hyperbolic_tangent));
+  r.complex("Asin").by(of_one(arc_sine));
+  r.complex("Acos").by(of_one(arc_cosine));
+  r.complex("Atan").by(of_one(arc_tangent));
+  r.complex("Asinh").by(of_one(inverse_hyperbolic_sine));
+  r.complex("Acosh").by(of_one(inverse_hyperbolic_cosine));
+  r.complex("Atanh").by(of_one(inverse_hyperbolic_tangent));
   r.complex("Sigmoid").by(of_one(sigmoid));
   r.complex("Sign").by(of_one(sign));
   r.complex("SquaredDifference").by(of_two(squared_difference));

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
+#include "op_mappers/apply.h"
 #include "op_mappers/conv_grad.h"
 #include "op_mappers/window.h"
 
@@ -174,6 +175,11 @@ Values map_transposed(MapperContext& c, std::size_t spatial) {
 Values map_conv2d_backprop(MapperContext& c) { return map_transposed(c, 2); }
 Values map_conv3d_backprop(MapperContext& c) { return map_transposed(c, 3); }
 
+// The first input is of the shape that the result has.
+Mapper of_shape_like(const std::string& op) {
+  return [op](MapperContext& c) { return apply(c, op, {c.shape_of(c.in(0)), c.in(1), c.in(2)}); };
+}
+
 // [h, w, channels, multiplier] -> [channels * multiplier, 1, h, w]
 Values map_depthwise_backprop(MapperContext& c) {
   const Window w = window_with_kernel(c, 2);
@@ -193,6 +199,8 @@ void register_conv_transpose(OpRegistry& r) {
       .ignores({"use_cudnn_on_gpu"})
       .by(map_conv2d_backprop);
   r.op("Conv3DBackpropInputV2").by(map_conv3d_backprop);
+  r.op("Conv2DBackpropInputV2").ignores({"use_cudnn_on_gpu"}).by(of_shape_like("Conv2DBackpropInput"));
+  r.op("Conv3DBackpropInput").by(of_shape_like("Conv3DBackpropInputV2"));
   r.op("DepthwiseConv2dNativeBackpropInput").by(map_depthwise_backprop);
   register_filter_gradients(r);
 }

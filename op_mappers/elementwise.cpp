@@ -166,6 +166,34 @@ Values map_atan2(MapperContext& c) {
   return {c.cast(c.where(is_negative(c, y), lower, upper), type)};
 }
 
+// ONNX Runtime has these in f32 alone, which is too narrow for f64.
+Value* below_zero(MapperContext& c, Value* y) {
+  Value* x = c.in(0);
+  return c.where(c.less(x, c.scalar_like(x, 0)), y, x);
+}
+Value* expm1_of_lower(MapperContext& c) {  // of what is below 0
+  Value* x = c.in(0);
+  return c.sub(c.exp(c.minimum(x, c.scalar_like(x, 0))), c.scalar_like(x, 1));
+}
+
+Values map_elu(MapperContext& c) {
+  if (c.in(0)->dtype() != DType::f64) return {c.emit("Elu", {c.in(0)})};
+  return {below_zero(c, expm1_of_lower(c))};
+}
+
+Values map_selu(MapperContext& c) {
+  constexpr double kScale = 1.0507009873554804934193349852946, kAlpha = 1.6732632423543772848170429916717;
+  if (c.in(0)->dtype() != DType::f64) return {c.emit("Selu", {c.in(0)})};
+  Value* lower = c.mul(expm1_of_lower(c), c.scalar(DType::f64, kAlpha));
+  return {c.mul(below_zero(c, lower), c.scalar(DType::f64, kScale))};
+}
+
+Values map_leaky_relu(MapperContext& c) {
+  const auto alpha = c.attr_or<float>("alpha", 0.2F);
+  if (c.in(0)->dtype() != DType::f64) return {c.emit("LeakyRelu", {c.in(0)}, {{"alpha", alpha}})};
+  return {below_zero(c, c.mul(c.in(0), c.scalar(DType::f64, static_cast<double>(alpha))))};
+}
+
 Values map_l2_loss(MapperContext& c) {
   Value* sum = c.reduce_all("ReduceSumSquare", c.in(0), false);
   return {c.mul(sum, c.scalar_like(sum, 0.5))};
@@ -175,12 +203,14 @@ Values map_l2_loss(MapperContext& c) {
 
 void register_elementwise(OpRegistry& r) {
   for (const char* op : {"Abs", "Neg", "Floor", "Ceil", "Sqrt", "Exp", "Log", "Sin", "Cos", "Asin", "Acos",
-                         "Atan", "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid", "Elu", "Selu"})
+                         "Atan", "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid"})
     r.op(op).to(op);
   r.op("Tan").by(map_tan);
   r.op("Sinh").by(map_sinh);
   r.op("Cosh").by(map_cosh);
-  r.op("LeakyRelu").to("LeakyRelu", {"alpha"});
+  r.op("Elu").by(map_elu);
+  r.op("Selu").by(map_selu);
+  r.op("LeakyRelu").by(map_leaky_relu);
   r.op("Rint").to("Round");
   r.op("IsNan").to("IsNaN");
   r.op("IsInf").to("IsInf");

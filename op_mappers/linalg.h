@@ -15,6 +15,10 @@ Value* columns_before(Emitter&, Value* x, Value* end);
 Value* rows_from(Emitter&, Value* x, Value* first);
 Value* rows_before(Emitter&, Value* x, Value* end);
 
+// A decomposition's values, and in place of vectors that an attribute does not ask for a number, as in
+// TensorFlow, whose number is any.
+Values with_vectors(MapperContext&, const std::string& attr, Value* values, std::size_t count);
+
 void register_linalg_jacobi(OpRegistry&);
 
 }  // namespace t2o::op_mappers

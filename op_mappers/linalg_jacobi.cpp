@@ -91,8 +91,21 @@ Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* column
                       })[0];
 }
 
-void want_values_alone(MapperContext& c, std::initializer_list<std::size_t> vectors,
+}  // namespace
+
+Values with_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
+  Values out{values};
+  const bool none = c.attr_or<std::int64_t>(attr, 1) == 0;
+  for (std::size_t i = 0; i < count; ++i)
+    out.push_back(none ? c.scalar_like(values, 0) : nullptr);
+  return out;
+}
+
+namespace {
+
+void want_values_alone(MapperContext& c, const std::string& attr, std::initializer_list<std::size_t> vectors,
                        const std::string& remedy) {
+  if (c.attr_or<std::int64_t>(attr, 1) == 0) return;
   for (const std::size_t i : vectors)
     if (i < c.node().outputs().size() &&
         (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output()))
@@ -104,7 +117,7 @@ void want_values_alone(MapperContext& c, std::initializer_list<std::size_t> vect
 
 Values map_singular_values(MapperContext& c) {
   want_values_alone(
-      c, {1, 2},
+      c, "compute_uv", {1, 2},
       "ask for the singular values alone (compute_uv=False); tf.linalg.lstsq solves with fast=False");
   Value* a = matrix(c, 0);
   if (a->shape().ranked() && a->shape().rank() >= 2) {
@@ -118,7 +131,7 @@ Values map_singular_values(MapperContext& c) {
   Value* sizes = c.sqrt(c.reduce("ReduceSum", c.mul(x, x), Ints{-2}, false));
   Value* count = c.reshape(c.minimum(rows, columns), {1});
   Value* s = c.topk(sizes, count, -1, true)[0];
-  return {c.cast_like(s, c.in(0)), nullptr, nullptr};
+  return with_vectors(c, "compute_uv", c.cast_like(s, c.in(0)), 2);
 }
 
 // ---- symmetric matrices
@@ -150,7 +163,7 @@ Value* diagonal(Emitter& e, Value* x, Value* n) {  // [.., 1, n]
 }
 
 Values map_eigenvalues(MapperContext& c) {
-  want_values_alone(c, {1}, "ask for the eigenvalues alone (tf.linalg.eigvalsh)");
+  want_values_alone(c, "compute_v", {1}, "ask for the eigenvalues alone (tf.linalg.eigvalsh)");
   Value* a = matrix(c, 0);
   Value* n = c.dim(a, -1);
   const Rounds r = rounds(c, n, a->dtype());
@@ -168,7 +181,7 @@ Values map_eigenvalues(MapperContext& c) {
   Value* x = counted_loop(c, r.count, {symmetric(c, a, n)}, step)[0];
   Value* values = c.squeeze(diagonal(c, x, c.add(r.half, r.half)), {-2});
   Value* e = c.topk(values, c.reshape(n, {1}), -1, false)[0];
-  return {c.cast_like(e, c.in(0)), nullptr};
+  return with_vectors(c, "compute_v", c.cast_like(e, c.in(0)), 1);
 }
 
 // ---- least squares
@@ -205,12 +218,12 @@ Values map_least_squares(MapperContext& c) {
 }  // namespace
 
 void register_linalg_jacobi(OpRegistry& r) {
-  r.op("SelfAdjointEigV2").note("eigenvalues; no vectors").ignores({"compute_v"}).by(map_eigenvalues);
-  r.op("Svd")
+  r.op("SelfAdjointEigV2", "BatchSelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
+  r.op("Svd", "BatchSvd")
       .note("singular values; no vectors")
-      .ignores({"compute_uv", "full_matrices"})
+      .ignores({"full_matrices"})
       .by(map_singular_values);
-  r.op("MatrixSolveLs").by(map_least_squares);
+  r.op("MatrixSolveLs", "BatchMatrixSolveLs").by(map_least_squares);
 }
 
 }  // namespace t2o::op_mappers

@@ -14,8 +14,20 @@ DType work_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
 
 Value* row_numbers(Emitter& e, Value* n) { return e.unsqueeze(iota(e, n), {1}); }  // [n, 1]
 
+namespace {
+// Without a rank: [product of the batch, rows, columns]
+Value* transposed_of_any_rank(Emitter& e, Value* x) {
+  Value* batch = e.dims(x, 0, -2);
+  Value* rows = e.dims(x, -2, -1);
+  Value* columns = e.dims(x, -1, std::numeric_limits<int>::max());
+  Value* all = e.reduce("ReduceProd", batch, Ints{0}, true);
+  Value* three = e.reshape_to(x, e.concat({all, rows, columns}, 0));
+  return e.reshape_to(e.transpose(three, {0, 2, 1}), e.concat({batch, columns, rows}, 0));
+}
+}  // namespace
+
 Value* transposed(Emitter& e, Value* x) {
-  if (!x->shape().ranked()) return e.emit("Einsum", {x}, {{"equation", std::string("...ij->...ji")}});
+  if (!x->shape().ranked()) return transposed_of_any_rank(e, x);
   Ints perm(static_cast<std::size_t>(x->shape().rank()));
   std::iota(perm.begin(), perm.end(), 0);
   if (perm.size() < 2) e.fail(Code::bad_model, "a matrix of fewer than two dimensions");

@@ -154,41 +154,78 @@ Value* levels_of(Emitter& e, Value* numbers, DType plain, QuantizedRange r) {
   return e.cast(e.clip(level, lowest, highest > 65535 ? 2147483520.0 : highest), plain);
 }
 
-// The numbers of both, in a range that has room for sums.
-Values map_bias_add(MapperContext& c) {
-  const QuantizedRange r = range_at(c, 2), b = range_at(c, 4);
-  Value* x = dequantized(c, c.in(0), scale_of_reading(c, c.in(0)->dtype(), r));
-  Value* bias = dequantized(c, c.in(1), scale_of_reading(c, c.in(1)->dtype(), b));
-  Value* largest = c.maximum(c.abs(r.min), c.abs(r.max));
-  Value* largest_bias = c.maximum(c.abs(b.min), c.abs(b.max));
-  Value* size = c.mul(c.maximum(largest, largest_bias), c.scalar(DType::f32, 1 << 17));
-  const QuantizedRange sums{c.neg(size), size};
-  const DType type = plain_type(c.output_dtype());
-  return {quantized(c, c.add(x, bias), type, scale_of(c, type, sums)), sums.min, sums.max};
+// ---- sums, in a range that lies around zero
+
+QuantizedRange range_of_sums(MapperContext& c, int bits) {
+  const QuantizedRange x = range_at(c, 2), y = range_at(c, 4);
+  Value* lowest = c.abs(c.minimum(x.min, y.min));
+  Value* largest = c.maximum(lowest, c.abs(c.maximum(x.max, y.max)));
+  Value* size = c.mul(largest, f32(c, std::exp2(bits)));
+  return {c.neg(size), size};
 }
 
-// A level in the range of the sums, which lies around zero, as whole numbers: that of 0 and the distance to
-// the next.
-Value* in_range_of_sums(MapperContext& c, Value* levels, QuantizedRange r, Value* per_unit) {
-  const QuantizedScale s = scale_of_reading(c, levels->dtype(), r);
-  const auto at = [&](double level) {
-    Value* number = c.cast(c.mul(c.sub(wide(c, level), s.zero), s.step), DType::f32);
-    return c.cast(rounded_away(c, c.mul(c.cast(number, DType::f64), per_unit)), DType::i64);
+// How many levels of 32 bits there are in 1, as TensorFlow has it in double precision.
+Value* levels_per_unit(Emitter& e, QuantizedRange r) {
+  constexpr double kLevels = 4294967296.0;
+  return e.div(wide(e, kLevels), e.mul(span_of(e, r), wide(e, kLevels / (kLevels - 1))));
+}
+
+// round(x * scale) - round(min * scale) + lowest
+Value* level_of_32_bits(Emitter& e, Value* number, QuantizedRange r) {
+  Value* scale = levels_per_unit(e, r);
+  const auto scaled = [&](Value* v) { return rounded_away(e, e.mul(e.cast(v, DType::f64), scale)); };
+  Value* low = scaled(r.min);
+  return e.cast(e.sub(e.sub(scaled(number), low), wide(e, 2147483648.0)), DType::i64);
+}
+
+// TensorFlow's reading of a single level: round(min / step) * step + level * step
+Value* number_at(Emitter& e, Value* level, DType plain, QuantizedRange r) {
+  const double lowest = lowest_level(plain), levels = highest_level(plain) - lowest + 1;
+  Value* step = e.div(e.mul(span_of(e, r), wide(e, levels / (levels - 1))), wide(e, levels));
+  Value* narrow_step = e.cast(step, DType::f32);
+  Value* places = e.cast(rounded_away_f32(e, e.div(r.min, narrow_step)), DType::f64);
+  Value* base = e.mul(places, e.cast(narrow_step, DType::f64));
+  Value* above = e.sub(e.cast(level, DType::f64), wide(e, lowest));
+  return e.cast(e.add(base, e.mul(above, step)), DType::f32);
+}
+
+// Levels in the range of the sums. Those of a tensor are as far apart as 0 and 1 are, that of a single number
+// is its own.
+Value* in_range_of_sums(MapperContext& c, Value* levels, QuantizedRange r, QuantizedRange sums,
+                        Value* single) {
+  const DType plain = levels->dtype();
+  const auto at = [&](Value* level) {
+    return level_of_32_bits(c, number_at(c, level, plain, r), sums);
   };
-  Value* first = at(0);
-  Value* distance = c.sub(at(1), first);
-  return c.add(c.mul(c.cast(levels, DType::i64), distance), first);
+  Value* first = at(wide(c, 0));
+  Value* distance = c.sub(at(wide(c, 1)), first);
+  Value* apart = c.add(c.mul(c.cast(levels, DType::i64), distance), first);
+  const TensorPtr& known = single->constant();
+  if (known && known->int_at(0) == 0) return apart;
+  return known ? at(levels) : c.where(single, at(levels), apart);
 }
 
 Values map_add(MapperContext& c) {
-  const QuantizedRange x = range_at(c, 2), y = range_at(c, 4);
-  Value* lowest = c.minimum(x.min, y.min);
-  Value* largest = c.maximum(c.abs(lowest), c.abs(c.maximum(x.max, y.max)));
-  Value* size = c.mul(largest, c.scalar(DType::f32, 1 << 14));
-  Value* per_unit = c.div(wide(c, 4294967295.0), c.mul(c.cast(size, DType::f64), wide(c, 2)));
-  Value* a = in_range_of_sums(c, c.in(0), x, per_unit);
-  Value* b = in_range_of_sums(c, c.in(1), y, per_unit);
-  return {c.cast(c.add(a, b), DType::i32), c.neg(size), size};
+  const QuantizedRange sums = range_of_sums(c, 14);
+  Value* one = c.constant<std::int64_t>(1);
+  Value* first_is_single = c.equal(c.size_of(c.in(0)), one);
+  Value* second_is_single = c.equal(c.size_of(c.in(1)), one);
+  second_is_single = c.logical_and(second_is_single, c.logical_not(first_is_single));
+  Value* a = in_range_of_sums(c, c.in(0), range_at(c, 2), sums, first_is_single);
+  Value* b = in_range_of_sums(c, c.in(1), range_at(c, 4), sums, second_is_single);
+  return {c.cast(c.add(a, b), DType::i32), sums.min, sums.max};
+}
+
+Values map_bias_add(MapperContext& c) {
+  const QuantizedRange sums = range_of_sums(c, 17);
+  const DType type = plain_type(c.output_dtype());
+  const auto moved = [&](std::size_t i, std::size_t range) {
+    return levels_of(c, numbers_of(c, c.in(i), range_at(c, range)), type, sums);
+  };
+  Value* x = moved(0, 2);
+  Value* bias = moved(1, 4);
+  Value* zero = c.cast(level_of_32_bits(c, f32(c, 0), sums), type);
+  return {c.add(c.add(x, bias), zero), sums.min, sums.max};
 }
 
 // (x - zero of x) * (y - zero of y)

@@ -90,9 +90,9 @@ Chosen choose(MapperContext& c, Value* splits, Value* rows) {
 }
 
 // Indices of several axes make rows of equal length above the ragged ones.
-void add_outer_splits(MapperContext& c, Value* indices, Values& out) {
+void add_outer_splits(MapperContext& c, Value* indices, int rank, Values& out) {
   const DType type = c.output_dtype();
-  for (int i = 0; i + 1 < c.rank(c.input_count() - 1); ++i) {
+  for (int i = 0; i + 1 < rank; ++i) {
     Value* rows = product(c, c.dims(indices, 0, i + 1));
     Value* length = c.dim(indices, i + 1);
     Value* count = c.squeeze(c.add(rows, c.ints({1})), {0});
@@ -100,12 +100,22 @@ void add_outer_splits(MapperContext& c, Value* indices, Values& out) {
   }
 }
 
+// As many more as there are axes of indices, less the one that is gathered along.
+int rank_of_indices(MapperContext& c, std::size_t levels) {
+  const auto ragged_rank = c.attr<std::int64_t>("OUTPUT_RAGGED_RANK");
+  const std::int64_t rank = ragged_rank - static_cast<std::int64_t>(levels) + 1;
+  if (rank < 0 || rank > 254) c.fail(Code::bad_model, "OUTPUT_RAGGED_RANK does not fit the parameters");
+  return static_cast<int>(rank);
+}
+
 Values map_gather(MapperContext& c) {
   const auto levels = static_cast<std::size_t>(c.attr<std::int64_t>("PARAMS_RAGGED_RANK"));
   Value* indices = c.cast(c.in(levels + 1), DType::i64);
+  const Shape& shape = indices->shape();
+  const int rank = shape.ranked() ? shape.rank() : rank_of_indices(c, levels);
   Values out;
-  add_outer_splits(c, indices, out);
-  const bool single = c.rank(levels + 1) == 0;
+  add_outer_splits(c, indices, rank, out);
+  const bool single = rank == 0;
   Value* rows = vector_of(c, indices);
   for (std::size_t i = 0; i < levels; ++i) {
     const Chosen chosen = choose(c, c.in(i), rows);
@@ -301,7 +311,8 @@ Values map_to_sparse(MapperContext& c) {
   for (std::size_t i = 0; i < n; ++i) levels.push_back(level_of_splits(c, c.in(i)));
   Value* row_count = rows_of(c, c.in(0));
   const Ragged ragged = coordinates_of(c, row_count, levels);
-  if (c.rank(n) == 1) return {ragged.coordinates, values, ragged.dims};
+  if (values->shape().ranked() && values->shape().rank() == 1)
+    return {ragged.coordinates, values, ragged.dims};
   Value* inner = c.dims(values, 1, kToEnd);
   Value* elements = c.squeeze(product(c, inner), {0});
   Value* all = iota(c, c.size_of(values));
@@ -315,9 +326,9 @@ Values map_to_sparse(MapperContext& c) {
 
 void register_ragged(OpRegistry& r) {
   r.op("RaggedRange").by(map_range);
-  r.op("RaggedGather").ignores({"OUTPUT_RAGGED_RANK"}).note("rank of the indices known").by(map_gather);
+  r.op("RaggedGather").ignores({"OUTPUT_RAGGED_RANK"}).by(map_gather);
   r.op("RaggedTensorToTensor").by(map_to_tensor);
-  r.op("RaggedTensorToSparse").note("rank of the values known").by(map_to_sparse);
+  r.op("RaggedTensorToSparse").by(map_to_sparse);
 }
 
 }  // namespace t2o::op_mappers

@@ -2,6 +2,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -76,12 +77,21 @@ Values map_lstm_block_cell(MapperContext& c) {
   return lstm_step(c, k, c.in(0), c.in(1), c.in(2));
 }
 
+// Both halves of the columns.
+Values two_gates(MapperContext& c, Value* both) {
+  const Shape &b = c.in(5)->shape(), &h = c.in(1)->shape();
+  Dim units = b.ranked() ? b[0] : kUnknownDim;
+  if (!is_known(units) && h.ranked()) units = h[1];
+  if (is_known(units)) return c.split(both, Ints(2, units), 1);
+  Value* middle = c.dims(c.in(1), 1, 2);
+  return {head(c, both, middle, 1), after(c, both, middle, 1)};
+}
+
 // x, h, weights of [r u] and c, their biases; gives r, u, c, h' = u * h + (1 - u) * c
 Values map_gru_block_cell(MapperContext& c) {
-  const std::int64_t units = c.dim_of(5, 0);
   Value* h = c.in(1);
   Value* ru = sigmoid(c, combined(c, c.in(0), h, c.in(2), c.in(4)));
-  const Values gates = c.split(ru, Ints(2, units), 1);
+  const Values gates = two_gates(c, ru);
   Value* reset = c.mul(gates[0], h);
   Value* candidate = tanh_of(c, combined(c, c.in(0), reset, c.in(3), c.in(5)));
   Value* kept = c.mul(gates[1], h);

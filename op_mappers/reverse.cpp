@@ -29,6 +29,7 @@ Value* reversed_at_run_time(MapperContext& c, Value* axes) {  // 1-D i64
 
 Values map_reverse(MapperContext& c) {
   const auto flags = c.maybe_ints(1);
+  if (c.in(0)->shape().is_scalar()) return {c.in(0)};
   if (!flags) return {reversed_at_run_time(c, c.reshape(c.emit("NonZero", {c.in(1)}), {-1}))};
   Ints axes;
   for (std::size_t i = 0; i < flags->size(); ++i)

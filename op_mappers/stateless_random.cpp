@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "op_mappers/all.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
 
 // TensorFlow's stateless random numbers, bit for bit: Philox4x32-10 (Salmon et al., 2011). A counter of 128
 // bits and a key of 64 give a block of four 32-bit words; words are kept in u64, so that products do not
@@ -375,6 +377,47 @@ Mapper seeded_multinomial(bool is_cheap) {
   };
 }
 
+// ---- StatelessShuffle: each place in turn is exchanged with one behind it, or with itself
+
+Ints shuffled(Ints order, const TensorPtr& words) {
+  const Ints drawn = words->to_ints();
+  for (std::size_t i = 0; i + 1 < order.size(); ++i)
+    std::swap(order[i], order[i + static_cast<std::size_t>(drawn[i]) % (order.size() - i)]);
+  return order;
+}
+
+Value* runtime_shuffled(MapperContext& c, Value* order, Value* words, Value* n) {
+  Value* others = c.sub(n, order);
+  Value* all = c.reshape(words, {-1});
+  Value* from = c.ints({0});
+  Value* drawn = c.slice(all, from, c.reshape(n, {1}), c.ints({0}));
+  Value* step = c.cast(c.emit("Mod", {drawn, c.cast(others, DType::u64)}), DType::i64);
+  Value* places = c.add(order, step);
+  return counted_loop(c, n, {order}, [places](Emitter& e, Value* k, const Values& state) -> Values {
+    Value* other = e.gather(places, k, 0);
+    Value* here = e.gather(state[0], k, 0);
+    Value* there = e.gather(state[0], other, 0);
+    Value* at = e.concat({k, other}, 0);
+    Value* exchanged = e.concat({there, here}, 0);
+    return {e.emit("ScatterElements", {state[0], at, exchanged}, {{"axis", std::int64_t{0}}})};
+  })[0];
+}
+
+Mapper shuffle(bool is_cheap) {
+  return [is_cheap](MapperContext& c) -> Values {
+    Value* value = c.in(0);
+    if (value->shape().is_scalar()) return {value};
+    Value* count = c.dims(value, 0, 1);
+    Value* n = c.dim(value, 0);
+    Value* order = iota(c, n);
+    Value* drawn = words(c, {stream_of_key(c), is_cheap, count}, {4});
+    const auto known = constant_ints(order);
+    order = known && drawn->constant() ? c.ints(shuffled(*known, drawn->constant()))
+                                       : runtime_shuffled(c, order, drawn, n);
+    return {c.gather(value, order, 0)};
+  };
+}
+
 Value* philox_number(MapperContext& c) { return c.constant<std::int32_t>(1); }
 
 Values map_algorithm(MapperContext& c) { return {philox_number(c)}; }
@@ -416,6 +459,8 @@ void register_stateless_random(OpRegistry& r) {
   const std::string rows_note = "; of several rows as with one thread";
   r.op("StatelessMultinomial").note(note + rows_note).by(seeded_multinomial(false));
   r.op("StatelessMultinomial").since(18).note(note + rows_note).by(seeded_multinomial(true));
+  r.op("StatelessShuffle").note(note).by(shuffle(false));
+  r.op("StatelessShuffle").since(18).note(note).by(shuffle(true));
   r.op("StatelessRandomGetAlg").by(map_algorithm);
   r.op("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg")
       .note("slow below opset 18 unless the seed is constant")

@@ -25,8 +25,15 @@ Value* along(Emitter& e, Value* v, std::int64_t axis, int rank) {
   dims[0] = -1;
   return e.reshape(v, dims);
 }
+Value* along_of(MapperContext& c, std::size_t parameter, std::int64_t axis, Value* tensor) {
+  const Shape& shape = tensor->shape();
+  if (axis < 0 || shape.ranked()) return along(c, c.in(parameter), axis, axis < 0 ? 0 : shape.rank());
+  Value* behind = c.sub(c.rank_of(tensor), c.constant(axis + 1));
+  Value* ones = c.expand(c.constant<std::int64_t>(1), c.reshape(behind, {1}));
+  return c.reshape_to(c.in(parameter), c.concat({c.shape_of(c.in(parameter)), ones}, 0));
+}
 Value* along(MapperContext& c, std::size_t parameter, std::int64_t axis, std::size_t tensor) {
-  return along(c, c.in(parameter), axis, axis < 0 ? 0 : c.rank(tensor));
+  return along_of(c, parameter, axis, c.in(tensor));
 }
 
 // Whole numbers of f64 as levels.
@@ -98,8 +105,8 @@ Values map_add(MapperContext& c) {
   };
   Value* left = operand(0, 2, l, out < 0 ? -1 : l);
   Value* right = operand(1, 4, r, out);
-  Value* zero = as_wide(c, along(c, c.in(7), out, out < 0 ? 0 : std::max(c.rank(0), c.rank(1))));
-  return {saturated(c, c.add(c.add(left, right), zero))};
+  Value* sum = c.add(left, right);
+  return {saturated(c, c.add(sum, as_wide(c, along_of(c, 7, out, sum))))};
 }
 
 Values map_clip(MapperContext& c) {

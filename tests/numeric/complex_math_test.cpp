@@ -54,6 +54,17 @@ TEST(ComplexMath, RealFactors) {
   }).check();
 }
 
+TEST(ComplexMath, InverseFunctions) {
+  for (const char* op : {"Asin", "Acos", "Atan", "Asinh", "Acosh", "Atanh"}) {
+    op_case(op).in(any, {4, 5}).dtypes(complexes).tol(1e-4, 1e-4).check();
+    graph_case(std::string(op) + " on the axes", [op](Builder& b) {
+      const std::string re = b.input(verify::tensor_of(f32, {10}, {2, -2, 0.5, -0.5, 0, 0, 0, 0, 2, -2}));
+      const std::string im = b.input(verify::tensor_of(f32, {10}, {0, 0, 0, 0, 2, -2, 0.5, -0.5, 3, -3}));
+      b.output(b.op(op, {b.op("Complex", {re, im}, {{"Tout", c64}})}));
+    }).check();
+  }
+}
+
 TEST(ComplexMath, Functions) {
   for (const char* op : {"Neg", "Square", "Reciprocal", "Inv", "Exp", "Log", "Sqrt", "Rsqrt", "Log1p",
                          "Expm1", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Tanh", "Sigmoid", "Sign"})

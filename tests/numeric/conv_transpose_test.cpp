@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.h"
+#include "old_ops.h"
 
 namespace t2o::numeric {
 namespace {
@@ -50,6 +51,8 @@ TEST(Conv2DBackpropInput, KernelsWhoseSizeShowsWhenItRuns) {
       }
   op_case("Conv2DBackpropInput").i32s({1, 7, 8, 2}).in(f32, {3, 3, 2, 3}).in(f32, {1, 4, 9, 3}).attr("strides", Ints{1, 2, 1, 1})
       .attr("padding", "EXPLICIT").attr("explicit_paddings", Ints{0, 0, 1, 1, 2, 1, 0, 0}).check();
+  old_case("Conv3DBackpropInput", 9, {{f32, {1, 4, 5, 6, 2}}, {f32, {2, 3, 2, 2, 3}}, {f32, {1, 2, 3, 3, 3}}},
+           {{"strides", Ints{1, 2, 2, 2, 1}}, {"padding", "SAME"}}).check();
   op_case("Conv3DBackpropInputV2").i32s({1, 4, 5, 6, 2}).in(f32, {2, 3, 2, 2, 3}).in(f32, {1, 2, 3, 3, 3}).attr("strides", Ints{1, 2, 2, 2, 1})
       .attr("padding", "SAME").check();
 }

@@ -56,6 +56,10 @@ TEST(Elementwise, Integers) {
   op_case("Neg").values<std::int8_t>({2}, {-128, 127}).check();
 }
 
+TEST(Elementwise, BeyondTheRangeOfF32) {
+  for (const char* op : {"Elu", "Selu", "LeakyRelu"}) op_case(op).values<double>({6}, {1e300, -1e300, 1e-300, -0.5, 0, 40}).check();
+}
+
 TEST(Elementwise, LeakyReluAlpha) {
   for (const float alpha : {0.0F, 0.3F, 1.5F, -0.5F}) op_case("LeakyRelu").in(f32, {3, 4}).attr("alpha", alpha).check();
 }

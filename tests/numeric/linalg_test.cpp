@@ -12,9 +12,9 @@ TEST(Linalg, MatrixInverse) {
   const std::string op = "MatrixInverse";
   op_case(op).in(any, {3, 3}).dtypes({f32, f64}).tol(1e-3, 1e-3).check();
   op_case(op).values<float>({3, 3}, kNeedsExchange).check();
-  op_case(op).values<float>({3, 3}, kNeedsExchange).attr("adjoint", true).since(12).check();
+  op_case(op).values<float>({3, 3}, kNeedsExchange).attr("adjoint", true).check();
   op_case(op).in(f64, {2, 3, 5, 5}).tol(1e-6, 1e-6).check();
-  op_case(op).in(f64, {2, 3, 3}).attr("adjoint", true).since(12).check();
+  op_case(op).in(f64, {2, 3, 3}).attr("adjoint", true).check();
   op_case(op).in(f32, {1, 1}).range(1, 2).check();
   op_case(op).in(f64, {17, 17}).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
   op_case(op).in(f32, {0, 3, 3}).only_opsets({11, 18, 26}).check();
@@ -24,14 +24,43 @@ TEST(Linalg, MatrixInverse) {
 TEST(Linalg, MatrixSolve) {
   for (const bool adjoint : {false, true}) {
     op_case("MatrixSolve").in(f64, {2, 4, 4}).in(f64, {2, 4, 3}).attr("adjoint", adjoint).tol(1e-6, 1e-6).since(adjoint ? 12 : 11).check();
-    op_case("MatrixSolve").values<float>({3, 3}, kNeedsExchange).in(f32, {3, 1}).attr("adjoint", adjoint).since(adjoint ? 12 : 11).check();
+    op_case("MatrixSolve").values<float>({3, 3}, kNeedsExchange).in(f32, {3, 1}).attr("adjoint", adjoint).check();
   }
+}
+
+TEST(Linalg, OfComplexNumbers) {
+  const DTypes complexes = {c64, c128};
+  for (const bool adjoint : {false, true}) {
+    op_case("MatrixInverse").in(any, {2, 3, 3}).attr("adjoint", adjoint).dtypes(complexes).tol(1e-3, 1e-3).check();
+    op_case("MatrixSolve").in(c128, {2, 4, 4}).in(c128, {2, 4, 3}).attr("adjoint", adjoint).tol(1e-6, 1e-6).check();
+    for (const bool lower : {false, true})
+      op_case("MatrixTriangularSolve").in(c128, {3, 3}).range(0.5, 1).in(c128, {2, 3, 2}).attr("lower", lower).attr("adjoint", adjoint).tol(1e-6, 1e-6).check();
+  }
+  op_case("MatrixTriangularSolve").in(c64, {3, 3}).range(0.5, 1).in(c64, {3, 2}).tol(1e-3, 1e-3).check();
+  for (const char* op : {"MatrixDeterminant", "LogMatrixDeterminant"}) {
+    op_case(op).in(any, {2, 4, 4}).dtypes(complexes).tol(1e-4, 1e-4).check();
+    op_case(op).in(c64, {3, 3}).tol(1e-4, 1e-4).check();
+    op_case(op).in(c64, {0, 2, 2}).check();
+  }
+  op_case("TridiagonalMatMul").in(any, {1, 4}).in(any, {1, 4}).in(any, {1, 4}).in(any, {4, 3}).dtypes(complexes).check();
+}
+
+TEST(Linalg, DecompositionsOfComplexNumbers) {
+  for (const DType t : {c64, c128})
+    for (const Ints& dims : {Ints{3, 3}, Ints{2, 4, 4}}) {
+      graph_case("positive definite", [t, dims](Builder& b) {
+        const std::string a = b.input(t, dims);
+        b.output(b.op("Cholesky", {b.op("BatchMatMulV2", {a, a}, {{"adj_y", true}})}));
+      }).tol(1e-3, 1e-3).check();
+      op_case("SelfAdjointEigV2").in(t, dims).attr("compute_v", false).outputs(1).tol(1e-3, 1e-3).only_opsets({11, 18}).check();
+    }
+  op_case("Svd").in(any, {2, 3, 4}).attr("compute_uv", false).outputs(1).dtypes({c64, c128}).tol(1e-3, 1e-3).only_opsets({11, 18}).check();
 }
 
 TEST(Linalg, MatrixTriangularSolve) {
   for (const bool lower : {false, true})
     for (const bool adjoint : {false, true}) {
-      op_case("MatrixTriangularSolve").in(f64, {2, 4, 4}).range(0.5, 1).in(f64, {2, 4, 3}).attr("lower", lower).attr("adjoint", adjoint).since(adjoint ? 12 : 11).tol(1e-6, 1e-6).check();
+      op_case("MatrixTriangularSolve").in(f64, {2, 4, 4}).range(0.5, 1).in(f64, {2, 4, 3}).attr("lower", lower).attr("adjoint", adjoint).tol(1e-6, 1e-6).check();
     }
   op_case("MatrixTriangularSolve").in(f32, {3, 3}).range(0.5, 1).in(f32, {2, 3, 2}).tol(1e-4, 1e-4).check();
   op_case("MatrixTriangularSolve").in(f32, {2, 1, 3, 3}).range(0.5, 1).in(f32, {2, 3, 2}).tol(1e-4, 1e-4).check();
@@ -51,9 +80,9 @@ TEST(Linalg, Determinants) {
 
 TEST(Linalg, Cholesky) {
   const std::vector<double> a = {4, 12, -16, 12, 37, -43, -16, -43, 98};
-  op_case("Cholesky").values_as(any, {3, 3}, a).dtypes({f32, f64}).since(12).check();
-  op_case("Cholesky").values_as(f32, {1, 3, 3}, a).without({Mode::rank}).check();
-  op_case("Cholesky").values<float>({2, 2}, {4, 1000, 2, 5}).since(12).note("the upper triangle is not read").check();
+  op_case("Cholesky").values_as(any, {3, 3}, a).dtypes({f32, f64}).check();
+  op_case("Cholesky").values_as(f32, {1, 3, 3}, a).check();
+  op_case("Cholesky").values<float>({2, 2}, {4, 1000, 2, 5}).note("the upper triangle is not read").check();
 }
 
 TEST(Linalg, Lu) {
@@ -68,7 +97,7 @@ TEST(Linalg, Qr) {
 }
 
 TEST(Linalg, ThreeDiagonals) {
-  op_case("TridiagonalMatMul").in(any, {2, 1, 4}).in(any, {2, 1, 4}).in(any, {2, 1, 4}).in(any, {2, 4, 3}).dtypes({f32, f64}).since(12).check();
+  op_case("TridiagonalMatMul").in(any, {2, 1, 4}).in(any, {2, 1, 4}).in(any, {2, 1, 4}).in(any, {2, 4, 3}).dtypes({f32, f64}).check();
   op_case("TridiagonalMatMul").in(f32, {1, 1}).in(f32, {1, 1}).in(f32, {1, 1}).in(f32, {1, 3}).without({Mode::rank}).check();
   op_case("TridiagonalSolve").in(f64, {2, 3, 5}).in(f64, {2, 5, 2}).since(12).tol(1e-6, 1e-6).check();
   op_case("TridiagonalSolve").in(f32, {3, 4}).range(1, 2).in(f32, {4, 1}).attr("partial_pivoting", false).since(12).tol(1e-3, 1e-3).check();
@@ -98,6 +127,16 @@ TEST(Linalg, SingularValues) {
   op_case("Svd").in(f32, {3, 4}).refuses(Code::unsupported_op, "determined up to their signs").check();
 }
 
+TEST(Linalg, InPlaceOfVectors) {
+  for (const DType t : {f32, c64})
+    graph_case("shapes of what is no vector", [t](Builder& b) {
+      const std::string x = b.input(t, {2, 3, 3});
+      const std::string e = b.op("SelfAdjointEigV2", {x}, {{"compute_v", false}});
+      const std::string s = b.op("Svd", {x}, {{"compute_uv", false}});
+      for (const std::string& v : {e + ":1", s + ":1", s + ":2"}) b.output(b.op("Shape", {v}));
+    }).check();
+}
+
 TEST(Linalg, LeastSquares) {
   for (const bool fast : {false, true})
     for (const Ints& dims : {Ints{5, 3}, {3, 5}, {2, 4, 4}}) {
@@ -115,22 +154,20 @@ TEST(Linalg, Batch) {
   const OldInput square{f64, {2, 4, 4}}, triangle{f64, {2, 4, 4}, verify::Range{0.5, 1}},
       right{f64, {2, 4, 3}};
   for (const bool adjoint : {false, true}) {
-    const int since = adjoint ? 12 : 11;
     old_case("BatchMatrixInverse", kLast, {square}, {{"adjoint", adjoint}})
         .tol(1e-6, 1e-6)
-        .since(since)
         .check();
     old_case("BatchMatrixSolve", kLast, {square, right}, {{"adjoint", adjoint}})
         .tol(1e-6, 1e-6)
-        .since(since)
         .check();
     for (const bool lower : {false, true})
       old_case("BatchMatrixTriangularSolve", kLast, {triangle, right},
                {{"adjoint", adjoint}, {"lower", lower}})
           .tol(1e-6, 1e-6)
-          .since(since)
           .check();
   }
+  old_case("BatchSvd", kLast, {{f64, {2, 4, 3}}}, {{"compute_uv", false}}, 1).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
+  old_case("BatchSelfAdjointEigV2", kLast, {square}, {{"compute_v", false}}, 1).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
   old_case("BatchMatrixDeterminant", kLast, {square}).tol(1e-9, 1e-9).check();
   graph_case(
       "BatchCholesky",

@@ -18,13 +18,13 @@ struct OldInput {
   std::optional<verify::Range> range = {};
 };
 inline Case old_case(const std::string& op, char producer, std::vector<OldInput> inputs,
-                     std::vector<engines::TfAttr> attrs = {}) {
+                     std::vector<engines::TfAttr> attrs = {}, int outputs = -1) {
   return graph_case(op, [=](Builder& b) {
     of_version(b.graph(), producer);
     std::vector<TfInput> names;
     for (const OldInput& in : inputs) names.emplace_back(b.input(in.dtype, in.dims, in.range));
     const std::string y = b.op(op, names, attrs, "op");
-    for (int i = 0; i < b.graph().outputs(y); ++i) b.output(y + ":" + std::to_string(i));
+    for (int i = 0; i < (outputs < 0 ? b.graph().outputs(y) : outputs); ++i) b.output(y + ":" + std::to_string(i));
   });
 }
 

@@ -54,13 +54,14 @@ TEST(Quantized, Elementwise) {
       quantized("QuantizedMul", {{qu8, {3, 5}, r}, {qu8, {3, 5}, {-3, 1}}}, kind)
           .attr("Toutput", qi32)
           .check();
-      one_level(quantized("QuantizedAdd", {{qu8, {3, 5}, r}, {qu8, {3, 5}, {-3, 1}}}, kind))
+      quantized("QuantizedAdd", {{qu8, {3, 5}, r}, {qu8, {3, 5}, {-3, 1}}}, kind)
           .attr("Toutput", qi32)
           .check();
-      one_level(quantized("QuantizedAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3, 1}}}, kind))
+      quantized("QuantizedAdd", {{qu8, {3, 5}, r}, {qu8, {}, {-3, 1}}}, kind).attr("Toutput", qi32).check();
+      quantized("QuantizedAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3, 1}}}, kind)
           .attr("Toutput", qi32)
           .check();
-      one_level(quantized("QuantizedBiasAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3, 1}}}, kind))
+      quantized("QuantizedBiasAdd", {{qu8, {3, 5}, r}, {qu8, {5}, {-3.5, 1.75}}}, kind)
           .attr("out_type", qi32)
           .check();
       one_level(quantized("QuantizedBiasAdd", {{qu8, {3, 5}, {-1, 1}}, {qu8, {5}, {-1, 1}}}, kind))  // 0 lies between two levels

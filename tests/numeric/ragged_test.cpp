@@ -23,14 +23,14 @@ Case gathered(const std::vector<Ints>& splits, Ints values, Ints index_dims, con
 }
 
 TEST(Ragged, Gather) {
-  gathered({{0, 2, 2, 5}}, {5}, {4}, {2, 1, 0, 2}, 1).without({Mode::rank}).check();
-  gathered({{0, 2, 2, 5}, {0, 1, 3, 3, 4, 6}}, {6, 2}, {3}, {2, 1, 0}, 2).without({Mode::rank}).check();
-  gathered({{0, 2, 2, 5}}, {5}, {2, 2}, {2, 1, 0, 2}, 2).without({Mode::rank}).check();
-  gathered({{0, 2, 2, 5}}, {5}, {1, 2, 2}, {2, 1, 0, 2}, 3).without({Mode::rank}).check();
-  gathered({{0, 2, 2, 5}}, {5}, {}, {2}, 0).without({Mode::rank}).check();
-  gathered({{0, 2, 2, 5}, {0, 1, 3, 3, 4, 6}}, {6}, {}, {2}, 1).without({Mode::rank}).check();
-  gathered({{0, 2, 2, 5}}, {5}, {0}, {}, 1).without({Mode::rank}).check();
-  gathered({{0, 2, 2, 5}}, {5}, {1}, {1}, 1).without({Mode::rank}).note("an empty row").check();
+  gathered({{0, 2, 2, 5}}, {5}, {4}, {2, 1, 0, 2}, 1).check();
+  gathered({{0, 2, 2, 5}, {0, 1, 3, 3, 4, 6}}, {6, 2}, {3}, {2, 1, 0}, 2).check();
+  gathered({{0, 2, 2, 5}}, {5}, {2, 2}, {2, 1, 0, 2}, 2).check();
+  gathered({{0, 2, 2, 5}}, {5}, {1, 2, 2}, {2, 1, 0, 2}, 3).check();
+  gathered({{0, 2, 2, 5}}, {5}, {}, {2}, 0).check();
+  gathered({{0, 2, 2, 5}, {0, 1, 3, 3, 4, 6}}, {6}, {}, {2}, 1).check();
+  gathered({{0, 2, 2, 5}}, {5}, {0}, {}, 1).check();
+  gathered({{0, 2, 2, 5}}, {5}, {1}, {1}, 1).note("an empty row").check();
   op_case("RaggedGather").i32s({0, 2, 2, 5}, fed).as_list(1).strings({5}, {"a", "b", "c", "d", "e"}).ints({2, 0}).attr("OUTPUT_RAGGED_RANK", std::int64_t{1}).check();
 }
 
@@ -78,13 +78,12 @@ TEST(Ragged, ToSparse) {
     for (const Ints& s : splits) c.ints(s, fed);
     return c.as_list(splits.size());
   };
-  sparse({{0, 2, 2, 5}}).in(any, {5}).dtypes({f32, i32, boolean}).without({Mode::rank}).check();
-  sparse({{0, 1, 3}, {0, 2, 2, 5}}).in(f32, {5}).without({Mode::rank}).check();
-  sparse({{0, 1, 3}}).in(f32, {3, 2}).without({Mode::rank}).check();
-  sparse({{0, 1, 3}}).in(f32, {3, 2, 2}).without({Mode::rank}).check();
-  sparse({{0, 0, 0}}).in(f32, {0}).without({Mode::rank}).check();
-  op_case("RaggedTensorToSparse").i32s({0, 1, 2}, fed).as_list(1).strings({2}, {"a", "b"}).without({Mode::rank}).check();
-  op_case("RaggedTensorToSparse").i32s({0, 1, 2}, fed).as_list(1).in(f32, {2}).refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  sparse({{0, 2, 2, 5}}).in(any, {5}).dtypes({f32, i32, boolean}).check();
+  sparse({{0, 1, 3}, {0, 2, 2, 5}}).in(f32, {5}).check();
+  sparse({{0, 1, 3}}).in(f32, {3, 2}).check();
+  sparse({{0, 1, 3}}).in(f32, {3, 2, 2}).check();
+  sparse({{0, 0, 0}}).in(f32, {0}).check();
+  op_case("RaggedTensorToSparse").i32s({0, 1, 2}, fed).as_list(1).strings({2}, {"a", "b"}).check();
 }
 
 }  // namespace

@@ -34,6 +34,14 @@ TEST(RecurrentCells, GruBlockCell) {
       .in(f32, {6}, constant)
       .in(f32, {3}, constant)
       .check();
+  op_case("GRUBlockCell")
+      .in(f32, {2, 5})
+      .in(f32, {2, 3})
+      .in(f32, {8, 6})
+      .in(f32, {8, 3})
+      .in(f32, {6})
+      .in(f32, {3})
+      .check();
 }
 
 Case block_lstm(const std::string& op, std::int64_t steps) {

@@ -17,6 +17,7 @@ TEST(Reverse, Axes) {
   op_case("Reverse").in(f32, {2, 3}).values<bool>({2}, {false, true}, constant).check();
   op_case("Reverse").in(any, {2, 3, 2}).values<bool>({3}, {true, false, true}).dtypes({f32, u8, i32}).check();
   op_case("Reverse").in(f32, {2, 3}).values<bool>({2}, {false, false}).check();
+  op_case("Reverse").in(f32, {}).values<bool>({0}, {}).without({Mode::rank}).check();
 }
 
 TEST(Reverse, Sequence) {

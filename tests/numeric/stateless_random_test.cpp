@@ -81,6 +81,13 @@ TEST(StatelessRandom, KeyOfSeed) {
   }
 }
 
+TEST(StatelessRandom, Shuffle) {
+  for (const Kind kind : {constant, fed})
+    for (const Ints& dims : {Ints{1}, Ints{11}, Ints{6, 2}, Ints{0, 2}})
+      op_case("StatelessShuffle").in(f32, dims).values<std::uint64_t>({1}, {77}, kind).values<std::uint64_t>({2}, {0, 99}, kind).scalar<std::int32_t>(1).only_opsets({18, 26}).check();
+  op_case("StatelessShuffle").in(any, {7}).values<std::uint64_t>({1}, {77}).values<std::uint64_t>({2}, {0, 99}).scalar<std::int32_t>(1).dtypes({i64, boolean, f16}).only_opsets({11}).without({Mode::batch, Mode::dims, Mode::rank}).check();
+}
+
 TEST(StatelessRandom, Multinomial) {
   for (const Kind kind : {constant, fed})
     for (const DType index : {i32, i64})

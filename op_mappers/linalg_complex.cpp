@@ -1,0 +1,231 @@
+#include <limits>
+
+#include "op_mappers/all.h"
+#include "op_mappers/apply.h"
+#include "op_mappers/complex.h"
+#include "op_mappers/linalg.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
+
+// Matrices of complex numbers. What is a sum of products, or a solution of such, is that of the real matrix
+// [[re, -im], [im, re]], of twice the size; its transposed is the adjoint.
+namespace t2o::op_mappers {
+namespace {
+
+Value* doubled(MapperContext& c, Complex z) {
+  Value* upper = c.concat({z.re, c.neg(z.im)}, -1);
+  return c.concat({upper, c.concat({z.im, z.re}, -1)}, -2);
+}
+
+Complex halves(MapperContext& c, Value* x) {  // of rows: [re; im]
+  Value* n = c.div(c.dim(x, -2), c.constant<std::int64_t>(2));
+  return {rows_before(c, x, n), rows_from(c, x, n)};
+}
+
+Values map_inverse(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  Value* inverse = apply_one(c, "MatrixInverse", {doubled(c, z)});
+  return {pairs(c, halves(c, columns_before(c, inverse, c.dim(z.re, -1))))};
+}
+
+Complex solved(MapperContext& c, Complex a, Complex b) {
+  return halves(c, apply_one(c, "MatrixSolve", {doubled(c, a), c.concat({b.re, b.im}, -2)}));
+}
+
+Values map_solve(MapperContext& c) {
+  const Complex a = parts(c, c.in(0));
+  return {pairs(c, solved(c, a, parts(c, c.in(1))))};
+}
+
+Complex expanded(MapperContext& c, Complex z, Value* batch_of) {
+  Value* dims = c.concat({c.dims(batch_of, 0, -2), c.ints({1, 1})}, 0);
+  return {c.expand(z.re, dims), c.expand(z.im, dims)};
+}
+
+Values map_triangular_solve(MapperContext& c) {
+  Complex a = parts(c, c.in(0)), b = parts(c, c.in(1));
+  Value* rows = row_numbers(c, c.dim(a.re, -1));
+  Value* columns = iota(c, c.dim(a.re, -1));
+  const bool lower = c.attr_or<std::int64_t>("lower", 1) != 0;
+  Value* is_in = lower ? c.greater_equal(rows, columns) : c.less_equal(rows, columns);
+  Value* zero = c.scalar_like(a.re, 0);
+  a = {c.where(is_in, a.re, zero), c.where(is_in, a.im, zero)};
+  const auto is_matrix = [](const Value* v) { return v->shape().ranked() && v->shape().rank() == 2; };
+  if (!is_matrix(a.re) || !is_matrix(b.re)) {
+    b = expanded(c, b, a.re);
+    a = expanded(c, a, b.re);
+  }
+  return {pairs(c, solved(c, a, b))};
+}
+
+// ---- elimination with row exchanges, for determinants
+
+struct Pivot {
+  Complex rest;  // the matrix without what is below the pivot
+  Complex element;
+  Value* exchanged;
+};
+
+Complex taken(Emitter& e, Value* here, Complex a, Complex b) {
+  return {e.where(here, a.re, b.re), e.where(here, a.im, b.im)};
+}
+
+Complex product(Emitter& e, Complex a, Complex b) {
+  Value* re = e.mul(a.re, b.re);
+  re = e.sub(re, e.mul(a.im, b.im));
+  Value* im = e.mul(a.re, b.im);
+  return {re, e.add(im, e.mul(a.im, b.re))};
+}
+
+Value* square_of(Emitter& e, Complex z) {
+  Value* re = e.mul(z.re, z.re);
+  return e.add(re, e.mul(z.im, z.im));
+}
+
+Complex at(Emitter& e, Complex z, Value* k, std::int64_t axis) {
+  return {e.gather(z.re, k, axis), e.gather(z.im, k, axis)};
+}
+
+Pivot eliminated(Emitter& e, Complex x, Value* k, Value* n) {
+  Value* zero = e.scalar_like(x.re, 0);
+  Value* rows = row_numbers(e, n);
+  Value* sizes = square_of(e, at(e, x, k, -1));
+  Value* candidates = e.where(e.less(rows, k), e.scalar_like(x.re, -1), sizes);
+  Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
+  Value* is_best = e.equal(rows, best);
+  const auto picked = [&](Value* v) {
+    return e.reduce("ReduceSum", e.where(is_best, v, zero), Ints{-2}, true);
+  };
+  const Complex row{picked(x.re), picked(x.im)};
+  x = taken(e, e.equal(rows, k), row, taken(e, is_best, at(e, x, k, -2), x));
+  const Complex element = at(e, row, k, -1);
+  Value* square = square_of(e, element);
+  Value* is_none = e.equal(square, zero);
+  Value* divisor = e.where(is_none, e.scalar_like(x.re, 1), square);
+  const Complex inverse{e.div(element.re, divisor), e.neg(e.div(element.im, divisor))};
+  const Complex taken_away = product(e, product(e, at(e, x, k, -1), inverse), row);
+  Value* is_below = e.logical_and(e.greater(rows, k), e.logical_not(is_none));
+  const Complex less{e.sub(x.re, taken_away.re), e.sub(x.im, taken_away.im)};
+  return {taken(e, is_below, less, x), element, e.logical_not(e.equal(best, k))};
+}
+
+// The product of the pivots, or that of their directions and the sum of the logarithms of their sizes.
+Values map_determinant(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  const bool by_logarithm = c.node().op() == "LogMatrixDeterminant";
+  Value* n = c.dim(z.re, -1);
+  Value* batch = c.concat({c.dims(z.re, 0, -2), c.ints({1, 1})}, 0);
+  Value* one = c.expand(c.scalar_like(z.re, 1), batch);
+  Value* zero = c.expand(c.scalar_like(z.re, 0), batch);
+  const auto step = [&](Emitter& e, Value* k, const Values& state) -> Values {
+    const Pivot p = eliminated(e, {state[0], state[1]}, k, n);
+    Complex factor = p.element;
+    Value* size = e.sqrt(square_of(e, factor));
+    if (by_logarithm) factor = {e.div(factor.re, size), e.div(factor.im, size)};
+    const Complex d = product(e, {state[2], state[3]}, factor);
+    const Complex turned = taken(e, p.exchanged, {e.neg(d.re), e.neg(d.im)}, d);
+    Value* sum = by_logarithm ? e.add(state[4], e.log(size)) : e.identity(state[4]);
+    return {p.rest.re, p.rest.im, turned.re, turned.im, sum};
+  };
+  const Values out = counted_loop(c, n, {z.re, z.im, one, zero, zero}, step);
+  const auto flat = [&](Value* v) { return c.reshape_to(v, c.dims(z.re, 0, -2)); };
+  Value* re = flat(out[2]);
+  Value* d = pairs(c, {re, flat(out[3])});
+  if (!by_logarithm) return {d};
+  Value* size = flat(out[4]);
+  return {d, pairs(c, {size, apply_one(c, "ZerosLike", {size})})};
+}
+
+// Column k of L is that of A / sqrt(A[k, k]); its product with its adjoint is taken away from A.
+Values map_cholesky(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  Value* n = c.dim(z.re, -1);
+  Value* zeros = c.expand(c.scalar_like(z.re, 0), c.shape_of(z.re));
+  const auto step = [n](Emitter& e, Value* k, const Values& state) -> Values {
+    const Complex column = at(e, {state[0], state[1]}, k, -1);
+    Value* root = e.sqrt(e.gather(column.re, k, -2));
+    Value* zero = e.scalar_like(root, 0);
+    Value* rows = row_numbers(e, n);
+    Value* re = e.where(e.less(rows, k), zero, e.div(column.re, root));
+    Value* im = e.where(e.greater(rows, k), e.div(column.im, root), zero);
+    Value* re_across = transposed(e, re);
+    Value* im_across = transposed(e, im);
+    const Complex less = product(e, {re, im}, {re_across, e.neg(im_across)});
+    Value* here = e.equal(iota(e, n), k);
+    return {e.sub(state[0], less.re), e.sub(state[1], less.im), e.where(here, re, state[2]),
+            e.where(here, im, state[3])};
+  };
+  const Values out = counted_loop(c, n, {z.re, z.im, zeros, zeros}, step);
+  return {pairs(c, {out[2], out[3]})};
+}
+
+// ---- decompositions: the real matrix has each of the values twice
+
+Value* every_second(MapperContext& c, Value* sorted) {
+  Value* s = c.slice(sorted, {0}, {std::numeric_limits<std::int64_t>::max()}, {-1}, {2});
+  return pairs(c, {s, apply_one(c, "ZerosLike", {s})});
+}
+
+Values without_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
+  Values out = with_vectors(c, attr, parts(c, values).re, count);
+  out[0] = values;
+  for (std::size_t i = 1; i < out.size(); ++i)
+    if (out[i]) out[i] = pairs(c, {out[i], out[i]});
+  return out;
+}
+
+Values map_singular_values(MapperContext& c) {
+  Value* s = every_second(c, apply_one(c, "Svd", {doubled(c, parts(c, c.in(0)))}));
+  return without_vectors(c, "compute_uv", s, 2);
+}
+
+// Only the lower triangle tells, and of the diagonal the real parts.
+Values map_eigenvalues(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  Value* rows = row_numbers(c, c.dim(z.re, -1));
+  Value* columns = iota(c, c.dim(z.re, -1));
+  Value* mirrored = c.neg(transposed(c, z.im));
+  Value* upper = c.where(c.less(rows, columns), mirrored, c.scalar_like(z.im, 0));
+  const Complex whole{z.re, c.where(c.greater(rows, columns), z.im, upper)};
+  Value* e = every_second(c, apply_one(c, "SelfAdjointEigV2", {doubled(c, whole)}));
+  return without_vectors(c, "compute_v", e, 1);
+}
+
+// Linear in the diagonals, and in what they are multiplied with.
+Values map_tridiagonal_product(MapperContext& c) {
+  Values re, im;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Complex z = parts(c, c.in(i));
+    re.push_back(z.re);
+    im.push_back(z.im);
+  }
+  const Complex x = parts(c, c.in(3));
+  const auto times = [&](Values diagonals, Value* by) {
+    diagonals.push_back(by);
+    return apply_one(c, c.node().op(), diagonals);
+  };
+  Value* rr = times(re, x.re);
+  Value* ii = times(im, x.im);
+  Value* ri = times(re, x.im);
+  Value* ir = times(im, x.re);
+  return {pairs(c, {c.sub(rr, ii), c.add(ri, ir)})};
+}
+
+}  // namespace
+
+void register_linalg_complex(OpRegistry& r) {
+  const std::string singular = "of a singular matrix infinities or NaN, no error";
+  r.complex("MatrixInverse").note(singular).by(map_inverse);
+  r.complex("MatrixSolve").note(singular).by(map_solve);
+  r.complex("MatrixTriangularSolve").note(singular).by(map_triangular_solve);
+  r.complex("MatrixDeterminant", "LogMatrixDeterminant").by(map_determinant);
+  r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
+  r.complex("Svd")
+      .note("singular values; no vectors")
+      .ignores({"full_matrices"})
+      .by(map_singular_values);
+  r.complex("SelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
+  r.complex("TridiagonalMatMul").by(map_tridiagonal_product);
+}
+
+}  // namespace t2o::op_mappers

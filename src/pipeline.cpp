@@ -24,13 +24,14 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
 }
 
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
-void convert_source(const Options& o, const Plan& plan, const tf::Source& source, Conversion& c) {
+void convert_source(const Options& o, const Plan& plan, tf::Source source, Conversion& c) {
   const auto dumped = [&](ir::Graph& g) { return [&](const std::string& stage) { dump(stage, g, o); }; };
   c.source = describe(source);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return;
   tf::Interface interface;
   c.source_graph = tf::import_graph(source.graph, request, c.diagnostics, &interface);
+  source.graph = {};
   if (!c.source_graph) return;
   ir::Graph& model = *c.source_graph;
   c.input_defaults = initial_states(interface, o, c.diagnostics);

@@ -34,7 +34,7 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   source.graph = {};
   if (!c.source_graph) return;
   ir::Graph& model = *c.source_graph;
-  c.input_defaults = initial_states(interface, o, c.diagnostics);
+  c.input_defaults = input_defaults(interface, o, c.diagnostics);
   name_dims(model);
   note_unranked(model, c.diagnostics);
   if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
@@ -49,6 +49,7 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   apply_layout_options(*mapped, c.target, o, c.diagnostics);
   run_rewriters(onnx_rewriters(c.target, o.layout), *mapped, dumped(*mapped));
   mapped->name_rest();
+  drop_unfit(c.input_defaults, *mapped);
   dump("onnx", *mapped, o);
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
   if (!has_errors(c.diagnostics)) c.graph = mapped;

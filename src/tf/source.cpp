@@ -90,7 +90,6 @@ const Signature* choose_signature(const Source& s, const Options& o) {
 }
 
 void finish(Source& s, const Options& o) {
-  std::erase_if(s.signatures, [](const Signature& x) { return x.name.starts_with("__saved_model_"); });
   if (!o.concrete_function.empty())
     fail(Code::not_yet,
          "--concrete-function, a function of the library instead of a signature, is not there yet",
@@ -175,16 +174,20 @@ Source open_path(const Options& o) {
       s = from_graph_def(found.path, m.bytes, m.owner);
     }
   }
-  finish(s, o);
+  std::erase_if(s.signatures, [](const Signature& x) { return x.name.starts_with("__saved_model_"); });
   return s;
 }
 
 }  // namespace
 
+Source look_into(const Options& o) { return open_path(o); }
+
 // Every error says which file it is about.
 Source open_source(const Options& o) {
   try {
-    return open_path(o);
+    Source s = open_path(o);
+    finish(s, o);
+    return s;
   } catch (const ConversionError& e) {
     Diagnostic d = e.diagnostic();
     std::error_code ignored;

@@ -19,8 +19,19 @@ class SubgraphContext : public MapperContext {
  public:
   SubgraphContext(const ir::Node& source, Values in, ir::Graph& out, const Target& target,
                   SubgraphMapper& mapper)
-      : MapperContext(source, std::move(in), out, target), mapper_(&mapper) {}
-  static SubgraphContext& of(MapperContext& c) { return static_cast<SubgraphContext&>(c); }
+      : MapperContext(source, std::move(in), out, target), mapper_(&mapper), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~SubgraphContext() { innermost_ = outer_; }
+  SubgraphContext(const SubgraphContext&) = delete;
+  SubgraphContext& operator=(const SubgraphContext&) = delete;
+
+  // A mapper that another applies has a plain context.
+  static SubgraphContext& of(MapperContext& c) {
+    for (SubgraphContext* mine = innermost_; mine; mine = mine->outer_)
+      if (mine == &c) return *mine;
+    c.fail(Code::internal, "its mapper was applied by another, which has no subgraphs to map");
+  }
 
   Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted,
              ir::Graph& into) {
@@ -32,6 +43,8 @@ class SubgraphContext : public MapperContext {
 
  private:
   SubgraphMapper* mapper_;
+  SubgraphContext* outer_;                                       // that maps the graph around
+  inline static thread_local SubgraphContext* innermost_ = nullptr;  // of the contexts that are being mapped
   bool failed_ = false;
 };
 

@@ -74,10 +74,9 @@ void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, TensorPtr>> initial_states(const tf::Interface& interface,
-                                                              const tf2onnx::Options& options,
-                                                              Diagnostics& diagnostics) {
-  std::vector<std::pair<std::string, TensorPtr>> initial;
+InputDefaults input_defaults(const tf::Interface& interface, const tf2onnx::Options& options,
+                             Diagnostics& diagnostics) {
+  InputDefaults initial;
   for (const tf::State& s : interface.states) initial.emplace_back(s.input, s.initial);
   if (options.stateful_io && initial.empty())
     diagnostics.push_back({Severity::warning,
@@ -86,7 +85,21 @@ std::vector<std::pair<std::string, TensorPtr>> initial_states(const tf::Interfac
                            "",
                            {},
                            SourceLoc::here()});
+  const auto& nchw = options.inputs_as_nchw;
+  for (const auto& [input, value] : interface.defaults)
+    if (std::none_of(nchw.begin(), nchw.end(),
+                     [&](const std::string& name) { return bare(name) == bare(input); }))
+      initial.emplace_back(input, value);
   return initial;
+}
+
+void drop_unfit(InputDefaults& defaults, const ir::Graph& g) {
+  std::erase_if(defaults, [&](const auto& d) {
+    const auto input = std::find_if(g.inputs().begin(), g.inputs().end(),
+                                    [&](const Value* v) { return v->name() == d.first; });
+    return input == g.inputs().end() || (*input)->dtype() != d.second->dtype() ||
+           !merge((*input)->shape(), d.second->shape());
+  });
 }
 
 // ONNX Runtime takes and gives no complex tensors.

@@ -102,7 +102,7 @@ using enum OptionGroup;
 constexpr OptionRow kRows[] = {
     {"format", "FORMAT",
      "What MODEL is: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.", model,
-     set_format},
+     set_format, "auto,graphdef,saved-model,checkpoint"},
     {"signature", "NAME", "Which signature of a SavedModel; serving_default, or else the only one.", model,
      set_text<&Options::signature>},
     {"tag", "TAGS", "Which graph of a SavedModel, by its comma-separated tags; serve, or else the only one.",
@@ -123,7 +123,10 @@ constexpr OptionRow kRows[] = {
      set_list<&Options::rename_outputs>},
     {"use-graph-names", "", "Keep the graph's names (serving_default_x:0) instead of the signature's (x).",
      interface, set_switch<&Options::use_graph_names>},
-    {"ignore-default", "NAMES", "PlaceholderWithDefault nodes that become inputs without a default.",
+    {"ignore-default", "NAMES",
+     "PlaceholderWithDefault nodes that become inputs without a default. Those that --inputs or the "
+     "signature "
+     "names become inputs that may be left out; others become their default.",
      interface, set_list<&Options::ignore_default>},
     {"use-default", "NAMES", "PlaceholderWithDefault nodes that become their default.", interface,
      set_list<&Options::use_default>},
@@ -142,19 +145,19 @@ constexpr OptionRow kRows[] = {
 
     {"opset", "N",
      "The ONNX operator set to write for: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.",
-     target, set_opset},
+     target, set_opset, "11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28"},
     {"ir-version", "N", "A lower IR version than the opset's own, where the model allows it.", target,
      [](Options& o, const std::string& v) { o.ir_version = to_int("--ir-version", v); }},
     {"target-runtime", "NAME",
      "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard "
      "alone.",
-     target, set_runtime},
+     target, set_runtime, "ort-1.31,any"},
     {"layout", "LAYOUT",
      "Where images have their channels. auto: first, where that transposes the fewest bytes (the default). "
      "nchw: first, with the "
      "transposes at the model's inputs and outputs. nhwc: last, convolutions and the like as functions that "
      "a device can match.",
-     target, set_layout},
+     target, set_layout, "auto,nchw,nhwc"},
     {"custom-ops", "OPS",
      "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else "
      "ai.onnx.converters.tensorflow), comma-separated.",
@@ -164,13 +167,13 @@ constexpr OptionRow kRows[] = {
      set_list<&Options::extra_opsets>},
     {"external-data", "[WHEN]",
      "Weights in a .data file beside the model: auto (above 2 GB), always or never. Alone it means always.",
-     output, set_external_data},
+     output, set_external_data, "auto,always,never"},
     {"node-metadata", "", "Write each ONNX node's source node and op into its metadata_props.", output,
      set_switch<&Options::node_metadata>},
     {"doc-string", "TEXT", "The doc_string of the ONNX model.", output, set_text<&Options::doc_string>},
 
     {"dump-after", "STAGES", "Print the graph after these stages: read, tf, map, onnx, or after a rewriter.",
-     debug, set_list<&Options::dump_after>},
+     debug, set_list<&Options::dump_after>, "read,tf,map,onnx"},
     {"trace-match", "REWRITERS", "Tell what these rewriters try, and why a match fails.", debug,
      set_list<&Options::trace_match>},
 };

@@ -18,6 +18,7 @@ struct OptionRow {
   std::string_view help;
   OptionGroup group;
   void (*set)(tf2onnx::Options&, const std::string& value);  // throws ConversionError, code bad_option
+  std::string_view choices = {};  // the values that a shell may complete, with ',' between; empty: anything
 };
 std::span<const OptionRow> option_rows();
 

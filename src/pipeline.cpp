@@ -13,6 +13,7 @@
 #include "rewriters/all.h"
 #include "rewriters/run.h"
 #include "support/parallel.h"
+#include "support/wire.h"
 #include "tf/source.h"
 
 namespace t2o {
@@ -25,16 +26,17 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
 }
 
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
-void convert_source(const Options& o, const Plan& plan, const tf::Source& source, Conversion& c) {
+void convert_source(const Options& o, const Plan& plan, tf::Source source, Conversion& c) {
   const auto dumped = [&](ir::Graph& g) { return [&](const std::string& stage) { dump(stage, g, o); }; };
   c.source = describe(source);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return;
   tf::Interface interface;
   c.source_graph = tf::import_graph(source.graph, request, c.diagnostics, &interface);
+  source.graph = {};
   if (!c.source_graph) return;
   ir::Graph& model = *c.source_graph;
-  c.input_defaults = initial_states(interface, o, c.diagnostics);
+  c.input_defaults = input_defaults(interface, o, c.diagnostics);
   name_dims(model);
   note_unranked(model, c.diagnostics);
   if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
@@ -49,6 +51,7 @@ void convert_source(const Options& o, const Plan& plan, const tf::Source& source
   apply_layout_options(*mapped, c.target, o, c.diagnostics);
   run_rewriters(onnx_rewriters(c.target, o.layout), *mapped, dumped(*mapped));
   mapped->name_rest();
+  drop_unfit(c.input_defaults, *mapped);
   dump("onnx", *mapped, o);
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
   if (!has_errors(c.diagnostics)) c.graph = mapped;
@@ -56,7 +59,7 @@ void convert_source(const Options& o, const Plan& plan, const tf::Source& source
 
 // Where the exceptions of the stages end.
 template <class Work>
-void guarded(Diagnostics& diagnostics, Work&& work) {
+void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   try {
     const HelpingThreads threads;
     collect(diagnostics, work);
@@ -70,7 +73,7 @@ void guarded(Diagnostics& diagnostics, Work&& work) {
   } catch (const std::bad_alloc&) {
     diagnostics.push_back({Severity::error,
                            Code::bad_file,
-                           "the model asks for more memory than there is",
+                           (model.empty() ? "the model" : model) + " asks for more memory than there is",
                            "",
                            {},
                            SourceLoc::here()});
@@ -97,16 +100,14 @@ template <class Open>
 Conversion convert_from(const Options& o, Open&& open) {
   Conversion c;
   const Tracing tracing(o.trace_match);
-  guarded(c.diagnostics, [&] {
+  guarded(c.diagnostics, o.model, [&] {
+    const Reading scope(o.model.empty() ? "" : tf::file_of(o));
     Plan plan = make_plan(o, c.diagnostics);
     if (has_errors(c.diagnostics)) return;
     c.target = plan.target;
     c.extra_opsets = plan.extra_opsets;
     convert_source(o, plan, open(), c);
   });
-  for (Diagnostic& d : c.diagnostics)  // found late, but in the file all the same
-    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos)
-      d.message = o.model + ": " + d.message;
   return c;
 }
 
@@ -122,7 +123,8 @@ Conversion convert(const Options& o, Bytes model) {
 
 GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
   GraphPtr graph;
-  guarded(diagnostics, [&] {
+  guarded(diagnostics, o.model, [&] {
+    const Reading scope(tf::file_of(o));
     const tf::Source source = tf::open_source(o);
     const tf::ImportRequest request = tf::make_request(source, o, diagnostics);
     if (!has_errors(diagnostics)) graph = tf::import_graph(source.graph, request, diagnostics);
@@ -134,7 +136,7 @@ GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
 Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path,
                         onnx::Written* written) {
   Diagnostics diagnostics;
-  guarded(diagnostics, [&] {
+  guarded(diagnostics, "", [&] {
     const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data);
     if (written) *written = sizes;
   });
@@ -143,7 +145,7 @@ Diagnostics write_model(const Conversion& c, const Options& o, const std::string
 
 Diagnostics write_model(const Conversion& c, const Options& o, std::string& bytes) {
   Diagnostics diagnostics;
-  guarded(diagnostics, [&] { onnx::write_bytes(*c.graph, model_info(c, o), bytes); });
+  guarded(diagnostics, "", [&] { onnx::write_bytes(*c.graph, model_info(c, o), bytes); });
   return diagnostics;
 }
 

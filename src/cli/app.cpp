@@ -33,6 +33,8 @@ constexpr const char* kExamples =
     "  # command lines of python -m tf2onnx.convert work as they are\n"
     "  tf2onnx-cpp --saved-model saved_model_dir --output model.onnx";
 
+constexpr std::string_view kEndOfOptions = "--";  // what stands behind is a name, whatever it begins with
+
 class Help : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
@@ -62,7 +64,7 @@ const CLI::App* find_command(const CLI::App& root, const std::string& name) {
 std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) {
   std::vector<std::string> words(argv + 1, argv + argc);
   for (std::string& word : words) {
-    if (word == "--") break;
+    if (word == kEndOfOptions) break;
     if (!word.starts_with("--")) continue;
     std::replace(word.begin(),
                  word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_', '-');
@@ -100,7 +102,7 @@ std::string see_help(const CLI::App& command) {
 std::vector<std::string> unknown_options(const CLI::App& command, const std::vector<std::string>& words) {
   std::vector<std::string> unknown;
   for (const std::string& word : words) {
-    if (word == "--") break;
+    if (word == kEndOfOptions) break;
     if (word.starts_with("--") && !command.get_option_no_throw(word.substr(0, word.find('='))))
       unknown.push_back(word);
   }
@@ -120,10 +122,13 @@ std::optional<Diagnostic> unknown_command(const CLI::App& root, const std::strin
 }
 
 Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
+  const auto mark = std::find(extras.begin(), extras.end(), kEndOfOptions);
   const auto option =
-      std::find_if(extras.begin(), extras.end(), [](const std::string& s) { return s.starts_with("-"); });
-  if (option == extras.end())
-    return usage_error("'" + extras.front() + "' is one argument too many", see_help(command));
+      std::find_if(extras.begin(), mark, [](const std::string& s) { return s.starts_with("-"); });
+  if (option == mark)
+    return usage_error(
+        "'" + (mark == extras.begin() ? *(mark + 1) : extras.front()) + "' is one argument too many",
+        see_help(command));
   std::vector<std::string> known;
   for (const OptionDoc& o : describe(command).options)
     for (const std::string& name : o.names) known.push_back(name);
@@ -176,7 +181,7 @@ int act(CLI::App& root, Session& session, const std::string& first_word, bool ve
     return kUsage;
   }
   const std::vector<std::string> extras = given.front()->remaining();
-  if (!extras.empty())
+  if (given.front()->remaining_size() != 0)  // which does not count the '--'
     return refuse(unknown_command(root, first_word).value_or(unknown_argument(*given.front(), extras)), json);
   const int code = session.action();
   if (!std::cout.flush()) {
@@ -201,7 +206,9 @@ int run(int argc, char** argv) {
   try {
     std::vector<std::string> words = arguments(argc, argv, root);
     if (const CLI::App* found = words.empty() ? nullptr : find_command(root, words.front())) command = found;
-    json = std::find(words.begin(), words.end(), "--json") != words.end();
+    const auto options_end = std::find(words.begin(), words.end(), kEndOfOptions);
+    json = std::find(words.begin(), options_end, "--json") != options_end;
+    if (options_end != words.end() && options_end + 1 == words.end()) words.pop_back();  // ends nothing
     if (const auto unknown = unknown_options(*command, words); command != &root && !unknown.empty())
       return refuse(unknown_argument(*command, unknown), json);
     std::reverse(words.begin(), words.end());

@@ -38,20 +38,47 @@ std::string quoted(const std::string& text, const std::string& also_escaped = ""
   return out + "'";
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : " ").append(word);
+  return out;
+}
+
+bool needs_value(const OptionDoc& option) { return !option.value.empty() && option.value.front() != '['; }
+
+// The values of each option that has a choice of them; one that needs none takes it behind a '=' alone.
+std::string bash_values(const CommandDoc& program) {
+  std::string out = "  case $option in\n";
+  std::vector<std::string> seen;
+  for (const CommandDoc& command : program.commands)
+    for (const OptionDoc& option : command.options) {
+      if (option.positional || option.choices.empty()) continue;
+      const std::string& name = option.names.back();
+      if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
+      seen.push_back(name);
+      const std::string set = "values=" + quoted(joined(option.choices));
+      out += "    " + name + ") " + (needs_value(option) ? set : "((joined)) && " + set) + " ;;\n";
+    }
+  return out + "  esac\n";
+}
+
 }  // namespace
 
 std::string bash_completion(const CommandDoc& program) {
   std::string out =
       "# bash completion of tf2onnx-cpp\n"
       "_tf2onnx_cpp() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} words\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} joined=0 words values=\n"
+      "  if [[ $current == = ]]; then\n    current= joined=1\n"
+      "  elif [[ $option == = ]]; then\n    option=${COMP_WORDS[COMP_CWORD-2]} joined=1\n  fi\n"
       "  case ${COMP_WORDS[1]} in\n";
   for (const CommandDoc& command : program.commands)
     out += "    " + command.name + ") words=" + quoted(option_words(command)) + " ;;\n";
   out += "    *) words=" + quoted(option_words(convert_of(program))) + " ;;\n  esac\n";
-  out += "  COMPREPLY=()\n";
+  out += bash_values(program) + "  COMPREPLY=()\n";
   out +=
-      "  if [[ $current == -* ]]; then\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- "
+      "  if [[ -n $values ]]; then\n    mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$current\")\n"
+      "  elif [[ $current == -* ]]; then\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- "
       "\"$current\")\n";
   out += "  elif ((COMP_CWORD == 1)); then\n    mapfile -t COMPREPLY < <(compgen -W " +
          quoted(command_words(program)) + " -- \"$current\")\n";
@@ -66,9 +93,12 @@ std::string zsh_completion(const CommandDoc& program) {
     for (const OptionDoc& option : doc.options) {
       if (option.positional) continue;
       for (const std::string& name : option.names) {
-        out += " \\\n        " + quoted(name + "[" + option.help + "]", "");
-        if (!option.value.empty() && option.value.front() != '[')
-          out.insert(out.size() - 1, ":" + option.value + ":_files");
+        const bool has_choices = !option.choices.empty(), needed = needs_value(option);
+        const char* joint = !has_choices ? "" : needed ? "=" : "=-";
+        out += " \\\n        " + quoted(name + joint + "[" + option.help + "]", "");
+        const std::string values = has_choices ? "(" + joined(option.choices) + ")" : "_files";
+        if (needed || has_choices)
+          out.insert(out.size() - 1, (needed ? ":" : "::") + option.value + ":" + values);
       }
     }
     return out + " \\\n        '*:file:_files'";
@@ -101,7 +131,8 @@ std::string fish_completion(const CommandDoc& program) {
       out += "complete -c tf2onnx-cpp -n " + quoted(condition);
       for (const std::string& name : option.names)
         out += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      if (!option.value.empty() && option.value.front() != '[') out += " -r";
+      if (needs_value(option)) out += option.choices.empty() ? " -r" : " -x";
+      if (!option.choices.empty()) out += " -a " + quoted(joined(option.choices));
       out += " -d " + quoted(option.help) + "\n";
     }
   }

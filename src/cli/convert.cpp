@@ -60,6 +60,24 @@ bool is_part_of(const std::string& model, const std::string& file) {
          name.starts_with(folder.stem().string());
 }
 
+// What was asked for and is not there, and what is there and was not asked for.
+void tell_of_data_file(const ConvertArguments& a, Outcome& outcome) {
+  if (outcome.written.data_bytes != 0) return;
+  const std::string data = a.output + ".data";
+  const auto tell = [&](std::string message, std::string remedy) {
+    outcome.diagnostics.push_back(
+        {Severity::warning, Code::output, std::move(message), std::move(remedy), {}});
+  };
+  if (a.options.external_data == tf2onnx::ExternalData::always)
+    tell("'" + data + "' was not written: no weight has " + std::to_string(onnx::kSmallTensor) +
+             " bytes, and smaller ones stay in the model",
+         "");
+  std::error_code none;
+  if (fs::is_regular_file(data, none))
+    tell("'" + data + "' is there from before; '" + a.output + "' does not need it",
+         "delete it if nothing else does");
+}
+
 Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
   const Stopwatch time;
   Outcome outcome;
@@ -70,6 +88,7 @@ Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
     progress.now("writing " + a.output);
     const Diagnostics trouble = write_model(outcome.conversion, a.options, a.output, &outcome.written);
     outcome.diagnostics.insert(outcome.diagnostics.end(), trouble.begin(), trouble.end());
+    if (outcome.ok()) tell_of_data_file(a, outcome);
   }
   outcome.seconds = time.seconds();
   return outcome;

@@ -2,9 +2,21 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 
 namespace t2o::cli {
 namespace {
+
+// "{auto,never}" and "INT in [11 - 28]" are CLI11's words for its checks.
+std::vector<std::string> choices_of(const std::string& words) {
+  constexpr int kMostNumbers = 32;
+  std::vector<std::string> numbers;
+  if (int low = 0, high = 0; std::sscanf(words.c_str(), "INT in [%d - %d]", &low, &high) == 2)
+    for (int i = low; i <= high && high - low < kMostNumbers; ++i) numbers.push_back(std::to_string(i));
+  if (!numbers.empty()) return numbers;
+  if (!words.starts_with('{') || !words.ends_with('}')) return {};
+  return CLI::detail::split(words.substr(1, words.size() - 2), ',');
+}
 
 OptionDoc describe(const CLI::Option& option) {
   OptionDoc doc;
@@ -13,7 +25,9 @@ OptionDoc describe(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) doc.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) doc.names.push_back("--" + name);
   if (!doc.positional) doc.value = option.get_type_name();
-  doc.value = doc.value.substr(0, doc.value.find(':'));  // CLI11 adds the check's own words
+  const std::size_t colon = doc.value.find(':');  // CLI11 adds the check's own words: "WHEN:{auto,never}"
+  if (colon != std::string::npos) doc.choices = choices_of(doc.value.substr(colon + 1));
+  doc.value = doc.value.substr(0, colon);
   doc.help = option.get_description();
   doc.group = option.get_group();
   return doc;
@@ -211,8 +225,8 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
   static const std::vector<std::pair<int, std::string>> meanings = {
       {0, "Done."},
       {1, "The model cannot be converted, or the result cannot be written. No file is left."},
-      {2, "The command line asks for something that does not exist."},
-      {3, "The ONNX model does not compute what the TensorFlow model does."},
+      {2, "The command line asks for something that does not exist, or gives what the model does not take."},
+      {3, "The ONNX model does not compute what the TensorFlow model does, or ONNX Runtime does not run it."},
       {4, "The input cannot be read, or is corrupt."},
       {5, "An engine that verification needs is missing."}};
   return meanings;

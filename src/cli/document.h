@@ -16,6 +16,7 @@ struct OptionDoc {
   std::string value;               // "FILE"; empty for a switch
   std::string help;
   std::string group;
+  std::vector<std::string> choices = {};  // of its values; empty: anything
   bool positional = false;
 };
 

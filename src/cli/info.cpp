@@ -6,6 +6,7 @@
 #include "cli/console.h"
 #include "cli/json.h"
 #include "exit_code.h"
+#include "interface.h"
 #include "op_mappers/registry.h"
 #include "pipeline.h"
 #include "tf/graph_def.h"
@@ -65,7 +66,7 @@ struct Contents {
 
 Contents contents_of(const Options& options) {
   try {
-    const tf::Source source = tf::open_source(options);
+    const tf::Source source = tf::look_into(options);
     return {source.signatures, count_nodes(source.graph)};
   } catch (const ConversionError&) {
     return {};
@@ -137,7 +138,8 @@ Json as_json(const ir::Graph& graph, const Histogram& histogram, int opset) {
           {"unsupported", std::move(unsupported)}};
 }
 
-std::string as_text(const Console& console, const ir::Graph& graph, const Histogram& histogram, int opset) {
+std::string as_text(const Console& console, const ir::Graph& graph, const Histogram& histogram, int opset,
+                    bool refused) {
   std::string out = console.paint(Style::strong, "inputs") + "\n";
   for (const Value* v : graph.inputs()) out += "  " + interface_text(graph, v) + "\n";
   out += console.paint(Style::strong, "outputs") + "\n";
@@ -151,11 +153,11 @@ std::string as_text(const Console& console, const ir::Graph& graph, const Histog
     missing += "  " + op + " (" + counted(use.nodes, "node") + ")";
     missing += use.lowest_opset != 0 ? ": from opset " + std::to_string(use.lowest_opset) + " on\n" : "\n";
   }
-  if (missing.empty())
-    return out + console.paint(Style::good, "all ops are supported") + " at opset " + std::to_string(opset);
+  const std::string at_opset = " at opset " + std::to_string(opset);
+  if (missing.empty() && refused) return out + "all ops are supported" + at_opset + ", but not the interface";
+  if (missing.empty()) return out + console.paint(Style::good, "all ops are supported") + at_opset;
   missing.pop_back();
-  return out + console.paint(Style::error, "unsupported") + " at opset " + std::to_string(opset) + "\n" +
-         missing;
+  return out + console.paint(Style::error, "unsupported") + at_opset + "\n" + missing;
 }
 
 int inform(const InfoArguments& a) {
@@ -172,11 +174,15 @@ int inform(const InfoArguments& a) {
   Json json = {{"model", a.options.model}, {"signatures", as_json(contents.signatures)}};
   if (!console.json()) std::cout << as_text(console, contents.signatures);
   if (graph) {
+    Diagnostics refusals;
+    if (!a.options.complex_as_pairs) refuse_complex_interface(*graph, refusals);
+    for (Diagnostic& d : refusals) d.severity = Severity::warning;  // it is told, not converted
+    diagnostics.insert(diagnostics.end(), refusals.begin(), refusals.end());
     const Histogram histogram = count_ops(*graph, opset);
     if (console.json())
       json.update(as_json(*graph, histogram, opset));
     else
-      std::cout << as_text(console, *graph, histogram, opset) << std::endl;
+      std::cout << as_text(console, *graph, histogram, opset, !refusals.empty()) << std::endl;
   } else {
     json["ops"] = contents.nodes;
     if (!console.json() && !contents.nodes.empty())

@@ -20,6 +20,11 @@ CLI::Option* add_flag_with_value(CLI::App& command, const std::string& name, con
   });
 }
 
+// Checks nothing, the row does; CLI11 keeps the words beside the option, as for a check of its own.
+CLI::Validator told(std::string choices) {
+  return CLI::Validator([](std::string&) { return std::string(); }, std::move(choices));
+}
+
 void add_rows(CLI::App& command, Options& options, OptionGroup group, const std::string& title) {
   for (const OptionRow& row : option_rows()) {
     if (row.group != group) continue;
@@ -36,6 +41,7 @@ void add_rows(CLI::App& command, Options& options, OptionGroup group, const std:
     else
       option = command.add_option_function<std::string>(names, set, help)->take_last();
     option->group(title)->type_name(std::string(row.value));
+    if (!row.choices.empty()) option->check(told("{" + std::string(row.choices) + "}"));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 
+#include "engines/onnxruntime.h"
 #include "exit_code.h"
 #include "verify/report.h"
 
@@ -28,17 +29,21 @@ const CLI::Validator kTolerance(
 void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   const std::string group = kVerification;
   command
-      .add_option("--rtol", o.tolerance.relative,
-                  "Tolerance relative to TensorFlow's value. The default is 0.001.")
+      .add_option_function<double>(
+          "--rtol", [&o](double x) { o.tolerance.relative = x, o.tolerance_given = true; },
+          "Tolerance relative to TensorFlow's value. The default is 0.001, more for a model that computes in "
+          "16 bits.")
       ->type_name("X")
       ->check(kTolerance)
       ->group(group);
   command
       .add_option_function<double>(
-          "--atol", [&o](double x) { o.tolerance.absolute = x, o.tolerance.by_scale = false; },
+          "--atol",
+          [&o](double x) {
+            o.tolerance.absolute = x, o.tolerance.by_scale = false, o.tolerance_given = true;
+          },
           "Absolute tolerance, added to it. The default is 0.001, of the largest number of an output where "
-          "that "
-          "is below 1.")
+          "that is below 1.")
       ->type_name("X")
       ->check(kTolerance)
       ->group(group);
@@ -106,6 +111,10 @@ int run_verification(const verify::VerifyOptions& options, const Console& consol
     json = {{"ok", false}, {"diagnostics", to_json(Diagnostics{d})}};
     console.report({d}, "the models were not compared");
     return exit_code({d});
+  } catch (const engines::OrtError& e) {  // it computes nothing
+    json = {{"ok", false}, {"diagnostics", to_json(Diagnostics{e.diagnostic()})}};
+    console.report({e.diagnostic()}, options.onnx + " does not run");
+    return kVerificationFailed;
   } catch (const ConversionError& e) {
     const Diagnostics diagnostics = {e.diagnostic()};
     json = {{"ok", false}, {"diagnostics", to_json(diagnostics)}};

@@ -39,9 +39,12 @@ const LibraryNames& library_names() {
 
 void check(const OrtApi& api, OrtStatus* status, const std::string& what) {
   if (!status) return;
-  const std::string message = api.GetErrorMessage(status);
+  const OrtErrorCode code = api.GetErrorCode(status);
+  const std::string message = "ONNX Runtime: " + what + ": " + api.GetErrorMessage(status);
   api.ReleaseStatus(status);
-  fail(Code::bad_model, "ONNX Runtime: " + what + ": " + message);
+  if (code == ORT_NO_SUCHFILE || code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL)
+    fail(Code::bad_file, message);
+  throw OrtError({.code = Code::bad_model, .message = message});
 }
 
 Engine load(const std::string& path) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnostics.h"
 #include "ir/attr.h"
 
 namespace t2o::engines {
@@ -30,6 +31,11 @@ struct OrtOptions {
 };
 
 std::string onnxruntime_version(const std::string& library = "");  // throws Code::engine_missing
+
+class OrtError : public ConversionError {  // what ONNX Runtime does not load, or does not run
+ public:
+  using ConversionError::ConversionError;
+};
 
 // A model ready to run in ONNX Runtime. All that goes wrong is a ConversionError.
 class OrtSession {

@@ -46,12 +46,14 @@ std::vector<std::byte> pack(DType dtype, const std::byte* data, std::size_t elem
 }  // namespace
 
 void check(const Api& api, const StatusPtr& status, const std::string& what) {
-  constexpr int kInvalidArgument = 3, kOutOfRange = 11;
+  constexpr int kInvalidArgument = 3, kNotFound = 5, kOutOfRange = 11, kUnimplemented = 12;
   const int code = api.get_code(status.get());
   if (code == 0) return;
-  throw TfError(
-      {.code = Code::bad_model, .message = "TensorFlow: " + what + ": " + api.message(status.get())},
-      code == kInvalidArgument || code == kOutOfRange);
+  const bool is_unknown =
+      code == kNotFound || code == kUnimplemented;  // here: an op of a library, a kernel of a device
+  throw TfError({.code = is_unknown ? Code::unsupported_op : Code::bad_model,
+                 .message = "TensorFlow: " + what + ": " + api.message(status.get())},
+                code == kInvalidArgument || code == kOutOfRange);
 }
 
 int type_code(DType dtype) {

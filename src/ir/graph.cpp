@@ -41,10 +41,15 @@ struct Graph::Names {
     std::unordered_map<std::string, int> next_;
   };
   Space values, nodes;
+
+  const std::string* op(std::string&& name) { return &*ops_.insert(std::move(name)).first; }
+
+ private:
+  std::unordered_set<std::string> ops_;
 };
 
 const std::string& Node::name() const {
-  return !name_.empty() ? name_ : outputs_.empty() ? op_ : outputs_[0]->name();
+  return name_ ? *name_ : outputs_.empty() ? *op_ : outputs_[0]->name();
 }
 
 const Attr* Node::attr(std::string_view name) const {
@@ -130,13 +135,13 @@ Node& Graph::add(NodeSpec s, Node* before) {
   static const auto kNoOrigin = std::make_shared<const Origin>();
   Node& n = nodes_.emplace_back();
   n.graph_ = this;
-  n.op_ = std::move(s.op);
+  n.op_ = names_->op(std::move(s.op));
   n.attrs_ = std::move(s.attrs);
   n.origin_ = s.origin ? std::move(s.origin) : kNoOrigin;
   const bool own_name =
       !s.name.empty() && (s.outputs.empty() || (!s.outputs[0].name.empty() && s.outputs[0].name != s.name));
-  if (own_name) n.name_ = names_->nodes.claim(s.name);
-  const std::string& base = s.name.empty() ? n.op_ : s.name;
+  if (own_name) n.name_ = std::make_unique<std::string>(names_->nodes.claim(s.name));
+  const std::string& base = s.name.empty() ? *n.op_ : s.name;
   n.inputs_.reserve(s.inputs.size());
   for (Value* v : s.inputs) add_node_input(n, v);
   for (OutputSpec& o : s.outputs) {
@@ -144,7 +149,7 @@ Node& Graph::add(NodeSpec s, Node* before) {
     v->dtype_ = o.dtype;
     v->shape_ = std::move(o.shape);
     v->producer_ = &n;
-    v->index_ = n.outputs_.size();
+    v->index_ = static_cast<std::uint32_t>(n.outputs_.size());
     n.outputs_.push_back(v);
   }
   insert(n, before);
@@ -169,23 +174,26 @@ void Graph::unhook(Node& n) {
 void Graph::link(Node& n, std::size_t i, Value* v) {
   n.inputs_[i] = v;
   if (!v) return;
-  n.use_index_[i] = static_cast<std::uint32_t>(v->uses_.size());
+  n.use_index(i) = static_cast<std::uint32_t>(v->uses_.size());
   v->uses_.push_back({&n, i});
 }
 
 void Graph::unlink(Node& n, std::size_t i) {
   Value* v = n.inputs_[i];
   if (!v) return;
-  const std::uint32_t at = n.use_index_[i];
+  const std::uint32_t at = n.use_index(i);
   v->uses_[at] = v->uses_.back();
   v->uses_.pop_back();
-  if (at < v->uses_.size()) v->uses_[at].node->use_index_[v->uses_[at].input] = at;
+  if (at < v->uses_.size()) v->uses_[at].node->use_index(v->uses_[at].input) = at;
   n.inputs_[i] = nullptr;
 }
 
 void Graph::add_node_input(Node& n, Value* v) {
   n.inputs_.push_back(nullptr);
-  n.use_index_.push_back(0);
+  if (n.inputs_.size() > n.few_uses_.size()) {
+    if (!n.more_uses_) n.more_uses_ = std::make_unique<std::vector<std::uint32_t>>();
+    n.more_uses_->push_back(0);
+  }
   link(n, n.inputs_.size() - 1, v);
 }
 
@@ -217,7 +225,7 @@ void Graph::remove_attr(Node& n, std::string_view key) {
   std::erase_if(n.attrs_, [&](const NamedAttr& a) { return a.name == key; });
 }
 
-void Graph::set_op(Node& n, std::string op) { n.op_ = std::move(op); }
+void Graph::set_op(Node& n, std::string op) { n.op_ = names_->op(std::move(op)); }
 
 void Graph::replace_all_uses(Value* from, Value* to) {
   if (from == to) return;
@@ -256,7 +264,7 @@ void Graph::name_rest() {
     for (Node& n : g->nodes()) {
       for (Value* v : n.outputs_)
         if (v->name_.empty()) {
-          const std::string base = n.origin_->node.empty() ? n.op_ : n.origin_->node + "/" + n.op_;
+          const std::string base = n.origin_->node.empty() ? *n.op_ : n.origin_->node + "/" + *n.op_;
           v->name_ =
               names_->values.claim(output_name(v->index_ == 0 ? base : n.outputs_[0]->name_, v->index_));
         }
@@ -307,12 +315,12 @@ void Graph::erase(Node& n) {
     if (v->is_used()) throw std::logic_error("erase: '" + v->name_ + "' is still read");
   release_edges(n);
   for (const Value* v : n.outputs_) names_->values.drop(v->name_);
-  if (!n.name_.empty()) names_->nodes.drop(n.name_);
+  if (n.name_) names_->nodes.drop(*n.name_);
   unhook(n);
   // Its place in the deque stays until the graph goes; what it holds does not.
   n.attrs_ = {};
   n.inputs_ = {};
-  n.use_index_ = {};
+  n.more_uses_.reset();
   for (Value* v : n.outputs_) v->uses_ = {};
 }
 

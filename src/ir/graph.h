@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <iterator>
@@ -42,22 +43,21 @@ class Value {
   friend class Graph;
   friend class Node;
   std::string name_;
-  DType dtype_ = DType::undefined;
   Shape shape_;
   Node* producer_ = nullptr;
-  std::size_t index_ = 0;
   TensorPtr constant_;
   std::shared_ptr<const Ints> known_elements_;
   std::vector<Use> uses_;
-  int output_uses_ = 0;
-  bool is_input_ = false;
   Graph* graph_ = nullptr;
+  std::uint32_t index_ = 0, output_uses_ = 0;
+  DType dtype_ = DType::undefined;
+  bool is_input_ = false;
 };
 
 class Node {
  public:
   const std::string& name() const;               // its own, else that of its first output
-  const std::string& op() const { return op_; }  // "Conv2D", "Conv", "t2o.LayerNormalization", "com.microsoft::Gelu"
+  const std::string& op() const { return *op_; }  // "Conv2D", "Conv", "t2o.LayerNormalization", "com.microsoft::Gelu"
   const Origin& origin() const { return *origin_; }
   const std::shared_ptr<const Origin>& shared_origin() const { return origin_; }
   std::size_t input_count() const { return inputs_.size(); }
@@ -77,10 +77,14 @@ class Node {
 
  private:
   friend class Graph;
-  std::string name_, op_;
+  std::uint32_t& use_index(std::size_t i) { return i < few_uses_.size() ? few_uses_[i] : (*more_uses_)[i - few_uses_.size()]; }
+
+  const std::string* op_ = nullptr;    // of the graph's names: there are few, and many nodes
+  std::unique_ptr<std::string> name_;  // null: none of its own
   std::shared_ptr<const Origin> origin_;
   Values inputs_, outputs_;
-  std::vector<std::uint32_t> use_index_;  // where in inputs_[i]->uses_ this edge stands
+  std::array<std::uint32_t, 2> few_uses_ = {};              // where in inputs_[i]->uses_ this edge stands
+  std::unique_ptr<std::vector<std::uint32_t>> more_uses_;  // of the third input and those behind it
   Attrs attrs_;
   Graph* graph_ = nullptr;
   Node *next_ = nullptr, *prev_ = nullptr;

@@ -18,13 +18,16 @@ class Checker {
   Diagnostics run(const ir::Graph& main) {
     if (info_.verify_ir) found_ = ir::verify_graph(main);
     if (has_errors(found_)) return std::move(found_);  // what follows would only repeat them
-    const Skeleton s = to_skeleton(main, info_);
-    todo_.push_back({&main, &s.graph});
-    while (!todo_.empty()) {
-      const auto [g, proto] = todo_.back();
-      todo_.pop_back();
-      check_graph(*g, *proto);
-    }
+    check_outputs(main);
+    each_node(main, info_, [&](const ir::Node& n, const pb::NodeProto& p) {
+      check_node(n, p);
+      add_subgraphs(n, p);
+      while (!todo_.empty()) {
+        const auto [g, proto] = todo_.back();
+        todo_.pop_back();
+        check_graph(*g, *proto);
+      }
+    });
     return std::move(found_);
   }
 
@@ -34,11 +37,15 @@ class Checker {
     const pb::GraphProto* proto;
   };
 
-  void check_graph(const ir::Graph& g, const pb::GraphProto& proto) {
+  void check_outputs(const ir::Graph& g) {
     if (g.outputs().empty()) report("graph '" + g.name() + "' has no outputs", {});
     std::unordered_set<const Value*> seen;
     for (const Value* v : g.outputs())
       if (!seen.insert(v).second) report("graph output '" + v->name() + "' is listed twice", {});
+  }
+
+  void check_graph(const ir::Graph& g, const pb::GraphProto& proto) {
+    check_outputs(g);
     int i = 0;
     for (const ir::Node& n : g.nodes()) {
       const pb::NodeProto& p = proto.node(i++);

@@ -33,9 +33,12 @@ void set_tensor(pb::TensorProto& p, const std::string& name, const Tensor& t) {
   set_data(p, t);
 }
 
+using NodeSink = std::function<void(const ir::Node&, const pb::NodeProto&)>;
+
 class ProtoBuilder {
  public:
-  ProtoBuilder(const ModelInfo& info, int ir_version) : info_(info), ir_version_(ir_version) {}
+  ProtoBuilder(const ModelInfo& info, int ir_version, NodeSink sink)
+      : info_(info), ir_version_(ir_version), sink_(std::move(sink)) {}
 
   Skeleton build(const ir::Graph& g) {
     Skeleton s;
@@ -111,8 +114,15 @@ class ProtoBuilder {
     for (const Value* v : g.inputs()) set_value_info(*p.add_input(), *v);
     for (const Value* v : g.outputs()) set_value_info(*p.add_output(), *v);
     if (depth > 0) fill_constants(g, p);
+    pb::NodeProto passing;  // the main graph's nodes are made one after the other
     for (const ir::Node& n : g.nodes()) {
-      fill_node(n, *p.add_node(), depth);
+      if (depth == 0) {
+        passing.Clear();
+        fill_node(n, passing, depth);
+        sink_(n, passing);
+      } else {
+        fill_node(n, *p.add_node(), depth);
+      }
       for (const Value* v : n.outputs())
         if (!v->is_graph_output() && v->dtype() != DType::undefined && (info_.value_info || must_be_told(*v)))
           set_value_info(*p.add_value_info(), *v);
@@ -207,6 +217,7 @@ class ProtoBuilder {
 
   const ModelInfo& info_;
   int ir_version_;
+  NodeSink sink_;  // of the main graph's
   Values initializers_;
   std::set<std::string> domains_, functions_;  // the functions of our own that the nodes call
 };
@@ -256,11 +267,34 @@ void set_tensor_header(pb::TensorProto& p, const Value& constant) {
 }
 
 Skeleton to_skeleton(const ir::Graph& g, const ModelInfo& info) {
-  return ProtoBuilder(info, checked_ir_version(g, info)).build(g);
+  std::string nodes;
+  const NodeSink append = [&](const ir::Node&, const pb::NodeProto& p) {
+    const std::size_t size = p.ByteSizeLong();
+    append_field_start(nodes, pb::GraphProto::kNodeFieldNumber, size);
+    nodes.resize(nodes.size() + size);
+    p.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(nodes.data() + nodes.size() - size));
+  };
+  Skeleton s = ProtoBuilder(info, checked_ir_version(g, info), append).build(g);
+  s.nodes = std::move(nodes);
+  return s;
+}
+
+void each_node(const ir::Graph& g, const ModelInfo& info,
+               const std::function<void(const ir::Node&, const pb::NodeProto&)>& sink) {
+  ProtoBuilder(info, checked_ir_version(g, info), sink).build(g);
+}
+
+void append_field_start(std::string& out, int field, std::uint64_t length) {
+  out += static_cast<char>(field << 3 | 2);
+  for (; length >= 0x80; length >>= 7) out += static_cast<char>(length | 0x80);
+  out += static_cast<char>(length);
 }
 
 pb::ModelProto to_proto(const ir::Graph& g, const ModelInfo& info) {
   Skeleton s = to_skeleton(g, info);
+  pb::GraphProto nodes;
+  nodes.ParseFromString(s.nodes);
+  s.graph.mutable_node()->Swap(nodes.mutable_node());
   for (const Value* v : s.initializers) set_tensor(*s.graph.add_initializer(), v->name(), *v->constant());
   *s.model.mutable_graph() = s.graph;
   return std::move(s.model);

@@ -1,6 +1,6 @@
 #pragma once
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,18 +36,21 @@ struct OpName {
 };
 OpName split_op(std::string_view op);           // "com.microsoft::Gelu"
 
+void append_field_start(std::string& out, int field, std::uint64_t length);  // of a field that is a message, bytes or a string
+
 int tensor_proto_type(DType);                   // refuses what ONNX does not have
 void set_tensor_header(pb::TensorProto&, const Value& constant);  // all but raw_data
 
-// The model in parts: without its graph, the main graph without its initializers, and these. They are the graph's used constants and the big ones of its
-// subgraphs, which are visible there too; the small ones stay in the subgraph.
+// The model in parts: without its graph, the main graph without its nodes and initializers, and these. The initializers are the
+// graph's used constants and the big ones of its subgraphs, which are visible there too; the small ones stay in the subgraph.
 struct Skeleton {
-  std::unique_ptr<google::protobuf::Arena> arena = std::make_unique<google::protobuf::Arena>();  // of the graph: nodes are many
   pb::ModelProto model;
-  pb::GraphProto& graph = *google::protobuf::Arena::CreateMessage<pb::GraphProto>(arena.get());
+  pb::GraphProto graph;
+  std::string nodes;  // as fields of the graph, serialized one by one: as messages they would take as much memory as the graph itself
   Values initializers;
 };
 Skeleton to_skeleton(const ir::Graph&, const ModelInfo&);
+void each_node(const ir::Graph&, const ModelInfo&, const std::function<void(const ir::Node&, const pb::NodeProto&)>&);  // of the main graph
 pb::ModelProto to_proto(const ir::Graph&, const ModelInfo&);  // with all weights in memory: for small models and tests
 
 // What the types of the graph, and the functions it calls, need. The model may state any version from here to that of the newest opset.

@@ -13,18 +13,6 @@ namespace {
 constexpr std::uint64_t kProtobufLimit = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t kPage = 4096, kCacheLine = 64, kPagedTensor = 64 * 1024;
 
-// Fields that are written by hand; all are of wire type 2, length-delimited.
-constexpr char tag(int field) { return static_cast<char>(field << 3 | 2); }
-constexpr char kModelGraph = tag(pb::ModelProto::kGraphFieldNumber);
-constexpr char kGraphInitializer = tag(pb::GraphProto::kInitializerFieldNumber);
-constexpr char kTensorRawData = tag(pb::TensorProto::kRawDataFieldNumber);
-
-void append_field_start(std::string& out, char field_tag, std::uint64_t length) {
-  out += field_tag;
-  for (; length >= 0x80; length >>= 7) out += static_cast<char>(length | 0x80);
-  out += static_cast<char>(length);
-}
-
 template <class Message>
 std::string serialized(const Message& m) {
   std::string bytes;
@@ -43,7 +31,8 @@ struct Piece {
 
 // The layout of the file, known before its first byte is written.
 struct Plan {
-  std::string model, graph;  // serialized without the graph, without the initializers
+  std::string model, graph;  // serialized without the graph, without nodes and initializers
+  std::string_view nodes;
   std::vector<Piece> pieces;
   std::uint64_t size = 0;
 };
@@ -66,7 +55,8 @@ Plan make_plan(const Skeleton& s, const std::string& location) {
   Plan plan;
   plan.model = serialized(s.model);
   plan.graph = serialized(s.graph);
-  std::uint64_t graph_size = plan.graph.size(), data_end = 0;
+  plan.nodes = s.nodes;
+  std::uint64_t graph_size = plan.nodes.size() + plan.graph.size(), data_end = 0;
   for (const Value* v : s.initializers) {
     const std::uint64_t bytes = v->constant()->byte_size();
     pb::TensorProto header;
@@ -81,18 +71,19 @@ Plan make_plan(const Skeleton& s, const std::string& location) {
     }
     std::string tensor = serialized(header);
     const bool is_inline = piece.value && !piece.data_offset;
-    if (is_inline) append_field_start(tensor, kTensorRawData, bytes);
-    append_field_start(piece.header, kGraphInitializer, tensor.size() + (is_inline ? bytes : 0));
+    if (is_inline) append_field_start(tensor, pb::TensorProto::kRawDataFieldNumber, bytes);
+    append_field_start(piece.header, pb::GraphProto::kInitializerFieldNumber,
+                       tensor.size() + (is_inline ? bytes : 0));
     piece.header += tensor;
     graph_size += piece.header.size() + (is_inline ? bytes : 0);
     plan.pieces.push_back(std::move(piece));
   }
-  append_field_start(plan.model, kModelGraph, graph_size);
+  append_field_start(plan.model, pb::ModelProto::kGraphFieldNumber, graph_size);
   plan.size = plan.model.size() + graph_size;
   return plan;
 }
 
-Bytes as_bytes(const std::string& s) { return std::as_bytes(std::span(s)); }
+Bytes as_bytes(std::string_view s) { return std::as_bytes(std::span(s)); }
 
 constexpr std::size_t kStreamed = std::size_t{16} << 20;  // bigger tensors are never in memory as a whole
 
@@ -127,6 +118,7 @@ void write_model(const Plan& plan, AtomicFile& file) {
   file.reserve(plan.size);
   WriteBehind out(file);
   out.write(as_bytes(plan.model));
+  out.write(as_bytes(plan.nodes));
   out.write(as_bytes(plan.graph));
   for (const Piece& p : plan.pieces) {
     out.write(as_bytes(p.header));
@@ -218,13 +210,15 @@ Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::str
 }
 
 void write_bytes(const ir::Graph& graph, const ModelInfo& info, std::string& bytes) {
-  const Plan plan = make_plan(to_skeleton(graph, info), "");
+  const Skeleton skeleton = to_skeleton(graph, info);
+  const Plan plan = make_plan(skeleton, "");
   if (plan.size > kProtobufLimit)
     fail_too_big(plan.size, "write it to a file: its weights then go to a second file beside it");
   bytes.clear();
   bytes.reserve(plan.size);
   const Sink append = [&](Bytes b) { bytes.append(reinterpret_cast<const char*>(b.data()), b.size()); };
   append(as_bytes(plan.model));
+  append(as_bytes(plan.nodes));
   append(as_bytes(plan.graph));
   for (const Piece& p : plan.pieces) {
     append(as_bytes(p.header));

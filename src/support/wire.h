@@ -1,5 +1,6 @@
 #pragma once
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "diagnostics.h"
@@ -8,6 +9,20 @@
 namespace t2o {
 
 enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+// The file that this thread reads, while it lives: what is wrong with its bytes is told with its name. Attributes are decoded
+// late and far from where the file was opened.
+class Reading {
+ public:
+  explicit Reading(std::string file);  // empty: bytes in memory
+  ~Reading();
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  std::string outer_;
+};
+[[noreturn]] void fail_reading(const std::string& why, const std::string& remedy = "", SourceLoc at = SourceLoc::here());
 
 // Walks the fields of one serialized protobuf message, without copies. next() has read the value too, so that
 // a field nobody asks for is skipped. Offsets in errors count from the start of the outermost message.
@@ -68,9 +83,8 @@ class WireReader {
 
   WireType type() const { return type_; }
   [[noreturn]] void corrupt(const char* what) const {
-    fail(Code::bad_file,
-         "the file is corrupt: " + std::string(what) + " at byte " + std::to_string(start_ - origin_),
-         "Check that the file is a TensorFlow model and was copied completely.");
+    fail_reading("the file is corrupt: " + std::string(what) + " at byte " + std::to_string(start_ - origin_),
+                 "Check that the file is a TensorFlow model and was copied completely.");
   }
 
  private:

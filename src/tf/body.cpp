@@ -94,8 +94,8 @@ void Bodies::prepare(Body& body) {
   body.ops.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].name.empty())
-      fail(Code::bad_file, "node " + std::to_string(i) + " has no name",
-           "Check that the file is a TensorFlow graph.");
+      fail_reading("node " + std::to_string(i) + " has no name",
+                   "Check that the file is a TensorFlow graph.");
     if (!body.index.emplace(nodes[i].name, static_cast<std::uint32_t>(i)).second)
       diagnostics_->push_back({.code = Code::bad_model,
                                .message = "two nodes are called '" + std::string(nodes[i].name) + "'",

@@ -159,6 +159,7 @@ void Checkpoint::fail_missing(std::string_view key, const std::string& part) con
 }
 
 void Checkpoint::read_index() {
+  const Reading scope(prefix_ + ".index");
   const MappedFilePtr file = MappedFile::open(prefix_ + ".index");
   leveldb::Options options;
   options.paranoid_checks = true;

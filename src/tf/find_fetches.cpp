@@ -14,6 +14,25 @@ bool is_handle(const ArgDef& a) {
   return a.type == DType::resource || a.type == DType::variant || (a.is_ref && a.type == DType::string);
 }
 
+bool is_summary(std::string_view op) {
+  for (const std::string_view prefix :
+       {"MergeSummary", "ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary", "TensorSummary"})
+    if (op.starts_with(prefix)) return true;
+  return false;
+}
+
+// tf.gradients and every optimizer work below "gradients/", "gradients_1/" ...
+bool is_gradient(std::string_view node) {
+  constexpr std::string_view kScope = "gradients";
+  for (std::size_t at = 0; (at = node.find(kScope, at)) != std::string_view::npos;) {
+    const bool begins = at == 0 || node[at - 1] == '/';
+    at += kScope.size();
+    const std::size_t end = node.find_first_not_of("_0123456789", at);
+    if (begins && end != std::string_view::npos && node[end] == '/') return true;
+  }
+  return false;
+}
+
 bool may_be_output(const Body& body, std::size_t i) {
   switch (body.ops[i]->kind) {
     case OpKind::ordinary:
@@ -41,28 +60,12 @@ bool may_be_output(const Body& body, std::size_t i) {
   const std::string_view op = body.node(i).op;
   const OpDef* def = body.ops[i]->def;
   if (def && !def->outputs.empty() && is_handle(def->outputs[0])) return false;
-  for (const std::string_view prefix : {"Save",
-                                        "Restore",
-                                        "MergeV2Checkpoints",
-                                        "ShardedFile",
-                                        "VarIsInitialized",
-                                        "IsVariableInitialized",
-                                        "LookupTableImport",
-                                        "InitializeTable",
-                                        "HashTable",
-                                        "MutableHashTable",
-                                        "ControlTrigger",
-                                        "QueueSize",
-                                        "QueueIsClosed",
-                                        "IteratorToStringHandle",
-                                        "MergeSummary",
-                                        "ScalarSummary",
-                                        "HistogramSummary",
-                                        "ImageSummary",
-                                        "AudioSummary",
-                                        "TensorSummary"})
+  for (const std::string_view prefix :
+       {"Save", "Restore", "MergeV2Checkpoints", "ShardedFile", "VarIsInitialized", "IsVariableInitialized",
+        "LookupTableImport", "InitializeTable", "HashTable", "MutableHashTable", "ControlTrigger",
+        "QueueSize", "QueueIsClosed", "IteratorToStringHandle"})
     if (op.starts_with(prefix)) return false;
-  return true;
+  return !is_summary(op);
 }
 
 std::size_t output_count(const Body& body, std::size_t i) {
@@ -97,16 +100,32 @@ std::vector<std::string> saver_scopes(const Body& body) {
 
 }  // namespace
 
+bool is_for_training(const Body& body) {
+  for (std::size_t i = 0; i < body.size(); ++i)
+    for (const std::string_view prefix : {"Apply", "ResourceApply", "SparseApply", "ResourceSparseApply"})
+      if (body.node(i).op.starts_with(prefix)) return true;
+  return false;
+}
+
 // What nothing reads, but a variable's value only where there is nothing else: training leaves such behind.
+// Gradients of a graph that is trained with them are no outputs, and do not keep what they read from being
+// some; nor do summaries.
 std::vector<Fetch> find_fetches(const Body& body) {
   const std::vector<std::string> savers = saver_scopes(body);
-  std::vector<bool> is_read(body.size());
-  for (const InputRef& in : body.inputs)
-    if (in.node >= 0) is_read[static_cast<std::size_t>(in.node)] = true;
+  const bool trains = is_for_training(body);
+  std::vector<bool> is_read(body.size()), is_aside(body.size());
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    is_aside[i] = is_summary(body.node(i).op) || (trains && is_gradient(body.node(i).name));
+    if (is_aside[i]) continue;
+    for (const InputRef& in : body.inputs_of(i))
+      if (in.node >= 0) is_read[static_cast<std::size_t>(in.node)] = true;
+  }
   std::vector<Fetch> fetches, values;
   for (std::size_t i = 0; i < body.size(); ++i) {
     const auto below = [&](const std::string& scope) { return body.node(i).name.starts_with(scope); };
-    if (is_read[i] || !may_be_output(body, i) || std::any_of(savers.begin(), savers.end(), below)) continue;
+    if (is_read[i] || is_aside[i] || !may_be_output(body, i) ||
+        std::any_of(savers.begin(), savers.end(), below))
+      continue;
     const std::size_t count = output_count(body, i);
     for (std::size_t k = 0; k < count; ++k)
       (body.ops[i]->kind == OpKind::read_variable ? values : fetches)

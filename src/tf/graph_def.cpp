@@ -50,8 +50,8 @@ class NodeListBuilder {
     }
     counts_.push_back({list_.inputs.size() - first_input, list_.attrs.size() - first_attr});
     if (counts_.back().second > kMaxAttrs)
-      fail(Code::bad_file,
-           "node '" + std::string(n.name) + "' has " + std::to_string(counts_.back().second) + " attributes");
+      fail_reading("node '" + std::string(n.name) + "' has " + std::to_string(counts_.back().second) +
+                   " attributes");
     list_.nodes.push_back(n);
   }
   NodeList finish() {

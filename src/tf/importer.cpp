@@ -29,20 +29,25 @@ Importer::Importer(const GraphDef& graph, const ImportRequest& request, Diagnost
 
 GraphPtr Importer::run() {
   GraphPtr graph = import();
-  if (!graph && request_->fetches.empty() && !fetches_.empty()) note_found_outputs();
+  const bool told = is_for_training(bodies_.main());
+  if (!graph && request_->fetches.empty() && !fetches_.empty() && !told) note_found_outputs(Severity::note);
   return graph;
 }
 
-void Importer::note_found_outputs() {
+void Importer::note_found_outputs(Severity severity) {
   constexpr std::size_t kListed = 8;
   std::string names;
   for (std::size_t i = 0; i < std::min(kListed, fetches_.size()); ++i)
     names += (i ? ", '" : "'") + fetches_[i].tensor + "'";
   if (fetches_.size() > kListed) names += " and " + std::to_string(fetches_.size() - kListed) + " more";
   diagnostics_->push_back(
-      {.severity = Severity::note,
+      {.severity = severity,
        .code = Code::bad_option,
-       .message = "no outputs were asked for, so all was taken that nothing reads: " + names,
+       .message =
+           (severity == Severity::note
+                ? "no outputs were asked for, so all was taken that nothing reads: "
+                : "no outputs were asked for; those of this graph, which is for training, are taken to be ") +
+           names,
        .remedy = "--outputs NAMES converts what the model is for"});
 }
 
@@ -56,6 +61,7 @@ GraphPtr Importer::import() {
   fetches_ = request_->fetches;
   if (fetches_.empty() && request_->find_interface) {
     fetches_ = find_fetches(bodies_.main());
+    if (is_for_training(bodies_.main()) && !fetches_.empty()) note_found_outputs(Severity::warning);
     name_found(fetches_, request_->output_names, "--rename-outputs");
   }
   if (fetches_.empty())
@@ -159,6 +165,26 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
   Value* input = graph_->add_input(feed.name.empty() ? feed.tensor : feed.name, type.dtype, type.shape);
   fed_[key(t)] = input;
   input_tensors_[input] = feed.tensor;
+  keep_default(*input, t);
+}
+
+// A PlaceholderWithDefault that is an input may be left out, as in TensorFlow, where its default is a
+// constant.
+void Importer::keep_default(const Value& input, Tensor t) {
+  const Body& body = bodies_.main();
+  const auto n = static_cast<std::uint32_t>(t.node);
+  const auto& forced = request_->ignore_default;
+  if (body.ops[n]->kind != OpKind::placeholder_with_default || body.inputs_of(n).empty() ||
+      std::find(forced.begin(), forced.end(), body.node(n).name) != forced.end())
+    return;
+  const std::int32_t source = body.inputs_of(n)[0].node;
+  if (source < 0 || body.ops[static_cast<std::size_t>(source)]->kind != OpKind::constant) return;
+  const Bytes* raw = body.node(static_cast<std::size_t>(source)).attr("value");
+  if (!raw) return;
+  const Attr value = decode_attr(*raw, {bodies_.graph().owner, nullptr});
+  const auto* tensor = std::get_if<TensorPtr>(&value);
+  const bool fits = tensor && (*tensor)->dtype() == input.dtype() && merge((*tensor)->shape(), input.shape());
+  if (fits) defaults_.emplace_back(input.name(), *tensor);
 }
 
 // What the main graph says of a tensor, before anything is imported.
@@ -272,6 +298,7 @@ Interface Importer::interface() {
   for (const Fetch& f : fetches_) found.outputs.push_back(f.tensor);
   found.outputs.resize(graph_->outputs().size());
   found.states = std::move(states_);
+  found.defaults = std::move(defaults_);
   return found;
 }
 

@@ -90,7 +90,6 @@ const Signature* choose_signature(const Source& s, const Options& o) {
 }
 
 void finish(Source& s, const Options& o) {
-  std::erase_if(s.signatures, [](const Signature& x) { return x.name.starts_with("__saved_model_"); });
   if (!o.concrete_function.empty())
     fail(Code::not_yet,
          "--concrete-function, a function of the library instead of a signature, is not there yet",
@@ -175,27 +174,29 @@ Source open_path(const Options& o) {
       s = from_graph_def(found.path, m.bytes, m.owner);
     }
   }
-  finish(s, o);
+  std::erase_if(s.signatures, [](const Signature& x) { return x.name.starts_with("__saved_model_"); });
   return s;
 }
 
 }  // namespace
 
-// Every error says which file it is about.
+std::string file_of(const Options& o) {
+  std::error_code ignored;
+  if (!fs::is_directory(o.model, ignored)) return o.model;
+  const bool is_text = fs::exists(fs::path(o.model) / "saved_model.pbtxt", ignored);
+  return o.model + (is_text ? "/saved_model.pbtxt" : "/saved_model.pb");
+}
+
+Source look_into(const Options& o) {
+  const Reading scope(file_of(o));
+  return open_path(o);
+}
+
 Source open_source(const Options& o) {
-  try {
-    return open_path(o);
-  } catch (const ConversionError& e) {
-    Diagnostic d = e.diagnostic();
-    std::error_code ignored;
-    const bool is_text = fs::exists(fs::path(o.model) / "saved_model.pbtxt", ignored);
-    const std::string file = fs::is_directory(o.model, ignored)
-                                 ? o.model + (is_text ? "/saved_model.pbtxt" : "/saved_model.pb")
-                                 : o.model;
-    if (d.code == Code::bad_file && d.message.find(o.model) == std::string::npos)
-      d.message = file + ": " + d.message;
-    throw ConversionError(std::move(d));
-  }
+  const Reading scope(file_of(o));
+  Source s = open_path(o);
+  finish(s, o);
+  return s;
 }
 
 Source open_source(const Options& o, Bytes graph_def, Owner owner) {

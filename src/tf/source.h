@@ -29,6 +29,8 @@ struct Source {
 // `owner` keeps alive.
 Source open_source(const tf2onnx::Options&);
 Source open_source(const tf2onnx::Options&, Bytes graph_def, Owner owner);
+std::string file_of(const tf2onnx::Options&);  // the one that holds the graph: saved_model.pb of a SavedModel
+Source look_into(const tf2onnx::Options&);  // no signature is chosen, so none need be there
 
 // What is to be converted: the tensors of options.inputs and outputs, named by signature key or graph name;
 // else those of the signature; else find_interface. Names of the graph's inputs and outputs are the

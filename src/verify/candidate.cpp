@@ -75,7 +75,10 @@ Candidate::Candidate(engines::OrtSession session, const tf2onnx::Options& source
                      std::vector<Port>& outputs)
     : session_(std::move(session)) {
   find_states();
-  inputs_ = match(session_.inputs(), inputs, source.inputs_as_nchw, "inputs");
+  std::vector<engines::TensorInfo> takes = session_.inputs();
+  for (const engines::TensorInfo& optional : session_.optional_inputs())  // but for states
+    if (std::find(states_.begin(), states_.end(), optional.name) == states_.end()) takes.push_back(optional);
+  inputs_ = match(takes, inputs, source.inputs_as_nchw, "inputs");
   std::vector<engines::TensorInfo> results = session_.outputs();
   results.resize(results.size() - states_.size());  // they stand behind the others
   outputs_ = match(results, outputs, source.outputs_as_nchw, "outputs");

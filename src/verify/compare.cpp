@@ -82,7 +82,7 @@ Tolerance scaled(Tolerance t, const Tensor& expected) {
   double largest = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i)
     if (const double x = std::abs(expected.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);
-  t.absolute *= std::clamp(largest, kLeastScale, 1.0);
+  t.absolute *= std::clamp(largest, kLeastScale, t.largest_scale);
   return t;
 }
 

@@ -9,6 +9,7 @@ namespace t2o::verify {
 struct Tolerance {
   double relative = 1e-3, absolute = 1e-3;
   bool by_scale = false;  // absolute is of the largest number expected where that is below 1: a softmax over many classes is small
+  double largest_scale = 1;  // ... and where it is above, up to this: sums of rounded numbers are as wrong as the largest of them
 };
 
 struct Comparison {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "diagnostics.h"
 #include "support/mapped_file.h"
@@ -24,7 +25,26 @@ using engines::TfSessionOptions;
 
 struct Ports {
   std::vector<Port> inputs, outputs;
+  DType coarsest = DType::undefined;
 };
+
+DType coarsest_type(const ir::Graph& main) {
+  DType coarsest = DType::undefined;
+  std::vector<const ir::Graph*> todo = {&main};
+  while (!todo.empty()) {
+    const ir::Graph& g = *todo.back();
+    todo.pop_back();
+    for (const ir::Node& n : g.nodes()) {
+      ir::for_each_subgraph(n, [&](const ir::Graph& inner) { todo.push_back(&inner); });
+      if (n.op() == "Cast" || n.op() == "Identity") continue;  // weights may merely be kept in 16 bits
+      for (const Value* v : n.outputs()) {
+        if (v->dtype() == DType::bf16) return DType::bf16;
+        if (v->dtype() == DType::f16) coarsest = DType::f16;
+      }
+    }
+  }
+  return coarsest;
+}
 
 // As the conversion has them: its importer is asked.
 Ports ports_of(const tf::Source& source, const tf2onnx::Options& options) {
@@ -44,7 +64,8 @@ Ports ports_of(const tf::Source& source, const tf2onnx::Options& options) {
         list.push_back({values[i]->name(), tensors[i], values[i]->dtype(), values[i]->shape()});
     return list;
   };
-  return {ports(graph->inputs(), interface.inputs), ports(graph->outputs(), interface.outputs)};
+  return {ports(graph->inputs(), interface.inputs), ports(graph->outputs(), interface.outputs),
+          coarsest_type(*graph)};
 }
 
 struct Message {  // serialized; text is made binary first
@@ -114,6 +135,10 @@ Strings tensors_of(const std::vector<Port>& ports) {
   return tensors;
 }
 
+std::string whole_name(const std::string& tensor) {
+  return tensor.find(':') == std::string::npos ? tensor + ":0" : tensor;
+}
+
 }  // namespace
 
 Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& engine) {
@@ -122,6 +147,7 @@ Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& en
   Ports ports = ports_of(source, options);
   inputs_ = std::move(ports.inputs);
   outputs_ = std::move(ports.outputs);
+  coarsest_ = ports.coarsest;
   session_ = std::make_unique<TfSession>(open_session(source, options, engine));
   for (Port& port : inputs_) complete(port, session_->graph());
   for (Port& port : outputs_) complete(port, session_->graph());
@@ -135,8 +161,23 @@ std::vector<TensorPtr> Reference::run(const std::vector<TensorPtr>& inputs) {
   if (!assignments_.targets.empty()) session_->run(assignments_.values, {}, assignments_.targets);
   if (keeps_state_) assignments_ = {};
   engines::Feeds feeds;
-  for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(inputs_[i].tensor, inputs[i]);
-  return session_->run(feeds, tensors_of(outputs_));
+  std::map<std::string, TensorPtr> given;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    feeds.emplace_back(inputs_[i].tensor, inputs[i]);
+    given.emplace(whole_name(inputs_[i].tensor), inputs[i]);
+  }
+  Strings wanted;
+  for (const Port& p : outputs_)
+    if (!given.contains(whole_name(p.tensor))) wanted.push_back(p.tensor);
+  const std::vector<TensorPtr> computed =
+      wanted.empty() ? std::vector<TensorPtr>() : session_->run(feeds, wanted);
+  std::vector<TensorPtr> results;
+  auto next = computed.begin();
+  for (const Port& p : outputs_) {  // TensorFlow does not give back what it is given
+    const auto input = given.find(whole_name(p.tensor));
+    results.push_back(input != given.end() ? input->second : *next++);
+  }
+  return results;
 }
 
 }  // namespace t2o::verify

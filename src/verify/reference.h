@@ -17,6 +17,7 @@ class Reference {
   const std::vector<Port>& inputs() const { return inputs_; }  // names as in the exported model
   const std::vector<Port>& outputs() const { return outputs_; }
   std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs);
+  DType coarsest() const { return coarsest_; }  // of the types it computes in: f16, bf16 or else undefined
   void keep_state() { keeps_state_ = true; }  // a run goes on where the last has ended
 
  private:
@@ -24,6 +25,7 @@ class Reference {
   std::unique_ptr<engines::TfSession> session_;
   Assignments assignments_;  // before each run, or the first that keeps the state
   bool keeps_state_ = false;
+  DType coarsest_ = DType::undefined;
 };
 
 }  // namespace t2o::verify

@@ -123,7 +123,9 @@ std::string to_text(const VerifyReport& r) {
   std::string text =
       "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version + ", rtol " +
       number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) +
-      (r.tolerance.by_scale ? " (of an output's largest number where that is below 1)\n" : "\n");
+      (!r.tolerance_reason.empty() ? " (of an output's largest number)\n" + r.tolerance_reason + "\n"
+       : r.tolerance.by_scale      ? " (of an output's largest number where that is below 1)\n"
+                                   : "\n");
   for (const ComparedSample& s : r.samples) text += sample_text(s);
   if (r.divergence) text += divergence_text(*r.divergence);
   if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";
@@ -138,6 +140,7 @@ Json to_json(const VerifyReport& r) {
             {"atol", r.tolerance.absolute},
             {"atol_by_scale", r.tolerance.by_scale},
             {"samples", Json::array()}};
+  if (!r.tolerance_reason.empty()) j["tolerance_reason"] = r.tolerance_reason;
   for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
   if (r.divergence) j["bisect"] = json_of(*r.divergence);
   if (!r.bisect_problem.empty()) j["bisect_problem"] = r.bisect_problem;

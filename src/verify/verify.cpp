@@ -1,6 +1,7 @@
 #include "verify/verify.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "diagnostics.h"
 #include "pipeline.h"
@@ -69,6 +70,7 @@ std::vector<TensorPtr> run_reference(const VerifyOptions& o, Reference& referenc
       }
     }
     Diagnostic d = e.diagnostic();
+    d.code = Code::bad_option;  // nothing is wrong with the model
     d.remedy = "The source model itself does not take these inputs (" + sample.label +
                "): give its shapes with --input-shape, or real data with --input-data.";
     throw ConversionError(d);
@@ -113,6 +115,17 @@ void find_random(const VerifyOptions& o, Reference& reference, const Sample& sam
   }
 }
 
+// Each operation rounds, TensorFlow and ONNX Runtime after others of them: a sum of products is wrong by some
+// steps of the largest. Empty: the tolerance stays as it is.
+std::string suit_tolerance(VerifyOptions& o, DType coarsest) {
+  if (o.tolerance_given || coarsest == DType::undefined) return "";
+  constexpr double kSteps = 8;
+  const double step = coarsest == DType::bf16 ? 0x1p-8 : 0x1p-10;  // between 1 and the next number
+  o.tolerance = {kSteps * step, kSteps * step, true, std::numeric_limits<double>::infinity()};
+  return "the model computes in " + std::string(name(coarsest)) + ", whose numbers have steps of " +
+         (coarsest == DType::bf16 ? "1/256" : "1/1024") + ": 8 of them";
+}
+
 }  // namespace
 
 void check_possible(const tf2onnx::Options& o) {
@@ -130,9 +143,9 @@ void check_possible(const tf2onnx::Options& o) {
 
 bool VerifyReport::ok() const { return std::all_of(samples.begin(), samples.end(), is_ok); }
 
-VerifyReport verify(const VerifyOptions& o) {
+VerifyReport verify(const VerifyOptions& asked) {
+  VerifyOptions o = asked;
   VerifyReport report;
-  report.tolerance = o.tolerance;
   report.onnxruntime_version = engines::onnxruntime_version(o.onnxruntime_library);
   report.tensorflow_version = engines::tensorflow_version(o.tensorflow_library);
   engines::OrtOptions ort;
@@ -140,6 +153,8 @@ VerifyReport verify(const VerifyOptions& o) {
   ort.threads = o.threads;
   Reference reference(
       o.source, {.single_threaded = o.threads == 1, .optimize = false, .library = o.tensorflow_library});
+  report.tolerance_reason = suit_tolerance(o, reference.coarsest());
+  report.tolerance = o.tolerance;
   std::vector<Port> inputs = reference.inputs(), outputs = reference.outputs();
   Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);

@@ -13,6 +13,7 @@ struct VerifyOptions {
   tf2onnx::Options source;  // the TensorFlow model and its interface, as for its conversion
   std::string onnx;         // path of the exported model
   Tolerance tolerance = {.by_scale = true};
+  bool tolerance_given = false;  // else a model that computes in 16 bits gets a wider one
   std::uint64_t seed = 0;
   int samples = 1;       // of random data, with seeds seed, seed + 1 ...
   Strings input_shapes;  // "name:1,2,3": see inputs.h
@@ -51,6 +52,7 @@ struct Divergence {              // what bisecting found
 struct VerifyReport {
   std::string tensorflow_version, onnxruntime_version;
   Tolerance tolerance;
+  std::string tolerance_reason;  // of another than the default
   std::vector<ComparedSample> samples;
   std::optional<Divergence> divergence;
   std::string bisect_problem;  // why bisecting was not possible; empty otherwise

@@ -85,6 +85,19 @@ TEST_F(BadInput, TruncatedFile) {
     refused(kBadInput, model(whole.substr(0, size)), {"model.pb"});
 }
 
+// Not looked for in the message, which has a word like it.
+TEST_F(BadInput, TheFileIsNamedWhateverItsName) {
+  const std::string whole = relu_model();
+  in_.file("corrupt", whole.substr(0, whole.size() - 1));
+  EXPECT_TRUE(run({"corrupt"}, {.directory = in_.path()}).err.find("corrupt: the file is corrupt") != std::string::npos);
+  std::string late = whole;  // within an attribute, which is read when its node is
+  late[whole.rfind("\x01T") + 4] = '\x7a';
+  in_.file("the", late);
+  const Finished f = run({"the", "-o", "x.onnx"}, {.directory = in_.path()});
+  EXPECT_EQ(f.exit_code, 4);
+  EXPECT_TRUE(f.err.find("the: the file is corrupt") != std::string::npos) << f.err;
+}
+
 TEST_F(BadInput, RandomBytes) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     refused(kBadInput, model(random_bytes(seed, 3000)), {"model.pb"});

@@ -392,6 +392,93 @@ TEST_F(Usage, GeneratedPagesAreCurrent) {
   EXPECT_TRUE(is_current({"opsets", "--markdown"}, "opsets.md")) << "tf2onnx-cpp opsets --markdown > docs/opsets.md";
 }
 
+TEST_F(Usage, TwoDashesEndTheOptions) {
+  const std::string bytes = converted({"MODEL", "-o", "OUT"});
+  dir_.file("--json", content(model_));
+  EXPECT_EQ(converted({"-o", "OUT", "--", "MODEL"}), bytes);
+  EXPECT_EQ(converted({"convert", "-o", "OUT", "--", "--json"}), bytes);
+  EXPECT_TRUE(has(last_.out, "1 node")) << "a name, no option: " << last_.out;
+  EXPECT_EQ(converted({"MODEL", "-o", "OUT", "--"}), bytes);
+  EXPECT_EQ(run({"info", "--", "--json"}, {.directory = dir_.path()}).exit_code, 0);
+  for (const Names& wrong : {Names{"convert", "-o", "x.onnx", "--", "MODEL", "--opset"}, Names{"--", "--opset", "12"}}) {
+    const Finished f = run(wrong, {.directory = dir_.path()});
+    EXPECT_EQ(f.exit_code, kUsage);
+    EXPECT_FALSE(has(f.err, "option '--")) << f.err;
+  }
+}
+
+TEST_F(Usage, InfoTellsTheSignaturesBeforeOneIsChosen) {
+  const auto tensor = [](int map, const std::string& key, const std::string& name) { return bytes(map, bytes(1, key) + bytes(2, bytes(1, name) + number(2, kFloat) + bytes(3, number(3, 1)))); };
+  const auto signature = [&](const std::string& name, const std::string& in) { return bytes(5, bytes(1, name) + bytes(2, tensor(1, in, "x:0") + tensor(2, "result", "y:0"))); };
+  const auto saved_model = [](const std::string& signatures) { return number(1, 1) + bytes(2, bytes(1, bytes(4, "serve")) + bytes(2, relu_model()) + signatures); };
+  std::filesystem::create_directory(dir_ / "saved");
+  dir_.file("saved/saved_model.pb", saved_model(signature("predict", "image") + signature("embed", "picture")));
+  const std::string saved = (dir_ / "saved").string();
+  const Finished f = run({"info", saved});
+  EXPECT_EQ(f.exit_code, kUsage) << "none is the default";
+  for (const char* word : {"signature predict", "signature embed", "image", "picture", "Relu"}) EXPECT_TRUE(has(f.out, word)) << f.out;
+  EXPECT_TRUE(has(f.err, "choose one with --signature")) << f.err;
+  EXPECT_EQ(Json::parse(run({"info", saved, "--json"}).out)["signatures"].size(), 2u);
+  EXPECT_EQ(Json::parse(run({"info", saved, "--json", "--signature", "embde"}).out)["signatures"].size(), 2u);
+  const Finished chosen = run({"info", saved, "--signature", "embed"});
+  EXPECT_EQ(chosen.exit_code, 0) << chosen.err;
+  dir_.file("saved/saved_model.pb", saved_model(""));
+  const Finished none = run({"info", saved});
+  EXPECT_TRUE(has(none.out, "Relu")) << none.out;
+  EXPECT_TRUE(has(none.err, "--inputs and --outputs")) << none.err;
+}
+
+TEST_F(Usage, InfoTellsOfAComplexInterface) {
+  constexpr int kComplex64 = 8;
+  dir_.file("model.pb", graph_def({node("x", "Placeholder", {}, {type_attr("dtype", kComplex64), shape_attr("shape", {2})}),
+                                   node("y", "ComplexAbs", {"x"}, {type_attr("T", kComplex64), type_attr("Tout", kFloat)})}));
+  const Finished f = run({"info", model_});
+  EXPECT_EQ(f.exit_code, 0) << f.err;
+  EXPECT_TRUE(has(f.err, "warning") && has(f.err, "'x:0' is complex") && has(f.err, "--complex-as-pairs")) << f.err;
+  EXPECT_TRUE(has(f.out, "but not the interface")) << f.out;
+  EXPECT_EQ(run({"info", model_, "--complex-as-pairs"}).err, "");
+}
+
+// What a DataFile is for, and whose it is.
+TEST_F(Usage, ADataFileThatIsNotThereAndOneThatIsOld) {
+  converted({"MODEL", "-o", "OUT", "--external-data"});
+  EXPECT_TRUE(has(last_.err, "out.onnx.data' was not written")) << last_.err;
+  dir_.file("model.pb", big_model(10'000));
+  converted({"MODEL", "-o", "OUT", "--external-data"});
+  EXPECT_EQ(last_.err, "");
+  const std::string data = content(dir_ / "out.onnx.data");
+  EXPECT_FALSE(data.empty());
+  converted({"MODEL", "-o", "OUT"});
+  EXPECT_TRUE(has(last_.err, "out.onnx.data' is there from before")) << last_.err;
+  EXPECT_EQ(content(dir_ / "out.onnx.data"), data) << "it is not ours to delete";
+  converted({"MODEL", "-o", "OUT", "--json"});
+  EXPECT_TRUE(has(last_.out, "from before")) << last_.out;
+}
+
+// x -> h -> y; the loss and its gradients are for training.
+TEST_F(Usage, OutputsOfAGraphThatIsTrained) {
+  const auto two = [](const std::string& name, const std::string& op, const Names& in) { return node(name, op, in, {type_attr("T", kFloat)}); };
+  const std::vector<std::string> forward = {placeholder("x"), placeholder("labels"), unary("h", "Relu", "x"), unary("y", "Sigmoid", "h"), two("loss", "Sub", {"h", "labels"}), unary("net/gradients/up", "Neg", "loss"), unary("gradients_of_x", "Neg", "h")};
+  std::vector<std::string> trained = forward;
+  trained.push_back(node("v", "VariableV2", {}, {type_attr("dtype", kFloat), shape_attr("shape", {2, 3})}));
+  trained.push_back(unary("unread", "Neg", "net/gradients/up"));
+  trained.push_back(unary("net/gradients_1/unread", "Neg", "loss"));
+  trained.push_back(constant("rate", {}, std::string(4, '\0')));
+  trained.push_back(node("train", "ApplyGradientDescent", {"v", "rate", "net/gradients/up"}, {type_attr("T", kFloat)}));
+  const auto outputs = [&](const std::vector<std::string>& nodes) {
+    dir_.file("model.pb", graph_def(nodes));
+    converted({"MODEL", "-o", "OUT", "--json"});
+    EXPECT_EQ(last_.exit_code, 0) << last_.out;
+    Names names;
+    const Json json = Json::parse(last_.out);
+    for (const Json& output : json["outputs"]) names.push_back(output["name"]);
+    return names;
+  };
+  EXPECT_EQ(outputs(forward), (Names{"y:0", "net/gradients/up:0", "gradients_of_x:0"}));
+  EXPECT_EQ(outputs(trained), (Names{"y:0", "loss:0", "gradients_of_x:0", "unread:0"}));
+  EXPECT_TRUE(has(last_.out, "which is for training")) << last_.out;
+}
+
 TEST_F(Usage, ManPageAndCompletion) {
   EXPECT_TRUE(run({"man"}).out.starts_with(".TH TF2ONNX"));
   for (const char* shell : {"bash", "zsh", "fish"}) {
@@ -402,7 +489,15 @@ TEST_F(Usage, ManPageAndCompletion) {
   const std::string script =
       dir_.file("completion.bash", run({"completion", "bash"}).out +
                                        "COMP_WORDS=(tf2onnx-cpp info --op); COMP_CWORD=2\n"
-                                       "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == --opset ]]\n");
+                                       "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == --opset ]] || exit\n"
+                                       "COMP_WORDS=(tf2onnx-cpp m.pb --layout n); COMP_CWORD=3\n"
+                                       "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == 'nchw nhwc' ]] || exit\n"
+                                       "COMP_WORDS=(tf2onnx-cpp m.pb --opset = 2); COMP_CWORD=4\n"
+                                       "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == 2[0-8]* ]] || exit\n"
+                                       "COMP_WORDS=(tf2onnx-cpp m.pb --external-data =); COMP_CWORD=3\n"
+                                       "_tf2onnx_cpp; [[ \"${COMPREPLY[*]}\" == 'auto always never' ]] || exit\n"
+                                       "COMP_WORDS=(tf2onnx-cpp m.pb --external-data a); COMP_CWORD=3\n"
+                                       "_tf2onnx_cpp; [[ -z \"${COMPREPLY[*]}\" ]]\n");
   EXPECT_EQ(std::system(("bash " + script).c_str()), 0);
 }
 

@@ -1,9 +1,10 @@
 // Converts damaged models, in this process: none may end it, take long, or meet a bug that we catch ourselves.
 //
-//   fuzz_convert [--runs N] [--first N] [--seconds S] [--tell] [--keep FILE] MODEL.pb...
+//   fuzz_convert [--runs N] [--first N] [--seconds S] [--tell] [--keep FILE] MODEL...
 //
 // Run N of the same models is always the same, its result too: --tell prints a line for each, to compare. --keep writes each model to a file before it is converted: the one that ended
-// the process is there. With the asan preset it sees what does not crash by itself.
+// the process is there. A MODEL is a binary GraphDef (.pb), or what has more files or other ones: a SavedModel's folder, a .meta,
+// a .pbtxt, or the .index of a checkpoint, whose tensors are then read. With the asan preset it sees what does not crash by itself.
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
@@ -14,19 +15,24 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <vector>
 
+#include "model_files.h"
 #include "mutator.h"
 #include "op_mappers/registry.h"
 #include "pipeline.h"
+#include "tf/checkpoint.h"
 #include "tf/protos/text.pb.h"
 
 namespace t2o::fuzz {
 namespace {
+
+namespace fs = std::filesystem;
 
 using GraphDef = tf::text::GraphDef;
 using Clock = std::chrono::steady_clock;
@@ -35,6 +41,7 @@ constexpr double kLongestConversion = 10;  // seconds; with the sanitizers too
 constexpr unsigned kLongestRun = 120;          // seconds, after which it counts as hanging
 constexpr int kMostProblems = 20;
 constexpr double kLeastConverted = 0.1;
+constexpr std::size_t kReadTensor = std::size_t{1} << 24;
 
 volatile sig_atomic_t current_run = 0;
 
@@ -79,11 +86,13 @@ class Fuzzer {
  public:
   explicit Fuzzer(const Settings& s) : settings_(s) {
     for (const std::string& path : s.models) {
-      if (auto graph = read(path)) models_.push_back(std::move(graph));
+      if (!path.ends_with(".pb")) files_.push_back(std::make_unique<ModelFiles>(path));
+      else if (auto graph = read(path)) models_.push_back(std::move(graph));
       else std::fprintf(stderr, "left out: protobuf does not take %s\n", path.c_str());  // names that are no UTF-8
     }
-    if (2 * models_.size() <= s.models.size()) throw std::runtime_error("too few models can be read");
+    if (2 * (models_.size() + files_.size()) <= s.models.size()) throw std::runtime_error("too few models can be read");
     for (const auto& graph : models_) mutator_.learn(*graph);
+    for (const auto& files : files_) files->teach(mutator_);
     for (const auto& [op, rows] : tf_registry().table()) mutator_.learn_word("op", op);
   }
 
@@ -105,27 +114,76 @@ class Fuzzer {
     current_run = static_cast<sig_atomic_t>(run);
     alarm(kLongestRun);
     mutator_.reseed(static_cast<std::uint64_t>(run));
-    GraphDef graph = *models_[mutator_.below(models_.size())];
+    const std::size_t chosen = mutator_.below(models_.size() + files_.size());
+    if (chosen >= models_.size()) return one_of_files(run, *files_[chosen - models_.size()]);
+    GraphDef graph = *models_[chosen];
     for (std::size_t n = 1 + mutator_.below(3); n > 0; --n) mutator_.mutate(graph);
     std::string bytes = serialized(graph);
     mutator_.reseed(~static_cast<std::uint64_t>(run));  // protobuf's maps may have led to it on another way
     if (mutator_.below(8) == 0) mutator_.damage(bytes);
+    if (!settings_.keep.empty()) std::ofstream(settings_.keep, std::ios::binary) << bytes;
+    convert_one(run, any_options(), std::hash<std::string>()(bytes), [&](const Options& o) { return convert(o, std::as_bytes(std::span(bytes))); });
+  }
+
+  // In a folder of its own, which is called the same in each run: messages name it.
+  void one_of_files(long run, const ModelFiles& files) {
+    const fs::path folder = settings_.keep.empty() ? fs::temp_directory_path() / ("fuzz_convert." + std::to_string(getpid())) : fs::path(settings_.keep);
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    Options options = any_options();
+    options.model = files.write_damaged(mutator_, folder).string();
+    if (files.is_checkpoint()) read_checkpoint(run, options);
+    else convert_one(run, options, 0, [](const Options& o) { return convert(o); });
+    if (settings_.keep.empty()) fs::remove_all(folder);
+  }
+
+  void read_checkpoint(long run, const Options& options) {
+    const auto start = Clock::now();
+    std::size_t read = 0;
+    const auto attempt = [&](const auto& work) {
+      try {
+        work();
+      } catch (const ConversionError& e) {
+        if (e.diagnostic().code == Code::internal) complain(run, options, e.what());
+      } catch (const std::bad_alloc&) {  // the pipeline catches it
+      } catch (const std::length_error&) {
+      }
+    };
+    attempt([&] {
+      const auto checkpoint = tf::Checkpoint::open(options.model.substr(0, options.model.rfind('.')));
+      for (const tf::CheckpointEntry& e : checkpoint->entries())
+        attempt([&] {
+          const TensorPtr t = checkpoint->read(e.key);
+          if (t->storage() && t->byte_size() < kReadTensor) t->bytes();
+          ++read;
+        });
+    });
+    ++(read != 0 ? converted_ : refused_);
+    check_time(run, options, start);
+  }
+
+  void check_time(long run, const Options& options, Clock::time_point start) {
+    if (const double s = std::chrono::duration<double>(Clock::now() - start).count(); s > kLongestConversion)
+      complain(run, options, "took " + std::to_string(s) + " s");
+  }
+
+  Options any_options() {
     Options options;
     options.opset = 11 + static_cast<int>(mutator_.below(18));
     if (mutator_.below(8) == 0) options.target_runtime = "any";
     if (mutator_.below(16) == 0) options.layout = tf2onnx::Layout::nhwc;
-    if (!settings_.keep.empty()) std::ofstream(settings_.keep, std::ios::binary) << bytes;
-    convert_one(run, options, bytes);
+    return options;
   }
 
-  void convert_one(long run, const Options& options, const std::string& bytes) {
+  template <class Convert>
+  void convert_one(long run, const Options& options, std::size_t model_hash, Convert&& convert_it) {
     const auto start = Clock::now();
-    const Conversion c = convert(options, std::as_bytes(std::span(bytes)));
+    const Conversion c = convert_it(options);
     Diagnostics diagnostics = c.diagnostics;
     std::string onnx;
     if (c.ok()) diagnostics = write_model(c, options, onnx);
     ++(c.ok() ? converted_ : refused_);
-    if (!settings_.keep.empty()) std::ofstream(settings_.keep + ".onnx", std::ios::binary) << onnx;
+    if (!settings_.keep.empty() && options.model.empty()) std::ofstream(settings_.keep + ".onnx", std::ios::binary) << onnx;
     std::string all;
     for (const Diagnostic& d : diagnostics) all += "\n  " + to_string(d);
     for (const Diagnostic& d : diagnostics)
@@ -133,9 +191,8 @@ class Fuzzer {
         complain(run, options, all);
         break;
       }
-    if (settings_.tell) std::printf("run %ld: opset %d, %s, %s: model %016zx %s %016zx\n", run, options.opset, options.target_runtime.c_str(), options.layout == tf2onnx::Layout::nhwc ? "nhwc" : "auto", std::hash<std::string>()(bytes), c.ok() ? "converted" : "refused", std::hash<std::string>()(c.ok() ? onnx : all));
-    if (const double s = std::chrono::duration<double>(Clock::now() - start).count(); s > kLongestConversion)
-      complain(run, options, "took " + std::to_string(s) + " s");
+    if (settings_.tell) std::printf("run %ld: opset %d, %s, %s: model %016zx %s %016zx\n", run, options.opset, options.target_runtime.c_str(), options.layout == tf2onnx::Layout::nhwc ? "nhwc" : "auto", model_hash, c.ok() ? "converted" : "refused", std::hash<std::string>()(c.ok() ? onnx : all));
+    check_time(run, options, start);
   }
 
   void complain(long run, const Options& options, const std::string& what) {
@@ -146,6 +203,7 @@ class Fuzzer {
 
   const Settings& settings_;
   std::vector<std::unique_ptr<GraphDef>> models_;
+  std::vector<std::unique_ptr<ModelFiles>> files_;
   Mutator mutator_{0};
   long converted_ = 0, refused_ = 0;
   int problems_ = 0;

@@ -8,6 +8,8 @@
 
 #include "engines/tensorflow.h"
 #include "harness.h"
+#include "ir/text.h"
+#include "onnx/writer.h"
 #include "pipeline.h"
 
 // What verification says of models that random numbers alone do not do justice.
@@ -137,6 +139,106 @@ TEST_F(Verify, OtherErrorsAreNotBlamedOnTheInputs) {
   } catch (const engines::TfError& e) {
     EXPECT_FALSE(e.blames_values());
   }
+}
+
+// An optional input, as TensorFlow has it; verification feeds it.
+TEST_F(Verify, PlaceholderWithDefault) {
+  TfGraph g;
+  const std::string half = g.constant("half", Tensor::scalar<float>(0.5F));
+  const std::string keep = g.add({"PlaceholderWithDefault", "keep", {half}, {{"shape", Shape::scalar()}}});
+  const std::string x = g.placeholder("x", DType::f32, Shape({2}));
+  g.add({"Mul", "y", {x, keep}});
+  const auto interface = [&](Options options) {
+    EXPECT_TRUE(verified(g, options).ok());
+    options.model = ::testing::TempDir() + "optional.pb";
+    const std::string graph = g.graph_def();
+    std::string model;
+    EXPECT_FALSE(has_errors(write_model(convert(options, std::as_bytes(std::span(graph))), options, model)));
+    return engines::OrtSession::from_bytes(std::as_bytes(std::span(model)));
+  };
+  EXPECT_TRUE(interface({}).optional_inputs().empty());
+  Options listed;
+  listed.inputs = {"keep", "x"};
+  const engines::OrtSession session = interface(listed);
+  ASSERT_EQ(session.inputs().size(), 1U);
+  ASSERT_EQ(session.optional_inputs().size(), 1U);
+  EXPECT_EQ(session.optional_inputs()[0].name, "keep");
+  EXPECT_EQ(session.run({{"x", Tensor::of<float>({2}, {2, 4})}})[0]->float_at(1), 2);
+  EXPECT_EQ(session.run({{"x", Tensor::of<float>({2}, {2, 4})}, {"keep", Tensor::scalar<float>(1)}})[0]->float_at(1), 4);
+  Options ignored = listed;
+  ignored.ignore_default = {"keep"};
+  EXPECT_EQ(interface(ignored).inputs().size(), 2U);
+  Options used = listed;
+  used.use_default = {"keep"};
+  EXPECT_TRUE(interface(used).optional_inputs().empty());
+}
+
+// TensorFlow itself does not give back what it is given.
+TEST_F(Verify, AnOutputThatIsAnInput) {
+  TfGraph g;
+  const std::string x = g.placeholder("x", DType::f32, Shape({2, 3}));
+  g.add({"Neg", "y", {x}});
+  Options options;
+  options.inputs = {"x:0"};
+  for (const Strings& outputs : {Strings{"x"}, Strings{"x:0", "y"}}) {
+    options.outputs = outputs;
+    options.rename_outputs = outputs.size() == 1 ? Strings{"a"} : Strings{"a", "b"};
+    EXPECT_TRUE(verified(g, options).ok());
+  }
+}
+
+// The inputs are to blame, not the model: neither unreadable nor corrupt.
+TEST_F(Verify, InputsThatTensorFlowDoesNotTake) {
+  TfGraph g;
+  const std::string x = g.placeholder("x", DType::f32, Shape({Ints{-1, -1}})), z = g.placeholder("z", DType::f32, Shape({Ints{-1, -1}}));
+  g.add({"AddV2", "y", {x, z}});
+  Options options;
+  options.model = ::testing::TempDir() + "taken.pb";
+  std::ofstream(options.model, std::ios::binary) << g.graph_def();
+  verify::VerifyOptions v;
+  v.source = options;
+  v.onnx = ::testing::TempDir() + "taken.onnx";
+  ASSERT_FALSE(has_errors(write_model(convert(options), options, std::as_const(v.onnx))));
+  v.input_shapes = {"x:2,3", "z:3,2"};
+  try {
+    verify::verify(v);
+    FAIL();
+  } catch (const ConversionError& e) {
+    EXPECT_EQ(e.diagnostic().code, Code::bad_option) << e.what();
+  }
+  std::ofstream(v.onnx, std::ios::binary) << "this is no model";
+  try {
+    verify::verify(v);
+    FAIL();
+  } catch (const ConversionError& e) {
+    EXPECT_EQ(e.diagnostic().code, Code::bad_file) << e.what();
+  }
+}
+
+// What ONNX Runtime does not run is no unreadable file either.
+TEST_F(Verify, AModelThatDoesNotRun) {
+  const GraphPtr g = ir::parse_graph("graph g onnx { input %x: f32[2,?] input %z: f32[?,2] %y: f32[?,?] = Add(%x, %z) output %y }");
+  std::string model;
+  onnx::write_bytes(*g, {}, model);
+  const engines::OrtSession session = engines::OrtSession::from_bytes(std::as_bytes(std::span(model)));
+  EXPECT_THROW(session.run({{"x", Tensor::of<float>({2, 3}, Floats(6))}, {"z", Tensor::of<float>({4, 2}, Floats(8))}}), engines::OrtError);
+}
+
+// 16 bits: some steps of the largest number.
+TEST_F(Verify, RoundedModelsHaveTheirTolerance) {
+  for (const DType half : {DType::bf16, DType::f16}) {
+    TfGraph g;
+    const std::string x = g.placeholder("x", DType::f32, Shape({4, 64}));
+    std::string h = g.add({"Cast", "narrow", {x}, {{"DstT", half}}});
+    for (int i = 0; i < 6; ++i) h = g.add({"Sigmoid", "s" + std::to_string(i), {g.add({"MatMul", "m" + std::to_string(i), {h, g.add({"Cast", "w" + std::to_string(i), {g.constant("c" + std::to_string(i), Tensor::of<float>({64, 64}, Floats(4096, 0.037F)))}, {{"DstT", half}}})}})}});
+    g.add({"Cast", "wide", {h}, {{"DstT", DType::f32}}});
+    const verify::VerifyReport report = verified(g);
+    EXPECT_TRUE(report.ok()) << report.samples[0].outputs[0].comparison.problem;
+    EXPECT_NE(report.tolerance_reason.find(half == DType::bf16 ? "1/256" : "1/1024"), std::string::npos);
+  }
+  TfGraph g;
+  g.add({"Neg", "y", {g.placeholder("x", DType::f32, Shape({2}))}});
+  EXPECT_EQ(verified(g).tolerance_reason, "");
 }
 
 }  // namespace

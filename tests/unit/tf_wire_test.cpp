@@ -21,6 +21,20 @@ std::string failure(std::string_view message) {
   return {};
 }
 
+TEST(Wire, TellsTheFile) {
+  EXPECT_TRUE(failure("\x08").starts_with("the file is corrupt"));
+  {
+    const Reading model("a.pb");
+    EXPECT_TRUE(failure("\x08").starts_with("a.pb: the file is corrupt"));
+    {
+      const Reading inside("b.index");
+      EXPECT_TRUE(failure("\x08").starts_with("b.index: "));
+    }
+    EXPECT_TRUE(failure("\x08").starts_with("a.pb: "));
+  }
+  EXPECT_TRUE(failure("\x08").starts_with("the file"));
+}
+
 TEST(Wire, ReadsEveryType) {
   const std::string message("\x08\x96\x01\x12\x02hi\x1d\x00\x00\x80\x3f", 12);
   WireReader r(bytes(message));

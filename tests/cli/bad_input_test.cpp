@@ -160,6 +160,14 @@ TEST_F(BadInput, AllUnsupportedOpsAtOnce) {
           {"NoSuchOpA", "NoSuchOpB", "NoSuchOpC", "'one'", "'two'", "3 errors", "nothing was written"});
 }
 
+TEST_F(BadInput, OpsThatOnlyTheProgramMakes) {
+  for (const std::string op : {"t2o.Guarded", "t2o.LSTM", "t2o.NoSuch"})
+    for (const Names& inputs : {Names{}, Names{"x"}}) {
+      const std::string graph = graph_def({placeholder("x"), node("own", op, inputs), unary("y", "Relu", "own")});
+      refused(kNotConvertible, model(graph), {"op " + op, "'own'", "another name"}, {"--outputs", "y"});
+    }
+}
+
 TEST_F(BadInput, CycleThatIsNoLoop) {
   const std::string cycle =
       graph_def({placeholder("x"), node("a", "AddV2", {"x", "b"}, {type_attr("T", kFloat)}),

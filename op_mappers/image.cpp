@@ -159,13 +159,11 @@ Values map_projection_v3(MapperContext& c) { return project_image(c, c.in(3)); }
 
 // ---- Dilation2D: the maximum over a window of x + filter
 
-Value* window_places(Emitter& e, Value* padded, std::int64_t kernel, std::int64_t stride, std::int64_t rate) {
-  const std::int64_t extent = (kernel - 1) * rate + 1;
-  Value* count = e.div(e.sub(padded, e.constant<std::int64_t>(extent - stride)), e.constant(stride));
+Value* window_places(Emitter& e, Value* padded, const Window& w, std::size_t axis) {
+  const std::int64_t stride = w.strides[axis];
+  Value* count = e.div(e.sub(padded, e.constant<std::int64_t>(w.extent(axis) - stride)), e.constant(stride));
   Value* starts = e.reshape(e.mul(index_range(e, count), e.constant(stride)), {-1, 1});
-  Ints offsets;
-  for (std::int64_t k = 0; k < kernel; ++k) offsets.push_back(k * rate);
-  return e.add(starts, e.ints(offsets));
+  return e.add(starts, e.ints(w.offsets(axis)));
 }
 
 // [n, out h, kernel h, out w, kernel w, channels]
@@ -178,9 +176,8 @@ Value* dilation_windows(MapperContext& c, Value* x, const Window& w, double fill
     x = c.pad(x, c.concat({none, begins, none, none, ends, none}, 0), c.scalar_like(x, fill));
   }
   for (int i = 0; i < 2; ++i) {
-    const auto a = static_cast<std::size_t>(i);
     const int axis = 1 + 2 * i;
-    x = c.gather(x, window_places(c, c.dim(x, axis), w.kernel[a], w.strides[a], w.dilations[a]), axis);
+    x = c.gather(x, window_places(c, c.dim(x, axis), w, static_cast<std::size_t>(i)), axis);
   }
   return x;
 }

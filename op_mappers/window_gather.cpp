@@ -27,9 +27,7 @@ Value* gather_windows(Emitter& e, Value* padded, const Window& w, std::size_t i,
   Value* count = e.div(last, number(w.strides[i]));
   Value* index = e.range(number(0), count, number(1));
   Value* starts = e.reshape(e.mul(index, number(w.strides[i])), {-1, 1});
-  Ints offsets;
-  for (std::int64_t k = 0; k < w.kernel[i]; ++k) offsets.push_back(k * w.dilations[i]);
-  return e.gather(padded, e.add(starts, e.ints(offsets)), axis);
+  return e.gather(padded, e.add(starts, e.ints(w.offsets(i))), axis);
 }
 
 Value* integer_convolution(Emitter& e, Value* x, Value* kernel, const Window& w, std::int64_t groups) {

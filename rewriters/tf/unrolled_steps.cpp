@@ -401,8 +401,9 @@ bool UnrolledFinder::match_producers(const Value* b, const Value* a, int depth) 
 // Sequences with lengths compare them with the number of the step.
 bool UnrolledFinder::match_constants(Value* b, const Value* a) {
   if (is_same_constant(*b, *a)) return is_kind(b, Kind::same);
-  if (!b->shape().is_scalar() || !is_number(b, 1) || a->dtype() != b->dtype() || !a->shape().is_scalar() ||
-      !is_number(a, static_cast<std::int64_t>(step_)) || !is_kind(b, Kind::number))
+  if (!b->shape().is_scalar() || !tfgraph::is_number(b, 1) || a->dtype() != b->dtype() ||
+      !a->shape().is_scalar() || !tfgraph::is_number(a, static_cast<std::int64_t>(step_)) ||
+      !is_kind(b, Kind::number))
     return false;
   if (items_.insert(b).second) found_.numbers.push_back(b);
   return true;

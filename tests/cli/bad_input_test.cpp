@@ -236,6 +236,14 @@ TEST_F(BadInput, DeepLoopBody) {
   survives(model(loop_model("AddV2", 2, "z", 100'000)));
 }
 
+TEST_F(BadInput, LoopsInLoopsThatChangeShapes) {
+  for (const int depth : {1, 3, 20, 29}) {
+    const Finished f = run({model(loops_model(depth)), "-o", (out_ / "out.onnx").string()}, {.seconds_allowed = 60});
+    EXPECT_EQ(f.exit_code, 0) << depth << f.err;
+    std::filesystem::remove(out_ / "out.onnx");
+  }
+}
+
 TEST_F(BadInput, LoopThatDoubles) { survives(model(loop_model("AddV2", 2, "z", 40))); }
 
 TEST_F(BadInput, MillionNodesInAChain) {

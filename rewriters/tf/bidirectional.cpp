@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/nesting.h"
 #include "rewriters/all.h"
 #include "rewriters/tf/facts.h"
 #include "tfgraph/internal_ops.h"
@@ -41,9 +42,7 @@ bool bring_forward(ir::Node& later, ir::Node& earlier) {
   for (ir::Node* n = later.prev(); n != &earlier; n = n->prev()) {
     if (!n) return false;
     if (!needed.contains(n)) continue;
-    bool nested = false;
-    ir::for_each_subgraph(*n, [&](ir::Graph&) { nested = true; });
-    if (nested) return false;
+    if (ir::holds_subgraph(*n)) return false;
     need(*n);
     moved.push_back(n);
   }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/subgraphs.h"
 #include "op_mappers/tensor_lists.h"
 
@@ -47,7 +48,7 @@ Value* as_condition(Emitter& e, Value* v) {
     return e.greater(size, none);
   }
   if (v->dtype() != DType::string) return e.cast(v, DType::boolean);
-  Value* empty = e.constant(std::make_shared<const Tensor>(Ints{}, std::vector<std::string>{""}));
+  Value* empty = zero_of(e, DType::string);
   Value* is_empty = e.equal(v, empty);
   return e.logical_not(is_empty);
 }

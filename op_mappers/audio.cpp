@@ -116,7 +116,10 @@ Value* runtime_mel_weights(MapperContext& c, const MelBand& b) {
 }
 
 // [channels, coefficients]: sqrt(2 / n) cos(pi / n (j + 1/2) i)
-std::vector<float> cosine_transform(std::int64_t n, std::int64_t coefficients) {
+std::vector<float> cosine_transform(MapperContext& c, std::int64_t n, std::int64_t coefficients) {
+  if (n > kMostWeights / coefficients)
+    c.fail(Code::unsupported_attr, std::to_string(coefficients) + " coefficients of " + std::to_string(n) +
+                                       " channels are more weights than a model should have");
   std::vector<float> w;
   const double scale = std::sqrt(2.0 / static_cast<double>(n)),
                step = std::numbers::pi / static_cast<double>(n);
@@ -147,7 +150,7 @@ Values map_mfcc(MapperContext& c) {
   Value* energy = c.emit("MatMul", {magnitude, weights});
   Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));
   return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients},
-                                                  cosine_transform(band.channels, coefficients))})};
+                                                  cosine_transform(c, band.channels, coefficients))})};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/subgraphs.h"
 #include "op_mappers/tensor_lists.h"
 
@@ -47,7 +48,7 @@ Value* as_condition(Emitter& e, Value* v) {
     return e.greater(size, none);
   }
   if (v->dtype() != DType::string) return e.cast(v, DType::boolean);
-  Value* empty = e.constant(std::make_shared<const Tensor>(Ints{}, std::vector<std::string>{""}));
+  Value* empty = zero_of(e, DType::string);
   Value* is_empty = e.equal(v, empty);
   return e.logical_not(is_empty);
 }
@@ -231,6 +232,8 @@ class LoopMaker {
   void find_carried();
   void find_written();
   Shape settle(std::size_t variable, const Shape& now, const Shape& after, bool last_try);
+  Shapes first_shapes();
+  void check_effort();
   Values loop(Value* at_first, const GraphPtr& body, const Shapes& shapes);
   Value* condition(ir::Graph& g, const Values& variables);
   GraphPtr make_body(const Shapes& shapes);
@@ -347,17 +350,40 @@ Shape LoopMaker::settle(std::size_t variable, const Shape& now, const Shape& aft
   return both != now && last_try ? Shape::unknown_dims(now.rank()) : both;
 }
 
+constexpr std::size_t kMuchDiscarded = 1 << 17, kMostDiscarded = 1 << 20;
+
+// Where loops in loops have already made it cost, nothing is supposed of the shapes.
+Shapes LoopMaker::first_shapes() {
+  Shapes shapes;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const Shape& s = c_.in(i)->shape();
+    const bool open = carried_[i] && !written_[i] && c_.effort().discarded > kMuchDiscarded;
+    shapes.push_back(!open                         ? s
+                     : !is_list(body_.inputs()[i]) ? Shape()
+                     : s.ranked()                  ? Shape::unknown_dims(s.rank())
+                                                   : s);
+  }
+  return shapes;
+}
+
+void LoopMaker::check_effort() {
+  if (c_.effort().discarded > kMostDiscarded)
+    c_.fail(Code::unsupported_op,
+            "loops in loops change the shapes of their variables, which takes too long to follow",
+            "take the loops out of each other, or keep their variables' shapes");
+}
+
 // The variables keep the shape they have at first where the body, given that, gives it back.
 Values LoopMaker::run() {
   find_carried();
   find_written();
   Value* at_first = condition(c_.graph(), c_.inputs());
   if (!at_first) return {};
-  Shapes shapes;
-  for (const Value* v : c_.inputs()) shapes.push_back(v->shape());
+  Shapes shapes = first_shapes();
   GraphPtr body;
   bool stable = false;
   for (int round = 0; !stable; ++round) {
+    const std::size_t mapped = c_.effort().mapped;
     body = make_body(shapes);
     if (!body) return {};
     stable = true;
@@ -374,7 +400,10 @@ Values LoopMaker::run() {
       stable = stable && both == shapes[i];
       shapes[i] = std::move(both);
     }
-    if (!stable) discard(body);
+    if (stable) break;
+    discard(body);
+    c_.effort().discarded += c_.effort().mapped - mapped;
+    check_effort();
   }
   if (std::find(carried_.begin(), carried_.end(), true) == carried_.end()) return c_.inputs();
   return loop(at_first, body, shapes);

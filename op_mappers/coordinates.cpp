@@ -8,11 +8,17 @@
 namespace t2o::op_mappers {
 namespace {
 
+constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
 constexpr int kToEnd = std::numeric_limits<int>::max();
 
 Value* constant_strides(Emitter& c, const Ints& dims) {
   Ints strides(dims.size(), 1);
-  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  for (std::size_t i = dims.size(); i-- > 1;) {
+    if (!__builtin_mul_overflow(strides[i], dims[i], &strides[i - 1])) continue;
+    if (dims[i - 1] > 1)
+      c.fail(Code::bad_model, "a shape is asked for that has more elements than 64 bits count");
+    strides[i - 1] = kFarthest;  // where only coordinates 0 are: not 0, for it is divided by
+  }
   return c.ints(strides);
 }
 

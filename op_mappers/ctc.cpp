@@ -1,5 +1,6 @@
 #include "op_mappers/all.h"
 #include "op_mappers/ctc_loss.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -23,7 +24,7 @@ Values map_greedy(MapperContext& c) {
   if (index < 0) blank = c.add(c.dim(logits, 2), blank);
   Value* best = c.emit("ArgMax", {logits}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{0}}});
   best = c.transpose(best, {1, 0});
-  Value* time = c.range(c.scalar(DType::i64, 0), c.dim(logits, 0), c.scalar(DType::i64, 1));
+  Value* time = iota(c, c.dim(logits, 0));
   Value* length = c.unsqueeze(c.cast(c.in(1), DType::i64), {1});
   Value* in_sequence = c.less(time, length);
   Value* keep = written(c, best, in_sequence, blank);

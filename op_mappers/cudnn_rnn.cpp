@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
+#include "op_mappers/onnx_recurrent.h"
 #include "tfgraph/facts.h"
 
 namespace t2o::op_mappers {
@@ -12,26 +13,29 @@ namespace {
 // of all.
 struct CudnnRnn {
   MapperContext& c;
-  std::string op = {};                   // of ONNX
+  tfgraph::CellKind kind = tfgraph::CellKind::lstm;
   std::string activation = {};           // where it is not the usual one
   std::vector<std::int64_t> gates = {};  // ONNX's, by their number in cuDNN
   bool time_major = true;
   bool skips_input = false;  // the first layer adds its input as it is
   std::int64_t units = 0, layers = 0, directions = 1, features = 0;
   Value* lengths = nullptr;
-  Value* has_steps = nullptr;  // bool [1, batch, 1], when asked for
+  RowsWithSteps with_steps = {nullptr, {}};
 
+  bool has_cell() const { return kind == tfgraph::CellKind::lstm; }
   std::int64_t gate_count() const { return static_cast<std::int64_t>(gates.size()); }
   std::int64_t width(std::int64_t layer) const { return layer == 0 ? features : directions * units; }
   std::int64_t kernel_size(std::int64_t layer) const {
     return layer == 0 && skips_input ? 0 : units * width(layer);
   }
+  // The numbers of one part's kernels.
+  std::int64_t kernels_of(std::int64_t layer) const {
+    return gate_count() * (kernel_size(layer) + units * units);
+  }
   // Where the kernels of a part begin; of the part behind the last: where the biases do.
   std::int64_t kernels_at(std::int64_t part) const {
-    std::int64_t at = 0;
-    for (std::int64_t p = 0; p < part; ++p)
-      at += gate_count() * (kernel_size(p / directions) + units * units);
-    return at;
+    const std::int64_t of_first = std::min(part, directions);
+    return of_first * kernels_of(0) + (part - of_first) * kernels_of(1);
   }
   std::int64_t biases_at(std::int64_t part) const {
     return kernels_at(layers * directions) + part * 2 * gate_count() * units;
@@ -41,18 +45,30 @@ struct CudnnRnn {
 void read_mode(CudnnRnn& r) {
   const auto mode = r.c.attr_or<std::string>("rnn_mode", "lstm");
   if (mode == "lstm") {  // i f c o, ONNX: i o f c
-    r.op = "LSTM";
     r.gates = {0, 3, 1, 2};
   } else if (mode == "gru") {  // r z h, ONNX: z r h
-    r.op = "GRU";
+    r.kind = tfgraph::CellKind::gru;
     r.gates = {1, 0, 2};
   } else if (mode == "rnn_tanh" || mode == "rnn_relu") {
-    r.op = "RNN";
+    r.kind = tfgraph::CellKind::rnn;
     r.gates = {0};
     if (mode == "rnn_relu") r.activation = "Relu";
   } else {
     r.c.fail(Code::unsupported_attr, "its rnn_mode '" + mode + "' is not known");
   }
+}
+
+constexpr std::int64_t kMostLayers = 1000, kMostFeatures = 1LL << 31, kLargestUnitKernel = 1 << 26;
+
+// Where these hold, no number of parameters overflows.
+void check_sizes(const CudnnRnn& r) {
+  if (r.layers >= 1 && r.layers <= kMostLayers && r.units >= 1 &&
+      r.units <= tfgraph::RecurrentLayer::kMostUnits && r.features <= kMostFeatures)
+    return;
+  r.c.fail(Code::unsupported_attr,
+           "by the shapes of its input and states it has " + std::to_string(r.layers) + " layers of " +
+               std::to_string(r.units) + " units and " + std::to_string(r.features) + " features",
+           "give the inputs the shapes that the layer has with --inputs");
 }
 
 bool skips_input(const CudnnRnn& r) {
@@ -63,6 +79,11 @@ bool skips_input(const CudnnRnn& r) {
   if (r.features != r.units)
     r.c.fail(Code::bad_model,
              "with input_mode skip_input its input must have as many features as it has units");
+  if (r.gate_count() * r.units * r.units > kLargestUnitKernel)
+    r.c.fail(Code::unsupported_attr,
+             "with input_mode skip_input the kernel that ONNX needs for its " + std::to_string(r.units) +
+                 " units would be too large",
+             "use the layer with input_mode linear_input");
   return true;
 }
 
@@ -87,6 +108,7 @@ CudnnRnn read(MapperContext& c) {
   r.features = c.dim_of(0, 2);
   r.units = c.dim_of(1, 2);
   r.layers = c.dim_of(1, r.time_major ? 0 : 1) / r.directions;
+  check_sizes(r);
   const bool is_training = c.attr_or<std::int64_t>("is_training", 1) != 0;
   if (c.attr_or<float>("dropout", 0) > 0 && is_training && r.layers > 1)
     c.fail(Code::unsupported_attr, "it is in training mode, with dropout between its layers",
@@ -98,6 +120,7 @@ CudnnRnn read(MapperContext& c) {
                                        " numbers, where such a layer has " + std::to_string(size) +
                                        ": they are laid out in another way than cuDNN's usual one");
   if (c.input_count() > 4 && !is_time(r, c.node().input(4))) r.lengths = c.in(4);
+  r.with_steps = {r.lengths, {0, 2}};
   return r;
 }
 
@@ -120,13 +143,6 @@ Value* unit_kernel(CudnnRnn& r) {
   return r.c.cast(r.c.constant({r.gate_count() * r.units, r.units}, ones), r.c.in(0)->dtype());
 }
 
-template <class Make>
-Value* per_direction(CudnnRnn& r, const Make& make) {
-  Values all;
-  for (std::int64_t d = 0; d < r.directions; ++d) all.push_back(r.c.unsqueeze(make(d), {0}));
-  return all.size() == 1 ? all[0] : r.c.concat(all, 0);
-}
-
 // [layers * directions, batch, units], of one layer; null: zeros.
 Value* initial(CudnnRnn& r, std::size_t input, std::int64_t layer) {
   MapperContext& c = r.c;
@@ -136,45 +152,39 @@ Value* initial(CudnnRnn& r, std::size_t input, std::int64_t layer) {
                        : c.slice(all, Ints{layer * r.directions}, Ints{(layer + 1) * r.directions}, Ints{0});
 }
 
-// A row without steps keeps its state; ONNX Runtime gives zeros.
-Value* final_state(CudnnRnn& r, Value* y, Value* before) {
-  if (!r.lengths || !before) return y;
-  MapperContext& c = r.c;
-  if (!r.has_steps) {
-    Value* zero = c.scalar(DType::i32, 0);
-    r.has_steps = c.unsqueeze(c.greater(r.lengths, zero), {0, 2});
-  }
-  return c.where(r.has_steps, y, before);
+tfgraph::RecurrentLayer onnx_layer(const CudnnRnn& r) {
+  tfgraph::RecurrentLayer l{.kind = r.kind, .units = r.units, .linear_before_reset = true};
+  if (r.directions == 2) l.direction = tfgraph::Direction::both;
+  if (!r.activation.empty()) l.activations.resize(static_cast<std::size_t>(r.directions), {r.activation});
+  return l;
 }
 
 Values map_layer(CudnnRnn& r, std::int64_t layer, Value* x) {
   MapperContext& c = r.c;
   const std::int64_t kernel = r.kernel_size(layer), n = r.gate_count();
   const auto part = [&](std::int64_t d) { return layer * r.directions + d; };
-  Value* w = per_direction(r, [&](std::int64_t d) {
+  const auto for_each_direction = [&](const auto& make) {
+    return per_direction(c, static_cast<std::size_t>(r.directions),
+                         [&](std::size_t d) { return make(static_cast<std::int64_t>(d)); });
+  };
+  OnnxRecurrent in{.x = x};
+  in.kernels = for_each_direction([&](std::int64_t d) {
     return kernel == 0 ? unit_kernel(r) : gathered(r, r.kernels_at(part(d)), {r.units, r.width(layer)});
   });
-  Value* rec = per_direction(r, [&](std::int64_t d) {
+  in.recurrent_kernels = for_each_direction([&](std::int64_t d) {
     return gathered(r, r.kernels_at(part(d)) + n * kernel, {r.units, r.units});
   });
-  Value* b = per_direction(r, [&](std::int64_t d) {
+  in.biases = for_each_direction([&](std::int64_t d) {
     Value* input_bias = gathered(r, r.biases_at(part(d)), {r.units});
     Value* recurrent_bias = gathered(r, r.biases_at(part(d)) + n * r.units, {r.units});
     return c.concat({input_bias, recurrent_bias}, 0);
   });
-  const bool has_cell = r.op == "LSTM";
-  Value* h0 = initial(r, 1, layer);
-  Value* c0 = has_cell ? initial(r, 2, layer) : nullptr;
-  Values in{x, w, rec, b, r.lengths, h0, c0};
-  while (!in.back()) in.pop_back();
-  Attrs attrs{{"hidden_size", r.units}};
-  if (r.directions == 2) attrs.push_back({"direction", std::string("bidirectional")});
-  if (!r.activation.empty())
-    attrs.push_back({"activations", Strings(static_cast<std::size_t>(r.directions), r.activation)});
-  if (r.op == "GRU") attrs.push_back({"linear_before_reset", std::int64_t{1}});
-  Values y = c.emit_n(r.op, in, attrs, has_cell ? 3 : 2);
-  y[1] = final_state(r, y[1], h0);
-  if (has_cell) y[2] = final_state(r, y[2], c0);
+  in.lengths = r.lengths;
+  in.h = initial(r, 1, layer);
+  if (r.has_cell()) in.c = initial(r, 2, layer);
+  Values y = emit_recurrent(c, onnx_layer(r), in);
+  y[1] = r.with_steps.final_state(c, y[1], in.h);
+  if (r.has_cell()) y[2] = r.with_steps.final_state(c, y[2], in.c);
   y[0] = r.directions == 1 ? c.squeeze(y[0], {1})
                            : c.reshape(c.transpose(y[0], {0, 2, 1, 3}), {0, 0, r.directions * r.units});
   return y;
@@ -182,14 +192,13 @@ Values map_layer(CudnnRnn& r, std::int64_t layer, Value* x) {
 
 Values map_cudnn_rnn(MapperContext& c) {
   CudnnRnn r = read(c);
-  const bool has_cell = r.op == "LSTM";
   Value* x = r.time_major ? c.in(0) : c.transpose(c.in(0), {1, 0, 2});
   Values h, cell;
   for (std::int64_t layer = 0; layer < r.layers; ++layer) {
     const Values y = map_layer(r, layer, x);
     x = y[0];
     h.push_back(y[1]);
-    if (has_cell) cell.push_back(y[2]);
+    if (r.has_cell()) cell.push_back(y[2]);
   }
   const auto stacked = [&](const Values& states) {
     Value* all = states.size() == 1 ? states[0] : c.concat(states, 0);
@@ -198,7 +207,7 @@ Values map_cudnn_rnn(MapperContext& c) {
   Values out(c.node().outputs().size());
   out[0] = r.time_major ? x : c.transpose(x, {1, 0, 2});
   if (c.node().output(1)->is_used()) out[1] = stacked(h);
-  if (has_cell && c.node().output(2)->is_used()) out[2] = stacked(cell);
+  if (r.has_cell() && c.node().output(2)->is_used()) out[2] = stacked(cell);
   return out;
 }
 

@@ -1,4 +1,5 @@
 #include "op_mappers/diag_band.h"
+#include "op_mappers/numbers.h"
 
 #include <string>
 
@@ -8,11 +9,6 @@ namespace t2o::op_mappers {
 namespace {
 
 Value* number(MapperContext& c, std::int64_t n) { return c.constant(n); }
-
-Value* arange(MapperContext& c, Value* n) {
-  Value* zero = number(c, 0);
-  return c.range(zero, n, number(c, 1));
-}
 
 Value* vector(MapperContext& c, Value* scalar) { return c.reshape(scalar, {1}); }
 
@@ -75,8 +71,8 @@ struct Spread {
 };
 Spread spread(MapperContext& c, const Band& b, Value* diagonals, Value* batch, Value* rows, Value* columns) {
   Value* longest = c.dim(diagonals, -1);
-  Value* row = c.unsqueeze(arange(c, rows), {1});
-  Value* column = arange(c, columns);
+  Value* row = c.unsqueeze(iota(c, rows), {1});
+  Value* column = iota(c, columns);
   Value* d = c.sub(column, row);
   Value* not_below = c.greater_equal(d, b.lower);
   Value* inside = c.logical_and(not_below, c.less_equal(d, b.upper));
@@ -127,9 +123,9 @@ Value* band_of_matrix(MapperContext& c) {
   Value* columns = c.dim(x, -1);
   Value* longest =
       c.minimum(c.add(rows, negative_part(c, b.upper)), c.sub(columns, positive_part(c, b.lower)));
-  Value* d = c.sub(b.upper, c.unsqueeze(arange(c, b.count), {1}));
+  Value* d = c.sub(b.upper, c.unsqueeze(iota(c, b.count), {1}));
   Value* length = length_of(c, d, rows, columns);
-  Value* place = c.sub(arange(c, longest), offset_of(c, b, d, length, longest));
+  Value* place = c.sub(iota(c, longest), offset_of(c, b, d, length, longest));
   Value* not_before = c.greater_equal(place, number(c, 0));
   Value* inside = c.logical_and(not_before, c.less(place, length));
   Value* row = c.add(place, positive_part(c, c.neg(d)));

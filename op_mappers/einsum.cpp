@@ -3,6 +3,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/einsum.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -86,7 +87,7 @@ std::size_t broadcast_axes(MapperContext& c, const Term& t, std::size_t input) {
 
 // True where both axes have the same index; broadcasts over a tensor of this rank.
 Value* diagonal_mask(Emitter& e, Value* size, std::int64_t first, std::int64_t second, std::size_t rank) {
-  Value* index = e.range(e.scalar(DType::i64, 0), size, e.scalar(DType::i64, 1));
+  Value* index = iota(e, size);
   Ints rows(rank, 1), columns(rank, 1);
   rows[static_cast<std::size_t>(first)] = -1;
   columns[static_cast<std::size_t>(second)] = -1;

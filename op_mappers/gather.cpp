@@ -4,7 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
-#include "op_mappers/generate.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
@@ -12,7 +12,7 @@ namespace {
 
 Value* as_i64(MapperContext& c, Value* v) { return c.cast(v, DType::i64); }
 
-Ints iota(std::int64_t first, std::int64_t last) {
+Ints axes_from(std::int64_t first, std::int64_t last) {
   Ints v(static_cast<std::size_t>(std::max<std::int64_t>(last - first, 0)));
   std::iota(v.begin(), v.end(), first);
   return v;
@@ -30,15 +30,15 @@ GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t param
                        std::int64_t indices_rank) {
   GatherPlan plan{axis, batch, {}, {}};
   if (axis == batch) return plan;
-  append(plan.before, iota(0, batch));
+  append(plan.before, axes_from(0, batch));
   plan.before.push_back(axis);
-  append(plan.before, iota(batch, axis));
-  append(plan.before, iota(axis + 1, params_rank));
+  append(plan.before, axes_from(batch, axis));
+  append(plan.before, axes_from(axis + 1, params_rank));
   const std::int64_t leapt = axis - batch, own = indices_rank - batch;
-  append(plan.after, iota(0, batch));
-  append(plan.after, iota(indices_rank, indices_rank + leapt));
-  append(plan.after, iota(batch, batch + own));
-  append(plan.after, iota(indices_rank + leapt, params_rank + indices_rank - batch - 1));
+  append(plan.after, axes_from(0, batch));
+  append(plan.after, axes_from(indices_rank, indices_rank + leapt));
+  append(plan.after, axes_from(batch, batch + own));
+  append(plan.after, axes_from(indices_rank + leapt, params_rank + indices_rank - batch - 1));
   return plan;
 }
 
@@ -55,7 +55,7 @@ Value* gather_of_any_rank(MapperContext& c, Value* axis, std::int64_t batch) {
   Value* leapt = product(c, c.slice(s.before, batches, end, first));
   Value* lines = c.mul(outer, leapt);
   Value* one = c.ints({1});
-  Value* numbers = c.range(c.scalar(DType::i64, 0), c.squeeze(lines, {0}), c.scalar(DType::i64, 1));
+  Value* numbers = iota(c, c.squeeze(lines, {0}));
   Value* offsets = c.reshape_to(c.mul(numbers, s.size), c.concat({outer, leapt, one}, 0));
   Value* chosen = c.reshape_to(indices, c.concat({outer, one, product(c, own)}, 0));
   Value* rows = c.reshape_to(params, c.concat({c.mul(lines, s.size), product(c, s.after)}, 0));
@@ -75,7 +75,7 @@ Value* by_offsets(MapperContext& c, Value* params, Value* indices, std::int64_t 
   Value* batches = c.dims(indices, 0, at);
   Value* n = c.dims(params, at, at + 1);
   Value* count = product(c, batches);
-  Value* numbers = c.range(c.scalar(DType::i64, 0), c.squeeze(count, {0}), c.scalar(DType::i64, 1));
+  Value* numbers = iota(c, c.squeeze(count, {0}));
   Value* ones = c.ints(Ints(static_cast<std::size_t>(c.rank(1) - batch), 1));
   Value* offsets = c.reshape_to(c.mul(numbers, n), c.concat({batches, ones}, 0));
   Value* all = c.mul(count, n);
@@ -150,7 +150,7 @@ Value* places(MapperContext& c, Value* depth, std::int64_t axis) {
     Value* behind = c.unsqueeze(c.sub(c.rank_of(c.in(0)), c.constant(axis)), {0});
     return c.reshape_to(row, c.concat({c.unsqueeze(depth, {0}), c.expand(one, behind)}, 0));
   }
-  return c.unsqueeze(row, iota(1, c.rank(0) - axis + 1));
+  return c.unsqueeze(row, axes_from(1, c.rank(0) - axis + 1));
 }
 
 bool is_number(const Value* v, double expected) {

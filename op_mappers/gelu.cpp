@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "op_mappers/all.h"
+#include "tfgraph/internal_ops.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -41,8 +42,8 @@ Values map_addons_20(MapperContext& c) {
 }  // namespace
 
 void register_gelu(OpRegistry& r) {
-  r.op("t2o.Gelu").by(map_gelu_11);
-  r.op("t2o.Gelu").since(20).to("Gelu", {"approximate"});
+  r.op(tfgraph::kGelu).by(map_gelu_11);
+  r.op(tfgraph::kGelu).since(20).to("Gelu", {"approximate"});
   r.op("Addons>Gelu").by(map_addons_11);
   r.op("Addons>Gelu").since(20).by(map_addons_20);
 }

@@ -1,4 +1,4 @@
-#include "op_mappers/generate.h"
+#include "op_mappers/numbers.h"
 
 #include "op_mappers/all.h"
 #include "op_mappers/segments.h"
@@ -81,16 +81,6 @@ Values map_lin_space(MapperContext& c) {
 }
 
 Values map_fill(MapperContext& c) { return {c.expand(as_scalar(c, c.in(1)), c.cast(c.in(0), DType::i64))}; }
-
-}  // namespace
-
-Value* zero_of(Emitter& c, DType type) {
-  if (type == DType::string)
-    return c.constant(std::make_shared<Tensor>(Ints{}, std::vector<std::string>{""}));
-  return c.scalar(type, 0);
-}
-
-namespace {
 
 Values map_zeros_like(MapperContext& c) {
   Value* zero = zero_of(c, c.in(0)->dtype());

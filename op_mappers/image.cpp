@@ -8,18 +8,9 @@ namespace t2o::op_mappers {
 namespace {
 
 Value* number(Emitter& e, double v) { return e.scalar(DType::f32, v); }
-Value* index_range(Emitter& e, Value* n) {
-  return e.range(e.scalar(DType::i64, 0), n, e.scalar(DType::i64, 1));
-}
 
 // Whole numbers of f32, towards zero
 Value* truncated(Emitter& e, Value* x) { return e.cast(e.cast(x, DType::i64), DType::f32); }
-
-// Halves go away from zero; the addend is the number below 0.5.
-Value* round_away(Emitter& e, Value* x) {
-  Value* size = e.add(e.abs(x), number(e, 0.49999997));
-  return e.mul(e.emit("Sign", {x}), e.emit("Floor", {size}));
-}
 
 Value* limited(Emitter& e, Value* x, Value* n) {
   Value* last = e.sub(n, number(e, 1));
@@ -74,8 +65,8 @@ Positions project(MapperContext& c, Value* transforms) {
   Value* size = c.cast(c.in(2), DType::i64);
   Value* height = c.gather(size, c.constant<std::int64_t>(0), 0);
   Value* width = c.gather(size, c.constant<std::int64_t>(1), 0);
-  Value* y = c.unsqueeze(c.cast(index_range(c, height), DType::f32), {0, 2});
-  Value* x = c.unsqueeze(c.cast(index_range(c, width), DType::f32), {0, 1});
+  Value* y = c.unsqueeze(c.cast(iota(c, height), DType::f32), {0, 2});
+  Value* x = c.unsqueeze(c.cast(iota(c, width), DType::f32), {0, 1});
   const Values t = c.split(c.unsqueeze(transforms, {2}), Ints(8, 1), 1);  // each [transforms, 1, 1]
   const auto line = [&](std::size_t i, Value* constant) {
     Value* along = c.mul(t[i], x);
@@ -140,7 +131,7 @@ Values project_image(MapperContext& c, Value* fill) {
   Value* channels = c.dims(image, 3, 4);
   s.pixels = c.reshape_to(c.cast(image, work), c.concat({c.ints({-1}), channels}, 0));
   Value* per_image = c.mul(c.dim(image, 1), c.dim(image, 2));
-  s.first = c.unsqueeze(c.mul(index_range(c, c.dim(image, 0)), per_image), {1, 2});
+  s.first = c.unsqueeze(c.mul(iota(c, c.dim(image, 0)), per_image), {1, 2});
   s.fill = c.cast(c.cast(fill, type), work);
   Value* y = mapped(c, p.y, s.height, mode);
   Value* x = mapped(c, p.x, s.width, mode);
@@ -159,13 +150,11 @@ Values map_projection_v3(MapperContext& c) { return project_image(c, c.in(3)); }
 
 // ---- Dilation2D: the maximum over a window of x + filter
 
-Value* window_places(Emitter& e, Value* padded, std::int64_t kernel, std::int64_t stride, std::int64_t rate) {
-  const std::int64_t extent = (kernel - 1) * rate + 1;
-  Value* count = e.div(e.sub(padded, e.constant<std::int64_t>(extent - stride)), e.constant(stride));
-  Value* starts = e.reshape(e.mul(index_range(e, count), e.constant(stride)), {-1, 1});
-  Ints offsets;
-  for (std::int64_t k = 0; k < kernel; ++k) offsets.push_back(k * rate);
-  return e.add(starts, e.ints(offsets));
+Value* window_places(Emitter& e, Value* padded, const Window& w, std::size_t axis) {
+  const std::int64_t stride = w.strides[axis];
+  Value* count = e.div(e.sub(padded, e.constant<std::int64_t>(w.extent(axis) - stride)), e.constant(stride));
+  Value* starts = e.reshape(e.mul(iota(e, count), e.constant(stride)), {-1, 1});
+  return e.add(starts, e.ints(w.offsets(axis)));
 }
 
 // [n, out h, kernel h, out w, kernel w, channels]
@@ -178,9 +167,8 @@ Value* dilation_windows(MapperContext& c, Value* x, const Window& w, double fill
     x = c.pad(x, c.concat({none, begins, none, none, ends, none}, 0), c.scalar_like(x, fill));
   }
   for (int i = 0; i < 2; ++i) {
-    const auto a = static_cast<std::size_t>(i);
     const int axis = 1 + 2 * i;
-    x = c.gather(x, window_places(c, c.dim(x, axis), w.kernel[a], w.strides[a], w.dilations[a]), axis);
+    x = c.gather(x, window_places(c, c.dim(x, axis), w, static_cast<std::size_t>(i)), axis);
   }
   return x;
 }
@@ -264,7 +252,7 @@ Values extract_glimpse(MapperContext& c, bool first_version, const RandomSource&
     Value* in = c.dim(image, axis + 1);
     Value* out = c.gather(size, c.constant<std::int64_t>(axis), 0);
     Value* begin = glimpse_begin(c, g, axis, c.cast(in, DType::f32), c.cast(out, DType::f32));
-    Value* at = c.add(begin, index_range(c, out));  // [batch, out]
+    Value* at = c.add(begin, iota(c, out));  // [batch, out]
     Value* zero = c.constant<std::int64_t>(0);
     Value* inside = c.logical_and(c.greater_equal(at, zero), c.less(at, in));
     place[axis] = c.unsqueeze(c.where(inside, at, zero), {axis == 0 ? 2 : 1});
@@ -272,7 +260,7 @@ Values extract_glimpse(MapperContext& c, bool first_version, const RandomSource&
   }
   Value* width = c.dim(image, 2);
   Value* per_image = c.mul(c.dim(image, 1), width);
-  Value* first = c.unsqueeze(c.mul(index_range(c, c.dim(image, 0)), per_image), {1, 2});
+  Value* first = c.unsqueeze(c.mul(iota(c, c.dim(image, 0)), per_image), {1, 2});
   Value* index = c.add(c.add(first, c.mul(place[0], width)), place[1]);
   Value* inside = c.logical_and(fits[0], fits[1]);
   Value* outside = outside_of(c, from, c.concat({c.dims(image, 0, 1), c.reshape(size, {2}), channels}, 0));

@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
@@ -44,7 +45,7 @@ Values map_concat_v2(MapperContext& c) {
 // offset i: along concat_dim the sum of the sizes before i, elsewhere 0
 Values map_concat_offset(MapperContext& c) {
   Value* rank = c.size_of(c.in(1));
-  Value* axes = c.range(c.scalar(DType::i64, 0), rank, c.scalar(DType::i64, 1));
+  Value* axes = iota(c, rank);
   Value* axis = c.cast(c.in(0), DType::i64);
   Value* wrapped = c.where(c.less(axis, c.scalar(DType::i64, 0)), c.add(axis, rank), axis);
   Value* on_axis = c.equal(axes, wrapped);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 
 // Losses with their gradients, and the gradients that layers kept in training mode leave in a graph.
 namespace t2o::op_mappers {
@@ -158,7 +159,7 @@ Values map_bias_add_grad(MapperContext& c) {
 // ---- BroadcastGradientArgs: the axes along which each of two shapes was spread; none when the shapes are
 // the same
 
-Ints with_ones_before(Ints dims, std::size_t size) {
+Ints known_with_ones_before(Ints dims, std::size_t size) {
   dims.insert(dims.begin(), size - dims.size(), 1);
   return dims;
 }
@@ -168,12 +169,6 @@ Ints axes_of_ones(const Ints& dims) {
   for (std::size_t i = 0; i < dims.size(); ++i)
     if (dims[i] == 1) axes.push_back(static_cast<std::int64_t>(i));
   return axes;
-}
-
-Value* with_ones_before(MapperContext& c, Value* dims, Value* size) {
-  Value* missing = c.sub(size, c.size_of(dims));
-  Value* ones = c.expand(c.constant<std::int64_t>(1), c.unsqueeze(missing, {0}));
-  return c.concat({ones, dims}, 0);
 }
 
 Values runtime_gradient_args(MapperContext& c) {
@@ -203,8 +198,8 @@ Values map_gradient_args(MapperContext& c) {
   const auto a = c.maybe_ints(0), b = c.maybe_ints(1);
   if (!a || !b) return runtime_gradient_args(c);
   const std::size_t size = std::max(a->size(), b->size());
-  const Ints first = *a == *b ? Ints{} : axes_of_ones(with_ones_before(*a, size));
-  const Ints second = *a == *b ? Ints{} : axes_of_ones(with_ones_before(*b, size));
+  const Ints first = *a == *b ? Ints{} : axes_of_ones(known_with_ones_before(*a, size));
+  const Ints second = *a == *b ? Ints{} : axes_of_ones(known_with_ones_before(*b, size));
   return {c.cast(c.ints(first), c.output_dtype(0)), c.cast(c.ints(second), c.output_dtype(1))};
 }
 

@@ -161,6 +161,7 @@ class Mapping : public SubgraphMapper {
   }
 
   void map_node(const ir::Node& n) {
+    ++effort.mapped;
     try {
       Values in;
       bool input_failed = false;  // its producer's error is reported

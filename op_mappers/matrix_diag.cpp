@@ -5,22 +5,17 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/diag_band.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
-
-Value* arange(MapperContext& c, Value* n) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
-  return c.range(zero, n, one);
-}
 
 struct Grid {
   Value *row, *column;  // [rows, 1] and [columns]
 };
 Grid grid(MapperContext& c, Value* rows, Value* columns) {
-  Value* row = c.unsqueeze(arange(c, rows), {1});
-  return {row, arange(c, columns)};
+  Value* row = c.unsqueeze(iota(c, rows), {1});
+  return {row, iota(c, columns)};
 }
 
 Value* on_diagonal(MapperContext& c, const Grid& g, std::int64_t k) {  // column - row == k

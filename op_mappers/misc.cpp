@@ -3,7 +3,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
-#include "op_mappers/generate.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {

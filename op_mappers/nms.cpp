@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -98,7 +99,7 @@ GraphPtr picking_body(MapperContext& c, Value* indices, Value* threshold, const 
 
 Picked pick(MapperContext& c, Value* threshold, const Similarity& similarity, const Decay& decay) {
   Value* scores = above(c, as_f32(c, c.in(1)), threshold);
-  Value* indices = c.range(c.scalar(DType::i64, 0), c.size_of(scores), c.scalar(DType::i64, 1));
+  Value* indices = iota(c, c.size_of(scores));
   Value* never = c.constant<float>({1}, {-kInfinity});
   Value* first = c.reduce_all("ReduceMax", c.concat({scores, never}, 0), false);  // there may be no box
   Value* any = c.greater(first, threshold);

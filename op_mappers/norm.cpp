@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -117,7 +118,7 @@ struct LrnNumbers {
 };
 // The sums over neighbouring channels as products with a band: band[i, j] = |i - j| <= radius
 Value* band_of(MapperContext& c, Value* x, std::int64_t radius) {
-  Value* channel = c.range(c.scalar(DType::i64, 0), c.dim(x, 3), c.scalar(DType::i64, 1));
+  Value* channel = iota(c, c.dim(x, 3));
   Value* distance = c.abs(c.sub(channel, c.unsqueeze(channel, {1})));
   return c.cast(c.less_equal(distance, c.constant(radius)), DType::f32);
 }

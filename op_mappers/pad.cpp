@@ -66,7 +66,7 @@ Value* symmetric(MapperContext& c, Value* x, Value* paddings) {
 Value* folded(Emitter& e, Value* three, Value* begin, Value* end, bool doubles_edges) {
   Value* n = e.sub(e.sub(e.dim(three, 1), begin), end);
   Value* source = mirrored_index(e, begin, end, n, doubles_edges);
-  Value* own = e.range(e.scalar(DType::i64, 0), n, e.scalar(DType::i64, 1));
+  Value* own = iota(e, n);
   Value* images = e.cast(e.equal(e.unsqueeze(own, {1}), source), three->dtype());
   return e.emit("MatMul", {images, three});
 }

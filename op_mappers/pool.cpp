@@ -177,10 +177,10 @@ Values map_max_pool_with_argmax(MapperContext& c) {
   for (Value*& y : pooled) y = without_partial_windows(c, y, x, w);
   Value* position = image_position(c, pooled[1], x, w, windowed);
   Value* channels = c.dim(x, 1);
-  Value* channel = c.range(c.scalar(DType::i64, 0), channels, c.scalar(DType::i64, 1));
+  Value* channel = iota(c, channels);
   Value* index = c.add(c.mul(position, channels), c.reshape(channel, {-1, 1, 1}));
   if (c.flag("include_batch_in_index")) {
-    Value* batch = c.range(c.scalar(DType::i64, 0), c.dim(x, 0), c.scalar(DType::i64, 1));
+    Value* batch = iota(c, c.dim(x, 0));
     Value* image_size = c.mul(c.mul(c.dim(x, 2), c.dim(x, 3)), channels);
     Value* offset = c.reshape(c.mul(batch, image_size), {-1, 1, 1, 1});
     index = c.add(index, offset);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/three_axes.h"
 
 // Quantized tensors are tensors of plain integers here; what they mean stands in the ops, as in TensorFlow.
@@ -31,12 +32,6 @@ Limits limits_of(const MapperContext& c, DType t) {
 }
 
 Value* number(Emitter& e, double v) { return e.scalar(DType::f32, v); }
-
-// Halves go away from zero. The addend is the number below 0.5: 0.49999997 + 0.5 would be 1.
-Value* round_away(Emitter& e, Value* x) {
-  Value* size = e.add(e.abs(x), number(e, static_cast<double>(std::nextafter(0.5f, 0.0f))));
-  return e.mul(e.emit("Sign", {x}), e.emit("Floor", {size}));
-}
 
 Value* within(Emitter& e, Value* x, Value* low, Value* high) {
   if (low->shape().is_scalar() && high->shape().is_scalar()) return e.emit("Clip", {x, low, high});

@@ -1,14 +1,15 @@
-#include <algorithm>
 #include <limits>
 #include <map>
 
 #include "op_mappers/all.h"
-#include "rewriters/tf/recurrent_build.h"
+#include "op_mappers/onnx_recurrent.h"
 
 namespace t2o::op_mappers {
 namespace {
 
-using rewriters::LayerBlock;
+using tfgraph::CellKind;
+using tfgraph::Past;
+using tfgraph::RecurrentLayer;
 
 // Which rows take part in which steps. ONNX knows rows that end early; a mask with gaps is made one by moving
 // each row's own steps to its front.
@@ -19,32 +20,23 @@ struct Schedule {
   Value* before = nullptr;   // i64 [time, batch]: how many steps up to this one are taken
 };
 
-enum class Past : std::uint8_t { zero, hold, hold_zero };
-
 struct Layer {
   MapperContext& c;
-  std::string op;  // LSTM, GRU, RNN
+  RecurrentLayer layer;
   Value* x;
   Schedule schedule;
-  Past past;
-  bool padding_first;  // a reverse layer meets the steps behind a row's end before the row's own, and holds
-                       // what was before
-  std::int64_t units;
-  std::size_t directions;
+  RowsWithSteps with_steps;
   std::map<const Value*, Value*> places = {};  // what indices() made
-  Value* any_steps = nullptr;                  // what has_steps() made
 
-  std::size_t gates() const { return LayerBlock::gates("t2o." + op); }
-  std::size_t states() const { return LayerBlock::states("t2o." + op); }
-  std::size_t first_input(std::size_t d) const { return 2 + d * LayerBlock::inputs("t2o." + op); }
-  Value* state(std::size_t d, std::size_t i) const { return c.in(first_input(d) + i); }
+  bool is(CellKind k) const { return layer.kind == k; }
+  Past past() const { return layer.past.value_or(Past::zero); }
+  std::size_t gates() const { return layer.gates(); }
+  Value* state(std::size_t d, std::size_t i) const { return c.in(layer.first_input(d) + i); }
   Value* parameter(std::size_t d, std::size_t group, std::size_t gate) const {
-    return c.in(first_input(d) + states() + group * gates() + gate);
+    return c.in(layer.first_input(d) + layer.states() + group * gates() + gate);
   }
   Value* extra(std::size_t d, std::size_t i) const { return parameter(d, 3, i); }
-  Value* output(std::size_t d, std::size_t i) const {
-    return c.node().output(d * LayerBlock::outputs("t2o." + op) + i);
-  }
+  Value* output(std::size_t d, std::size_t i) const { return c.node().output(d * layer.outputs() + i); }
 };
 
 Value* time_of(Layer& l, DType type) { return l.c.cast(l.c.dim(l.x, 0), type); }
@@ -95,109 +87,64 @@ Value* stacked(Layer& l, std::size_t d, std::size_t group, std::int64_t axis) {
 
 Value* or_zeros(Layer& l, Value* v) {
   if (v) return v;
-  return l.c.cast(l.c.constant({l.units}, std::vector<float>(static_cast<std::size_t>(l.units))),
+  return l.c.cast(l.c.constant({l.layer.units}, std::vector<float>(static_cast<std::size_t>(l.layer.units))),
                   l.x->dtype());
 }
 
-// The directions of one parameter, side by side.
-template <class Make>
-Value* per_direction(Layer& l, const Make& make) {
-  Values all;
-  for (std::size_t d = 0; d < l.directions; ++d) all.push_back(l.c.unsqueeze(make(d), {0}));
-  return all.size() == 1 ? all[0] : l.c.concat(all, 0);
-}
-
 Value* kernel(Layer& l, std::size_t group) {
-  return per_direction(l, [&](std::size_t d) { return l.c.transpose(stacked(l, d, group, 1), {1, 0}); });
+  return per_direction(l.c, l.layer.directions(), [&](std::size_t d) {
+    return l.c.transpose(stacked(l, d, group, 1), {1, 0});
+  });
 }
 
 Value* biases(Layer& l) {
   bool any = false;
-  for (std::size_t d = 0; d < l.directions; ++d) {
+  for (std::size_t d = 0; d < l.layer.directions(); ++d) {
     for (std::size_t g = 0; g < l.gates(); ++g) any = any || l.parameter(d, 2, g);
-    any = any || (l.op == "GRU" && l.extra(d, 0));
+    any = any || (l.is(CellKind::gru) && l.extra(d, 0));
   }
   if (!any) return nullptr;
-  return per_direction(l, [&](std::size_t d) {
+  return per_direction(l.c, l.layer.directions(), [&](std::size_t d) {
     Values parts;
     for (std::size_t g = 0; g < l.gates(); ++g) parts.push_back(or_zeros(l, l.parameter(d, 2, g)));
     for (std::size_t g = 0; g < l.gates(); ++g)
-      parts.push_back(or_zeros(l, l.op == "GRU" && g == 2 ? l.extra(d, 0) : nullptr));
+      parts.push_back(or_zeros(l, l.is(CellKind::gru) && g == 2 ? l.extra(d, 0) : nullptr));
     return l.c.concat(parts, 0);
   });
 }
 
 Value* zero_state(Layer& l) {
-  Value* units = l.c.ints({l.units});
+  Value* units = l.c.ints({l.layer.units});
   Value* dims = l.c.concat({l.c.dims(l.x, 1, 2), units}, 0);
   return l.c.expand(l.c.scalar_like(l.x, 0), dims);
 }
 
 Value* initial(Layer& l, std::size_t i) {
   bool any = false;
-  for (std::size_t d = 0; d < l.directions; ++d) any = any || l.state(d, i);
+  for (std::size_t d = 0; d < l.layer.directions(); ++d) any = any || l.state(d, i);
   if (!any) return nullptr;
-  return per_direction(l, [&](std::size_t d) { return l.state(d, i) ? l.state(d, i) : zero_state(l); });
+  return per_direction(l.c, l.layer.directions(),
+                       [&](std::size_t d) { return l.state(d, i) ? l.state(d, i) : zero_state(l); });
 }
 
 Value* peepholes(Layer& l) {
   bool any = false;
-  for (std::size_t d = 0; d < l.directions; ++d)
+  for (std::size_t d = 0; d < l.layer.directions(); ++d)
     for (std::size_t i = 0; i < 3; ++i) any = any || l.extra(d, i);
   if (!any) return nullptr;
-  return per_direction(l, [&](std::size_t d) {
+  return per_direction(l.c, l.layer.directions(), [&](std::size_t d) {
     Values parts;
     for (std::size_t i = 0; i < 3; ++i) parts.push_back(or_zeros(l, l.extra(d, i)));
     return l.c.concat(parts, 0);
   });
 }
 
-bool one_of(const std::string& s, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), s) != names.end();
-}
-
-// ONNX's lists of alpha and beta have values only for the functions that take them.
-void add_activations(Layer& l, Attrs& attrs) {
-  const auto names = l.c.attr<Strings>("activations");
-  const auto alpha = l.c.attr<Floats>("activation_alpha"), beta = l.c.attr<Floats>("activation_beta");
-  const Strings usual = l.op == "LSTM"  ? Strings{"Sigmoid", "Tanh", "Tanh"}
-                        : l.op == "GRU" ? Strings{"Sigmoid", "Tanh"}
-                                        : Strings{"Tanh"};
-  bool is_usual = true;
-  for (std::size_t i = 0; i < names.size(); ++i) is_usual = is_usual && names[i] == usual[i % usual.size()];
-  if (is_usual) return;
-  Floats alphas, betas;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (one_of(names[i], {"Affine", "LeakyRelu", "ScaledTanh", "HardSigmoid", "Elu"}))
-      alphas.push_back(alpha[i]);
-    if (one_of(names[i], {"Affine", "ScaledTanh", "HardSigmoid"})) betas.push_back(beta[i]);
-  }
-  attrs.push_back({"activations", names});
-  if (!alphas.empty()) attrs.push_back({"activation_alpha", alphas});
-  if (!betas.empty()) attrs.push_back({"activation_beta", betas});
-}
-
 // ---- what ONNX gives, made into what TensorFlow gives
-
-Value* has_steps(Layer& l) {
-  if (!l.any_steps) {
-    Value* zero = l.c.scalar(DType::i32, 0);
-    l.any_steps = l.c.unsqueeze(l.c.greater(l.schedule.lengths, zero), {1});
-  }
-  return l.any_steps;
-}
-
-// ONNX Runtime gives zeros for rows of length 0, TensorFlow the state before.
-Value* final_state(Layer& l, std::size_t d, std::size_t i, Value* y) {
-  Value* before = l.state(d, i);
-  if (!l.schedule.lengths || !before) return y;
-  return l.c.where(has_steps(l), y, before);
-}
 
 // What stands in the sequence while nothing was computed yet.
 Value* first_held(Layer& l, std::size_t d) {
   Value* h = l.state(d, 0);
-  return h && l.past == Past::hold ? h : l.c.scalar_like(l.x, 0);
+  return h && l.past() == Past::hold ? h : l.c.scalar_like(l.x, 0);
 }
 
 Value* held_past_end(Layer& l, std::size_t d, Value* y, Value* last, bool reverse) {
@@ -206,9 +153,10 @@ Value* held_past_end(Layer& l, std::size_t d, Value* y, Value* last, bool revers
   Value* one = c.constant<std::int32_t>(1);
   Value* steps = c.reshape(c.range(zero, time_of(l, DType::i32), one), {-1, 1, 1});
   Value* runs = c.less(steps, c.unsqueeze(l.schedule.lengths, {1}));
-  if (reverse && l.padding_first) return c.where(runs, y, first_held(l, d));
+  if (reverse && l.layer.padding_first) return c.where(runs, y, first_held(l, d));
   Value* held = last;
-  if (l.past == Past::hold_zero && l.state(d, 0)) held = c.where(has_steps(l), last, c.scalar_like(l.x, 0));
+  if (l.past() == Past::hold_zero && l.state(d, 0))
+    held = c.where(l.with_steps.any(l.c), last, c.scalar_like(l.x, 0));
   return c.where(runs, y, held);
 }
 
@@ -233,86 +181,82 @@ Value* sequence(Layer& l, std::size_t d, Value* y, Value* last, bool reverse) {
   const Schedule& s = l.schedule;
   if (!s.lengths) return y;
   if (s.taken) {
-    if (l.past != Past::zero) return held_in_gaps(l, d, y, reverse);
+    if (l.past() != Past::zero) return held_in_gaps(l, d, y, reverse);
     return l.c.emit("GatherND", {y, indices(l, s.place)});
   }
-  return l.past == Past::zero ? y : held_past_end(l, d, y, last, reverse);
+  return l.past() == Past::zero ? y : held_past_end(l, d, y, last, reverse);
 }
 
 Value* last_output(Layer& l, std::size_t d, Value* last, bool reverse) {
   MapperContext& c = l.c;
-  if (!l.schedule.lengths || l.past == Past::hold) return last;
+  if (!l.schedule.lengths || l.past() == Past::hold) return last;
   Value* zero = c.scalar_like(l.x, 0);
-  if (l.past == Past::hold_zero) return l.state(d, 0) ? c.where(has_steps(l), last, zero) : last;
+  if (l.past() == Past::hold_zero) return l.state(d, 0) ? c.where(l.with_steps.any(l.c), last, zero) : last;
   Value* taken = nullptr;
   if (l.schedule.taken) {
     taken = reverse ? c.slice(l.schedule.taken, Ints{0}, Ints{1}, Ints{0})
                     : c.slice(l.schedule.taken, Ints{-1}, Ints{std::numeric_limits<std::int64_t>::max()},
                               Ints{0});
     taken = c.transpose(taken, {1, 0});
-  } else if (reverse && l.padding_first) {
-    taken = has_steps(l);
+  } else if (reverse && l.layer.padding_first) {
+    taken = l.with_steps.any(l.c);
   } else {
     taken = c.unsqueeze(c.greater_equal(l.schedule.lengths, time_of(l, DType::i32)), {1});
   }
   return c.where(taken, last, zero);
 }
 
-Past past_of(const std::string& text) {
-  return text == "zero" ? Past::zero : text == "hold" ? Past::hold : Past::hold_zero;
-}
-
-Values onnx_layer(Layer& l, Value* x, const std::string& direction) {
-  MapperContext& c = l.c;
-  Value* w = kernel(l, 0);
-  Value* r = kernel(l, 1);
-  Value* b = biases(l);
-  Values in{x, w, r, b, l.schedule.lengths, initial(l, 0)};
-  if (l.op == "LSTM") {
-    in.push_back(initial(l, 1));
-    in.push_back(peepholes(l));
+Values onnx_layer(Layer& l, Value* x) {
+  OnnxRecurrent in{.x = x};
+  in.kernels = kernel(l, 0);
+  in.recurrent_kernels = kernel(l, 1);
+  in.biases = biases(l);
+  in.lengths = l.schedule.lengths;
+  in.h = initial(l, 0);
+  if (l.is(CellKind::lstm)) {
+    in.c = initial(l, 1);
+    in.peepholes = peepholes(l);
   }
-  while (!in.back()) in.pop_back();
-  Attrs attrs{{"hidden_size", l.units}};
-  if (direction != "forward") attrs.push_back({"direction", direction});
-  add_activations(l, attrs);
-  if (l.op == "GRU") attrs.push_back({"linear_before_reset", c.attr<std::int64_t>("linear_before_reset")});
-  return c.emit_n(l.op, in, attrs, l.states() + 1);
+  return emit_recurrent(l.c, l.layer, in);
 }
 
 // One direction of an output: the axis of directions goes.
 Values by_direction(Layer& l, Value* y, std::int64_t axis) {
-  if (l.directions == 1) return {l.c.squeeze(y, {axis})};
+  if (l.layer.directions() == 1) return {l.c.squeeze(y, {axis})};
   Values all = l.c.split(y, Ints{1, 1}, axis);
   for (Value*& v : all) v = l.c.squeeze(v, {axis});
   return all;
 }
 
-Values map_layer(MapperContext& c) {
-  const auto direction = c.attr<std::string>("direction");
-  Layer l{.c = c,
-          .op = c.node().op().substr(4),
-          .x = c.in(0),
-          .schedule = {},
-          .past = past_of(c.attr_or<std::string>("past", "zero")),
-          .padding_first = c.flag("padding_first"),
-          .units = c.attr<std::int64_t>("hidden_size"),
-          .directions = direction == "bidirectional" ? std::size_t{2} : std::size_t{1}};
+Layer read(MapperContext& c) {
+  auto layer = RecurrentLayer::of(c.node());
+  if (!layer)
+    c.fail(Code::bad_model, "its inputs, outputs and attributes are not those of a recurrent layer");
+  for (const ir::NamedAttr& a : layer->attrs()) (void)c.raw_attr(a.name);
+  Layer l{.c = c, .layer = std::move(*layer), .x = c.in(0), .schedule = {}, .with_steps = {nullptr, {1}}};
   if (Value* mask = c.in(1))
     l.schedule = mask->dtype() == DType::boolean ? schedule_of_mask(l, mask) : lengths_of(l, mask);
+  l.with_steps = {l.schedule.lengths, {1}};
+  return l;
+}
+
+Values map_layer(MapperContext& c) {
+  Layer l = read(c);
   Value* x = l.x;
   if (l.schedule.taken) x = c.emit("ScatterND", {x, indices(l, l.schedule.place), x});
-  const Values y = onnx_layer(l, x, direction);
+  const Values y = onnx_layer(l, x);
   std::vector<Values> parts;
   for (std::size_t i = 0; i < y.size(); ++i) parts.push_back(by_direction(l, y[i], i == 0 ? 1 : 0));
   Values out;
-  for (std::size_t d = 0; d < l.directions; ++d) {
-    const bool reverse = direction == "reverse" || d == 1;
+  const std::size_t states = l.layer.states();
+  for (std::size_t d = 0; d < l.layer.directions(); ++d) {
+    const bool reverse = l.layer.direction == tfgraph::Direction::reverse || d == 1;
     Values finals;
-    for (std::size_t i = 0; i < l.states(); ++i) finals.push_back(final_state(l, d, i, parts[i + 1][d]));
+    for (std::size_t i = 0; i < states; ++i)
+      finals.push_back(l.with_steps.final_state(c, parts[i + 1][d], l.state(d, i)));
     out.push_back(l.output(d, 0)->is_used() ? sequence(l, d, parts[0][d], finals[0], reverse) : nullptr);
     out.insert(out.end(), finals.begin(), finals.end());
-    out.push_back(l.output(d, l.states() + 1)->is_used() ? last_output(l, d, finals[0], reverse) : nullptr);
+    out.push_back(l.output(d, states + 1)->is_used() ? last_output(l, d, finals[0], reverse) : nullptr);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/pool_grad.h"
 #include "op_mappers/source_patterns.h"
 #include "op_mappers/window.h"
@@ -149,7 +150,7 @@ Values nearest(MapperContext& c, Form form) {
 // [out, in]: how much of each pixel of the source is in each of the resized image
 Value* nearest_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* source = e.unsqueeze(nearest_index(e, axis, sampling), {1});
-  Value* pixel = e.range(e.scalar(DType::i64, 0), axis.in, e.scalar(DType::i64, 1));
+  Value* pixel = iota(e, axis.in);
   return e.cast(e.equal(source, pixel), DType::f32);
 }
 
@@ -258,9 +259,7 @@ AxisSizes axis_sizes(Emitter& e, Value* nhwc, Value* size, int axis) {
   return {in, out};
 }
 
-Value* pixel_range(Emitter& e, Value* out) {
-  return e.cast(e.range(e.scalar(DType::i64, 0), out, e.scalar(DType::i64, 1)), DType::f32);
-}
+Value* pixel_range(Emitter& e, Value* out) { return e.cast(iota(e, out), DType::f32); }
 
 Value* source_scale(Emitter& e, Value* in, Value* out, Sampling sampling) {
   if (sampling != Sampling::align_corners) return e.div(in, out);
@@ -285,7 +284,7 @@ Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
 }
 
 Value* tap_matrix(Emitter& e, Value* index, Value* weight, Value* in) {
-  Value* pixel = e.range(e.scalar(DType::i64, 0), in, e.scalar(DType::i64, 1));
+  Value* pixel = iota(e, in);
   Value* here = e.cast(e.equal(e.unsqueeze(index, {2}), pixel), DType::f32);
   return e.reduce("ReduceSum", e.mul(here, e.unsqueeze(weight, {2})), Ints{1}, false);
 }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "op_mappers/all.h"
-#include "op_mappers/generate.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/scatter.h"
 #include "op_mappers/wide_integers.h"
 

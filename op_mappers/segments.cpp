@@ -78,28 +78,6 @@ bool has_no_elements(const Value* rows) {
 
 }  // namespace
 
-bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
-
-Value* head(Emitter& c, Value* x, Value* count, std::int64_t axis) {
-  Value* zero = c.ints({0});
-  Value* along = c.ints({axis});
-  return c.slice(x, zero, count, along);
-}
-
-Value* after(Emitter& c, Value* x, Value* first, std::int64_t axis) {
-  Value* end = c.ints({std::numeric_limits<std::int64_t>::max()});
-  Value* along = c.ints({axis});
-  return c.slice(x, first, end, along);
-}
-
-Value* as_vector(Emitter& c, Value* scalar) { return c.reshape(c.cast(scalar, DType::i64), {1}); }
-
-Value* iota(Emitter& c, Value* count) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
-  return c.range(zero, count, one);
-}
-
 Value* with_tail(Emitter& c, Value* v, const Value* like) {
   Value* rows = const_cast<Value*>(like);
   if (rows->shape().ranked() && v->shape().ranked()) {
@@ -110,44 +88,6 @@ Value* with_tail(Emitter& c, Value* v, const Value* like) {
   Value* one = c.constant<std::int64_t>(1);
   Value* ones = c.expand(one, c.unsqueeze(c.sub(c.rank_of(rows), one), {0}));
   return c.reshape_to(v, c.concat({c.shape_of(v), ones}, 0));
-}
-
-Value* highest(Emitter& c, DType t) {
-  switch (t) {
-    case DType::f16:
-      return c.scalar(t, 65504);
-    case DType::bf16:
-      return c.scalar(t, 0x1.FEp127);
-    case DType::f32:
-      return c.constant(std::numeric_limits<float>::max());
-    case DType::f64:
-      return c.constant(std::numeric_limits<double>::max());
-    case DType::i64:
-      return c.constant(std::numeric_limits<std::int64_t>::max());
-    case DType::u64:
-      return c.constant(std::numeric_limits<std::uint64_t>::max());
-    default:
-      return c.scalar(t, std::numeric_limits<double>::max());
-  }
-}
-
-Value* lowest(Emitter& c, DType t) {
-  switch (t) {
-    case DType::f16:
-      return c.scalar(t, -65504);
-    case DType::bf16:
-      return c.scalar(t, -0x1.FEp127);
-    case DType::f32:
-      return c.constant(std::numeric_limits<float>::lowest());
-    case DType::f64:
-      return c.constant(std::numeric_limits<double>::lowest());
-    case DType::i64:
-      return c.constant(std::numeric_limits<std::int64_t>::lowest());
-    case DType::u64:
-      return c.constant(std::uint64_t{0});
-    default:
-      return c.scalar(t, std::numeric_limits<double>::lowest());
-  }
 }
 
 Value* segment_blank(Emitter& c, Value* rows, Value* count, Value* init) {

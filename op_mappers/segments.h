@@ -2,6 +2,7 @@
 #include <string>
 
 #include "op_mappers/context.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 
@@ -31,13 +32,5 @@ Value* row_ids(Emitter&, Value* splits, Value* count);
 
 Value* with_tail(Emitter&, Value* v,
                  const Value* like);  // axes of 1 behind v's, as many as `like` has behind its first
-Value* lowest(Emitter&, DType);       // scalars: the ends of the finite numbers
-Value* highest(Emitter&, DType);
-Value* iota(Emitter&, Value* count);        // 0 .. count-1, of a scalar i64
-Value* as_vector(Emitter&, Value* scalar);  // [1] i64
-Value* head(Emitter&, Value* x, Value* count,
-            std::int64_t axis = 0);  // x[:count] and x[first:] along the axis; 1-D bounds
-Value* after(Emitter&, Value* x, Value* first, std::int64_t axis = 0);
-bool is_half(DType);
 
 }  // namespace t2o::op_mappers

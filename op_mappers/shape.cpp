@@ -3,6 +3,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/source_patterns.h"
 
 namespace t2o::op_mappers {
@@ -206,12 +207,6 @@ Values map_transpose(MapperContext& c) {
 }
 
 Values map_broadcast_to(MapperContext& c) { return {c.expand(c.in(0), c.cast(c.in(1), DType::i64))}; }
-
-Value* with_ones_before(MapperContext& c, Value* dims, Value* size) {
-  Value* missing = c.sub(size, c.size_of(dims));
-  Value* ones = c.expand(c.constant<std::int64_t>(1), c.unsqueeze(missing, {0}));
-  return c.concat({ones, dims}, 0);
-}
 
 // The shape that two shapes broadcast to: where the first has 1, the other's size.
 Values map_broadcast_args(MapperContext& c) {

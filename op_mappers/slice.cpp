@@ -22,6 +22,9 @@ Value* constant_slice(MapperContext& c, const Ints& begin, const Ints& size) {
   Ints starts, ends, axes;
   for (std::size_t i = 0; i < begin.size(); ++i) {
     if (begin[i] == 0 && size[i] == -1) continue;
+    if (begin[i] < 0 || size[i] < -1 || size[i] > kEnd - begin[i])
+      c.fail(Code::bad_model, "it takes " + std::to_string(size[i]) + " elements from number " +
+                                  std::to_string(begin[i]) + " on, which no tensor has");
     axes.push_back(static_cast<std::int64_t>(i));
     starts.push_back(begin[i]);
     ends.push_back(size[i] == -1 ? kEnd : begin[i] + size[i]);

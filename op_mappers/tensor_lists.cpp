@@ -6,17 +6,12 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/list_origin.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
 
 constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
-
-Value* zero_of(Emitter& e, DType type) {
-  if (type == DType::string)
-    return e.constant(std::make_shared<const Tensor>(Ints{}, std::vector<std::string>{""}));
-  return e.scalar(type, 0);
-}
 
 Value* count_of(Emitter& e, Value* v) {  // [1], i64
   return e.reshape(e.cast(v, DType::i64), {1});

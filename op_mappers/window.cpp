@@ -8,6 +8,17 @@
 namespace t2o::op_mappers {
 namespace {
 
+constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostOffsets = 1 << 20;
+
+void check_kernel(std::int64_t size, std::int64_t most) {
+  if (size > most)
+    fail(Code::unsupported_attr,
+         "its window has " + std::to_string(size) + " elements along an axis, more than " +
+             std::to_string(most),
+         "make the window smaller, or give the filter its own shape");
+}
+
 std::size_t first_spatial(Layout l) { return l == Layout::channels_last ? 1 : 2; }
 
 void read_explicit_padding(MapperContext& c, Window& w) {
@@ -19,6 +30,9 @@ void read_explicit_padding(MapperContext& c, Window& w) {
     const std::int64_t begin = pads[2 * axis], end = pads[2 * axis + 1];
     const bool is_spatial = axis >= first_spatial(w.layout) && axis < first_spatial(w.layout) + n;
     if (begin < 0 || end < 0) c.fail(Code::bad_model, "explicit_paddings has a negative entry");
+    if (std::max(begin, end) > kLongest)
+      c.fail(Code::bad_model,
+             "explicit_paddings has an entry that is no size: " + std::to_string(std::max(begin, end)));
     if (!is_spatial && (begin != 0 || end != 0))
       c.fail(Code::bad_model, "explicit_paddings pads the batch or the channels");
     if (!is_spatial) continue;
@@ -29,13 +43,25 @@ void read_explicit_padding(MapperContext& c, Window& w) {
 
 }  // namespace
 
+std::int64_t Window::extent(std::size_t axis) const {
+  check_kernel(kernel[axis], kLongest);
+  return (kernel[axis] - 1) * dilations[axis] + 1;
+}
+
+Ints Window::offsets(std::size_t axis) const {
+  check_kernel(kernel[axis], kMostOffsets);
+  Ints all;
+  for (std::int64_t k = 0; k < kernel[axis]; ++k) all.push_back(k * dilations[axis]);
+  return all;
+}
+
 Ints spatial_entries(MapperContext& c, const Ints& all, Layout layout, std::size_t spatial,
                      const char* what) {
   if (all.size() != spatial + 2)
     c.fail(Code::bad_model, std::string(what) + " has " + std::to_string(all.size()) + " entries, expected " +
                                 std::to_string(spatial + 2));
   for (const std::int64_t v : all)
-    if (v <= 0 || v > std::numeric_limits<std::int32_t>::max())
+    if (v <= 0 || v > kLongest)
       c.fail(Code::bad_model, std::string(what) + " has an entry that is no size: " + std::to_string(v));
   const std::size_t channel = layout == Layout::channels_last ? spatial + 1 : 1;
   if (all[0] != 1 || all[channel] != 1)

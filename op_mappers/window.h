@@ -14,7 +14,9 @@ struct Window {
   std::string padding;      // "SAME", "VALID", "EXPLICIT"
   Ints pad_begin, pad_end;  // of EXPLICIT
   std::size_t spatial() const { return strides.size(); }
-  std::int64_t extent(std::size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
+  // Of a known kernel; both refuse one that is longer than any should be.
+  std::int64_t extent(std::size_t axis) const;
+  Ints offsets(std::size_t axis) const;  // of its elements
 };
 
 // Reads strides, dilations, padding and explicit_paddings; kernel stays to be filled in.

@@ -1,4 +1,5 @@
 #include "op_mappers/window_gather.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 
@@ -25,11 +26,9 @@ Value* gather_windows(Emitter& e, Value* padded, const Window& w, std::size_t i,
   Value* size = e.dim(padded, axis);
   Value* last = e.sub(size, number(w.extent(i) - w.strides[i]));
   Value* count = e.div(last, number(w.strides[i]));
-  Value* index = e.range(number(0), count, number(1));
+  Value* index = iota(e, count);
   Value* starts = e.reshape(e.mul(index, number(w.strides[i])), {-1, 1});
-  Ints offsets;
-  for (std::int64_t k = 0; k < w.kernel[i]; ++k) offsets.push_back(k * w.dilations[i]);
-  return e.gather(padded, e.add(starts, e.ints(offsets)), axis);
+  return e.gather(padded, e.add(starts, e.ints(w.offsets(i))), axis);
 }
 
 Value* integer_convolution(Emitter& e, Value* x, Value* kernel, const Window& w, std::int64_t groups) {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "op_mappers/all.h"
-#include "op_mappers/generate.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/xla.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "op_mappers/all.h"
-#include "op_mappers/generate.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/scatter.h"
 #include "op_mappers/xla_index.h"
 

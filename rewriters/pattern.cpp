@@ -176,9 +176,14 @@ Value* Rewrite::constant(TensorPtr t) {
   return g_.add_constant(root_.origin().node + "/const", std::move(t));
 }
 
+static bool can_take_over(const Value* from, const Value* to) {
+  return !from->is_graph_output() ||
+         (to->producer() && !to->is_graph_output() && to->graph() == from->graph());
+}
+
 bool take_over(ir::Graph& g, Value* from, Value* to) {
+  if (!can_take_over(from, to)) return false;
   const bool is_fresh = !to->is_used(), is_output = from->is_graph_output();
-  if (is_output && (!to->producer() || to->is_graph_output() || to->graph() != from->graph())) return false;
   g.replace_all_uses(from, to);
   if (!is_fresh && !is_output) return true;
   const std::string name = from->name();
@@ -211,6 +216,7 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
   ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
   auto run = [name, ops, root = std::move(root), replace = std::move(replace)](ir::Graph& g) {
     int changes = 0;
+    bool left_over = false;  // what a replacement made that cannot take the root's place
     Matcher matcher;
     for (ir::Node& n : g.nodes()) {
       if (n.outputs().empty() || (!ops.empty() && std::find(ops.begin(), ops.end(), n.op()) == ops.end()))
@@ -223,10 +229,15 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
       }
       Rewrite rewrite(g, n);
       Value* replacement = replace(matcher.result(), rewrite);
-      trace_match(name, out, replacement ? "replaced" : "declined");
-      if (replacement && take_over(g, out, replacement)) ++changes;
+      const bool fits = replacement && can_take_over(out, replacement);
+      trace_match(name, out,
+                  fits          ? "replaced"
+                  : replacement ? "refused: a graph output has to be a node's own"
+                                : "declined");
+      left_over = left_over || (replacement && !fits);
+      if (fits && take_over(g, out, replacement)) ++changes;
     }
-    if (changes != 0) g.erase_dead();
+    if (changes != 0 || left_over) g.erase_dead();
     return changes;
   };
   return {std::move(name), std::move(run), std::move(ops)};

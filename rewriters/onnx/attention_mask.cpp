@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "ir/memo.h"
 #include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
@@ -16,6 +17,9 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kLowest = 1e38;
 constexpr double kHides = -1e4;   // what is hidden by less may still be seen
 constexpr double kLoses = -1e30;  // scores are lost in such a number
+
+constexpr std::int64_t kMostElements = 1 << 20;  // that are looked at of a constant
+constexpr std::int64_t kMostOfAll = 1 << 22;     // and of all constants of a mask
 
 double largest_element(const Tensor& t) {
   double most = 0;
@@ -34,56 +38,77 @@ bool moves_elements(std::string_view op) {
   return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
 }
 
-// No element's absolute value is above this.
-double magnitude(const Value* v, int depth = 16) {
-  if (const TensorPtr& t = v->constant())
-    return is_float(t->dtype()) && t->elements() <= (1 << 20) ? largest_element(*t)
-           : is_float(t->dtype())                             ? kUnbounded
-                                                              : 1e19;
-  if (v->dtype() == DType::boolean) return 1;
-  if (is_int(v->dtype())) return v->dtype() == DType::i64 || v->dtype() == DType::u64 ? 1.9e19 : 4.3e9;
-  const ir::Node* n = v->producer();
-  if (!n || depth == 0) return kUnbounded;
-  const auto of = [&](std::size_t i) { return magnitude(n->input(i), depth - 1); };
-  if (moves_elements(n->op())) return of(0);
-  if (n->op() == "Where") return std::max(of(1), of(2));
-  if (n->op() == "Add" || n->op() == "Sub") return of(0) + of(1);
-  if (n->op() == "Mul") return of(0) * of(1);
-  return kUnbounded;
-}
+// What is said of the values that a mask is made of.
+class MaskFacts {
+ public:
+  // No element's absolute value is above this.
+  double magnitude(const Value* v, int depth = 0) {
+    return magnitudes_.of(v, depth, [&] { return find_magnitude(v, depth + 1); });
+  }
+  bool has_sum_of_masks(const Value* v, int depth = 0) {
+    return sums_.of(v, depth, [&] { return find_sum_of_masks(v, depth + 1); });
+  }
 
-// A sum of two masks of which each alone hides: what both hide is hidden by more, and -inf where they are
-// lowest. The sum itself cannot be held at a number then, for in a row of which all is hidden the softmax
-// sees what only one of them does.
-bool is_sum_of_masks(const ir::Node& n) {
-  return n.op() == "Add" && magnitude(n.input(0)) >= kLowest / 2 && magnitude(n.input(1)) >= kLowest / 2;
-}
+  // A sum of two masks of which each alone hides: what both hide is hidden by more, and -inf where they are
+  // lowest. The sum itself cannot be held at a number then, for in a row of which all is hidden the softmax
+  // sees what only one of them does.
+  bool is_sum_of_masks(const ir::Node& n) { return n.op() == "Add" && both_hide(n); }
 
-bool has_sum_of_masks(const Value* v, int depth = 8) {
-  const ir::Node* n = v->producer();
-  if (!n || magnitude(v) < kLowest) return false;
-  if (depth == 0) return true;
-  const auto of = [&](std::size_t i) { return has_sum_of_masks(n->input(i), depth - 1); };
-  if (moves_elements(n->op())) return of(0);
-  if (n->op() == "Where") return of(1) || of(2);
-  if (n->op() == "Sub")
-    return (magnitude(n->input(0)) >= kLowest / 2 && magnitude(n->input(1)) >= kLowest / 2) || of(0) || of(1);
-  if (n->op() == "Add" || n->op() == "Mul") return is_sum_of_masks(*n) || of(0) || of(1);
-  return false;
-}
+  // Each mask of a sum can be held at its share.
+  bool can_be_held(const Value* v, int depth = 4) {
+    const ir::Node* n = v->producer();
+    if (depth == 0 || !n || !is_sum_of_masks(*n)) return !has_sum_of_masks(v);
+    return can_be_held(n->input(0), depth - 1) && can_be_held(n->input(1), depth - 1);
+  }
 
-// Each mask of a sum can be held at its share.
-bool can_be_held(const Value* v, int depth = 4) {
-  const ir::Node* n = v->producer();
-  if (depth == 0 || !n || !is_sum_of_masks(*n)) return !has_sum_of_masks(v);
-  return can_be_held(n->input(0), depth - 1) && can_be_held(n->input(1), depth - 1);
-}
+ private:
+  bool both_hide(const ir::Node& n) {
+    return magnitude(n.input(0)) >= kLowest / 2 && magnitude(n.input(1)) >= kLowest / 2;
+  }
 
-Value* held(Emitter& e, Value* v, double lowest) {
+  double of_constant(const Tensor& t) {
+    if (!is_float(t.dtype())) return 1e19;
+    if (t.elements() > std::min(kMostElements, left_)) return kUnbounded;
+    left_ -= t.elements();
+    return largest_element(t);
+  }
+
+  double find_magnitude(const Value* v, int depth) {
+    if (v->constant()) return of_constant(*v->constant());
+    if (v->dtype() == DType::boolean) return 1;
+    if (is_int(v->dtype())) return v->dtype() == DType::i64 || v->dtype() == DType::u64 ? 1.9e19 : 4.3e9;
+    const ir::Node* n = v->producer();
+    if (!n) return kUnbounded;
+    const auto of = [&](std::size_t i) { return magnitude(n->input(i), depth); };
+    if (moves_elements(n->op())) return of(0);
+    if (n->op() == "Where") return std::max(of(1), of(2));
+    if (n->op() == "Add" || n->op() == "Sub") return of(0) + of(1);
+    if (n->op() == "Mul") return of(0) * of(1);
+    return kUnbounded;
+  }
+
+  bool find_sum_of_masks(const Value* v, int depth) {
+    const ir::Node* n = v->producer();
+    if (!n || magnitude(v) < kLowest) return false;
+    const auto of = [&](std::size_t i) { return has_sum_of_masks(n->input(i), depth); };
+    if (moves_elements(n->op())) return of(0);
+    if (n->op() == "Where") return of(1) || of(2);
+    if (n->op() == "Add" || n->op() == "Sub") return both_hide(*n) || of(0) || of(1);
+    return n->op() == "Mul" && (of(0) || of(1));
+  }
+
+  ir::Memo<double> magnitudes_{kUnbounded, 16};
+  ir::Memo<bool> sums_{true, 8};
+  std::int64_t left_ = kMostOfAll;
+};
+
+// Of what can_be_held.
+Value* held(Emitter& e, MaskFacts& facts, Value* v, double lowest) {
   const ir::Node* n = v->producer();
-  if (!n || !is_sum_of_masks(*n)) return magnitude(v) < lowest ? v : e.maximum(v, e.scalar_like(v, -lowest));
-  Value* a = held(e, n->input(0), lowest / 2);
-  Value* b = held(e, n->input(1), lowest / 2);
+  if (!n || !facts.is_sum_of_masks(*n))
+    return facts.magnitude(v) < lowest ? v : e.maximum(v, e.scalar_like(v, -lowest));
+  Value* a = held(e, facts, n->input(0), lowest / 2);
+  Value* b = held(e, facts, n->input(1), lowest / 2);
   return e.add(a, b);
 }
 
@@ -101,20 +126,31 @@ bool hides_no_row(const Value* condition, bool hides) {
   return true;
 }
 
-bool is_zero_or_one(const Value* v, int depth = 16) {
-  if (const TensorPtr& t = v->constant()) {
-    if (!is_float(t->dtype()) || t->elements() > (1 << 22)) return false;
-    for (std::int64_t i = 0; i < t->elements(); ++i)
-      if (t->float_at(i) != 0 && t->float_at(i) != 1) return false;
+class ZeroOrOne {
+ public:
+  bool of(const Value* v, int depth = 0) {
+    return memo_.of(v, depth,
+                    [&] { return v->constant() ? of_constant(*v->constant()) : made(v, depth + 1); });
+  }
+
+ private:
+  static bool of_constant(const Tensor& t) {
+    if (!is_float(t.dtype()) || t.elements() > kMostOfAll) return false;
+    for (std::int64_t i = 0; i < t.elements(); ++i)
+      if (t.float_at(i) != 0 && t.float_at(i) != 1) return false;
     return true;
   }
-  const ir::Node* n = v->producer();
-  if (!n || depth == 0) return v->dtype() == DType::boolean;
-  if (n->op() == "Cast" && n->input(0)->dtype() == DType::boolean) return true;
-  if (n->op() == "Mul")
-    return is_zero_or_one(n->input(0), depth - 1) && is_zero_or_one(n->input(1), depth - 1);
-  return n->op() != "Neg" && moves_elements(n->op()) && is_zero_or_one(n->input(0), depth - 1);
-}
+
+  bool made(const Value* v, int depth) {
+    const ir::Node* n = v->producer();
+    if (!n) return v->dtype() == DType::boolean;
+    if (n->op() == "Cast" && n->input(0)->dtype() == DType::boolean) return true;
+    if (n->op() == "Mul") return of(n->input(0), depth) && of(n->input(1), depth);
+    return n->op() != "Neg" && moves_elements(n->op()) && of(n->input(0), depth);
+  }
+
+  ir::Memo<bool> memo_{false, 16};
+};
 
 bool dim_fits(Dim mask, Dim scores) { return mask == 1 || (mask == scores && mask != kUnknownDim); }
 
@@ -153,7 +189,7 @@ Value* AttentionMask::take_product(const ir::Node& n) {
           std::isinf(low))
         continue;
       Value* b = rest->input(1);
-      if ((kept->input(0) != b && kept->input(1) != b) || !is_zero_or_one(b)) continue;
+      if ((kept->input(0) != b && kept->input(1) != b) || !ZeroOrOne().of(b)) continue;
       terms_.push_back({.value = b, .is_condition = true, .hidden = low});
       return kept->input(kept->input(0) == b ? 1 : 0);
     }
@@ -162,10 +198,11 @@ Value* AttentionMask::take_product(const ir::Node& n) {
 }
 
 bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
+  MaskFacts facts;
   return stays_the_same() && std::all_of(terms_.begin(), terms_.end(), [&](const Term& t) {
            const Shape& s = t.value->shape();
            if (!s.ranked() || s.rank() > 4) return false;
-           if (!t.is_condition && (t.negated ? has_sum_of_masks(t.value) : !can_be_held(t.value)))
+           if (!t.is_condition && (t.negated ? facts.has_sum_of_masks(t.value) : !facts.can_be_held(t.value)))
              return false;
            for (int i = 1; i <= s.rank(); ++i)
              if (!dim_fits(s[-i], scores[-i]) && i != 2 && !(i == 1 && columns_stay) &&
@@ -186,14 +223,16 @@ bool AttentionMask::stays_the_same() const {
     return true;
   const auto last = std::find_if_not(terms_.begin(), terms_.end(), is_condition);
   if (first != terms_.begin() || std::any_of(last, terms_.end(), is_condition)) return false;
+  MaskFacts facts;
   double sum = 0;
-  for (auto t = last; t != terms_.end(); ++t) sum += magnitude(t->value);
+  for (auto t = last; t != terms_.end(); ++t) sum += facts.magnitude(t->value);
   return std::all_of(first, last,
                      [&](const Term& t) { return t.hidden == first->hidden && sum <= -first->hidden / 2; });
 }
 
 Value* AttentionMask::added(Emitter& e, const Term& t) {
-  return held(e, t.negated ? e.neg(t.value) : t.value, kLowest);
+  MaskFacts facts;
+  return held(e, facts, t.negated ? e.neg(t.value) : t.value, kLowest);
 }
 
 // x or c, where a condition says so, is x + 0 or x + c: for a c that x is lost in.

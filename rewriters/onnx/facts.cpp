@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "ir/memo.h"
 #include "onnx/emitter.h"
 
 namespace t2o::rewriters {
@@ -25,47 +26,69 @@ bool is_number(const Value* v, double number) { return number_of(v) == number; }
 namespace {
 
 constexpr std::int64_t kMostUniform = 1 << 16;
+constexpr int kDeepest = 8;
 
-std::optional<double> uniform(const Value* v, int depth) {
-  if (const Tensor* t = v->constant().get()) {
-    if ((!is_float(t->dtype()) && !is_int(t->dtype())) || t->elements() == 0 || t->elements() > kMostUniform)
-      return std::nullopt;
-    for (std::int64_t i = 1; i < t->elements(); ++i)
-      if (t->float_at(i) != t->float_at(0)) return std::nullopt;
-    return t->float_at(0);
-  }
-  const ir::Node* n = v->producer();
-  if (!n || depth == 0 || !is_float(v->dtype())) return std::nullopt;
-  const std::string& op = n->op();
-  if (op == "Expand" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Transpose")
-    return uniform(n->input(0), depth - 1);
-  if (op != "Add" && op != "Mul") return std::nullopt;
-  const auto a = uniform(n->input(0), depth - 1), b = a ? uniform(n->input(1), depth - 1) : a;
-  return b ? std::optional(op == "Add" ? *a + *b : *a * *b) : std::nullopt;
+// Of a constant: the number that all elements are.
+std::optional<double> uniform_constant(const Tensor& t) {
+  if ((!is_float(t.dtype()) && !is_int(t.dtype())) || t.elements() == 0 || t.elements() > kMostUniform)
+    return std::nullopt;
+  for (std::int64_t i = 1; i < t.elements(); ++i)
+    if (t.float_at(i) != t.float_at(0)) return std::nullopt;
+  return t.float_at(0);
 }
+
+class UniformNumbers {
+ public:
+  std::optional<double> of(const Value* v, int depth = 0) {
+    return memo_.of(v, depth,
+                    [&] { return v->constant() ? uniform_constant(*v->constant()) : made(v, depth + 1); });
+  }
+
+ private:
+  std::optional<double> made(const Value* v, int depth) {
+    const ir::Node* n = v->producer();
+    if (!n || !is_float(v->dtype())) return std::nullopt;
+    const std::string& op = n->op();
+    if (op == "Expand" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Transpose")
+      return of(n->input(0), depth);
+    if (op != "Add" && op != "Mul") return std::nullopt;
+    const auto a = of(n->input(0), depth), b = a ? of(n->input(1), depth) : a;
+    return b ? std::optional(op == "Add" ? *a + *b : *a * *b) : std::nullopt;
+  }
+
+  ir::Memo<std::optional<double>> memo_{std::nullopt, kDeepest};
+};
+
+class NeverNegative {
+ public:
+  bool of(const Value* v, int depth = 0) {
+    return v->producer() && memo_.of(v, depth, [&] { return made(*v->producer(), depth + 1); });
+  }
+
+ private:
+  bool made(const ir::Node& n, int depth) {
+    if (n.op() == "Relu" || n.op() == "Sigmoid" || n.op() == "Softmax" || n.op() == "Abs" || n.op() == "Exp")
+      return true;
+    if (n.op() == "Clip")
+      return n.input(1) && n.input(1)->constant() && n.input(1)->constant()->float_at(0) >= 0;
+    static const std::unordered_set<std::string_view> kOfFirst = {
+        "AveragePool", "Expand", "Flatten", "Gather", "Identity",  "MaxPool",  "Reshape",
+        "Slice",       "Split",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
+    if (kOfFirst.contains(n.op())) return of(n.input(0), depth);
+    if (n.op() != "Concat" && n.op() != "Add" && n.op() != "Mul") return false;
+    return std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* in) { return of(in, depth); });
+  }
+
+  ir::Memo<bool> memo_{false, kDeepest - 1};
+};
 
 }  // namespace
 
-std::optional<double> uniform_number(const Value* v) { return uniform(v, 8); }
+std::optional<double> uniform_number(const Value* v) { return UniformNumbers().of(v); }
 
 bool is_scalar_constant(const Value* v) { return is_float(v->dtype()) && number_of(v); }
 
-bool is_never_negative(const Value* v, int depth) {
-  const ir::Node* n = v->producer();
-  if (!n || depth == 0) return false;
-  if (n->op() == "Relu" || n->op() == "Sigmoid" || n->op() == "Softmax" || n->op() == "Abs" ||
-      n->op() == "Exp")
-    return true;
-  if (n->op() == "Clip")
-    return n->input(1) && n->input(1)->constant() && n->input(1)->constant()->float_at(0) >= 0;
-  static const std::unordered_set<std::string_view> kOfFirst = {
-      "AveragePool", "Expand", "Flatten", "Gather", "Identity",  "MaxPool",  "Reshape",
-      "Slice",       "Split",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
-  if (kOfFirst.contains(n->op())) return is_never_negative(n->input(0), depth - 1);
-  if (n->op() != "Concat" && n->op() != "Add" && n->op() != "Mul") return false;
-  return std::all_of(n->inputs().begin(), n->inputs().end(),
-                     [&](const Value* in) { return is_never_negative(in, depth - 1); });
-}
+bool is_never_negative(const Value* v) { return NeverNegative().of(v); }
 
 std::optional<Ints> axes_of(const ir::Node& n) {
   if (const auto* axes = n.attr_if<Ints>("axes")) return *axes;

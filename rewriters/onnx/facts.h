@@ -16,7 +16,7 @@ bool is_number(const Value*, double number);    // it is exactly that
 std::optional<double> uniform_number(const Value*);      // that all its elements are, however many
 bool is_scalar_constant(const Value*);          // a single floating-point number
 
-bool is_never_negative(const Value*, int depth = 8);  // no number of it is below zero; a NaN may be
+bool is_never_negative(const Value*);  // no number of it is below zero; a NaN may be
 
 std::optional<Ints> axes_of(const ir::Node&);  // an attribute or, in later opsets, a constant input, as they stand there
 

@@ -3,17 +3,12 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/nesting.h"
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
 
 namespace t2o::rewriters {
 namespace {
-
-bool has_subgraph(const ir::Node& n) {
-  bool found = false;
-  for_each_subgraph(n, [&](const ir::Graph&) { found = true; });
-  return found;
-}
 
 // Puts a branch's nodes in front of the If.
 class Inlining {
@@ -61,7 +56,7 @@ const ir::Graph* branch(const ir::Node& n, const char* name) {
 
 bool take_branch(ir::Graph& g, ir::Node& n, const ir::Graph& chosen) {
   const auto nodes = chosen.nodes();
-  if (std::any_of(nodes.begin(), nodes.end(), has_subgraph)) return false;
+  if (std::any_of(nodes.begin(), nodes.end(), ir::holds_subgraph)) return false;
   Inlining inlining(g, n, chosen);
   inlining.run();
   for (std::size_t i = 0; i < n.outputs().size(); ++i)

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/nesting.h"
 #include "rewriters/all.h"
 
 namespace t2o::rewriters {
@@ -13,9 +14,7 @@ bool gives_the_same_each_time(const ir::Node& n) {
   if (n.op().find("::") != std::string::npos) return false;
   for (const std::string_view op : {"Random", "Multinomial", "Bernoulli", "Dropout"})
     if (n.op().starts_with(op)) return false;
-  bool has_subgraph = false;
-  for_each_subgraph(n, [&](const ir::Graph&) { has_subgraph = true; });
-  return !has_subgraph && !n.outputs().empty() && n.input_count() != 0;
+  return !ir::holds_subgraph(n) && !n.outputs().empty() && n.input_count() != 0;
 }
 
 std::size_t hash_of(const ir::Node& n) {

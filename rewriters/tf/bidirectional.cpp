@@ -1,26 +1,33 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/nesting.h"
 #include "rewriters/all.h"
 #include "rewriters/tf/facts.h"
-#include "rewriters/tf/recurrent_build.h"
+#include "tfgraph/internal_ops.h"
 
 namespace t2o::rewriters {
 namespace {
 
-bool has_direction(const ir::Node& n, std::string_view direction) {
-  const auto* d = n.attr_if<std::string>("direction");
-  return d && *d == direction && (n.op() == "t2o.LSTM" || n.op() == "t2o.GRU" || n.op() == "t2o.RNN");
+using tfgraph::Direction;
+using tfgraph::RecurrentLayer;
+
+std::optional<RecurrentLayer> layer_of(const ir::Node& n, Direction d) {
+  auto l = RecurrentLayer::of(n);
+  return l && l->direction == d ? l : std::nullopt;
 }
 
-bool is_pair(const ir::Node& f, const ir::Node& r) {
-  if (f.op() != r.op() || !computed_alike(f.input(0), r.input(0)) || !computed_alike(f.input(1), r.input(1)))
-    return false;
-  for (const char* name : {"hidden_size", "past", "linear_before_reset", "padding_first"}) {
-    const Attr *a = f.attr(name), *b = r.attr(name);
-    if ((a == nullptr) != (b == nullptr) || (a && *a != *b)) return false;
-  }
-  return true;
+// The layer that both are, if they are one.
+std::optional<RecurrentLayer> layer_of_both(const ir::Node& f, const ir::Node& r) {
+  auto a = layer_of(f, Direction::forward);
+  const auto b = layer_of(r, Direction::reverse);
+  if (!a || !b || a->kind != b->kind || a->units != b->units || a->past != b->past ||
+      a->linear_before_reset != b->linear_before_reset || a->padding_first != b->padding_first)
+    return {};
+  if (!computed_alike(f.input(0), r.input(0)) || !computed_alike(f.input(1), r.input(1))) return {};
+  a->direction = Direction::both;
+  a->activations.insert(a->activations.end(), b->activations.begin(), b->activations.end());
+  return a;
 }
 
 // Moves what `later` needs in front of `earlier`; false, with nothing moved, when it needs `earlier` itself.
@@ -35,9 +42,7 @@ bool bring_forward(ir::Node& later, ir::Node& earlier) {
   for (ir::Node* n = later.prev(); n != &earlier; n = n->prev()) {
     if (!n) return false;
     if (!needed.contains(n)) continue;
-    bool nested = false;
-    ir::for_each_subgraph(*n, [&](ir::Graph&) { nested = true; });
-    if (nested) return false;
+    if (ir::holds_subgraph(*n)) return false;
     need(*n);
     moved.push_back(n);
   }
@@ -53,30 +58,14 @@ bool stands_before(const ir::Node& a, const ir::Node& b) {
   return false;
 }
 
-template <class T>
-void join(Attrs& attrs, const ir::Node& r, std::string_view name) {
-  for (ir::NamedAttr& a : attrs)
-    if (a.name == name)
-      if (const T* more = r.attr_if<T>(name)) {
-        T& all = std::get<T>(a.value);
-        all.insert(all.end(), more->begin(), more->end());
-      }
-}
-
-void merge(ir::Graph& g, ir::Node& f, ir::Node& r, ir::Node* before) {
+void merge(ir::Graph& g, ir::Node& f, ir::Node& r, const RecurrentLayer& layer, ir::Node* before) {
   Values in = f.inputs();
   in.insert(in.end(), r.inputs().begin() + 2, r.inputs().end());
-  Attrs attrs = f.attrs();
-  join<Strings>(attrs, r, "activations");
-  join<Floats>(attrs, r, "activation_alpha");
-  join<Floats>(attrs, r, "activation_beta");
-  for (ir::NamedAttr& a : attrs)
-    if (a.name == "direction") a.value = std::string("bidirectional");
   std::vector<ir::OutputSpec> outputs;
   for (const ir::Node* n : {&f, &r})
     for (const Value* v : n->outputs()) outputs.push_back({"", v->dtype(), v->shape()});
-  const ir::Node& both = g.add(
-      {f.op(), std::move(in), std::move(attrs), std::move(outputs), f.shared_origin(), f.name()}, before);
+  const ir::Node& both =
+      g.add({f.op(), std::move(in), layer.attrs(), std::move(outputs), f.shared_origin(), f.name()}, before);
   std::size_t i = 0;
   for (const ir::Node* n : {&f, &r})
     for (Value* v : n->outputs()) replace_value(g, v, both.output(i++));
@@ -86,11 +75,12 @@ void merge(ir::Graph& g, ir::Node& f, ir::Node& r, ir::Node* before) {
 
 bool merge_with_partner(ir::Graph& g, ir::Node& f) {
   for (ir::Node& r : g.nodes()) {
-    if (!has_direction(r, "reverse") || !is_pair(f, r)) continue;
+    const auto layer = layer_of_both(f, r);
+    if (!layer) continue;
     const bool f_first = stands_before(f, r);
     ir::Node &earlier = f_first ? f : r, &later = f_first ? r : f;
     if (!bring_forward(later, earlier)) continue;
-    merge(g, f, r, &earlier);
+    merge(g, f, r, *layer, &earlier);
     return true;
   }
   return false;
@@ -101,7 +91,7 @@ int run(ir::Graph& g) {
   std::vector<ir::Node*> forward;
   for (ir::Node& n : g.nodes()) {
     ir::for_each_subgraph(n, [&](ir::Graph& inner) { changes += run(inner); });
-    if (has_direction(n, "forward")) forward.push_back(&n);
+    if (layer_of(n, Direction::forward)) forward.push_back(&n);
   }
   for (ir::Node* f : forward) changes += merge_with_partner(g, *f) ? 1 : 0;
   if (changes != 0) g.erase_dead();

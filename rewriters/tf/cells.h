@@ -28,7 +28,7 @@ struct Gate {  // act(inputs + recurrent + biases + peephole)
   double constant_bias = 0;  // also added
 };
 
-enum class CellKind : std::uint8_t { lstm, gru, rnn };
+using tfgraph::CellKind;
 
 struct Cell {
   CellKind kind = CellKind::rnn;

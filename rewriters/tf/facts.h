@@ -10,7 +10,6 @@ using tfgraph::extent_of;
 using tfgraph::extent_value;
 using tfgraph::has_same_attrs;
 using tfgraph::int_attr;
-using tfgraph::is_number;
 using tfgraph::is_ones;
 using tfgraph::is_op;
 using tfgraph::is_zero;

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "rewriters/all.h"
+#include "tfgraph/internal_ops.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -61,7 +62,7 @@ Pat tanh_gelu(const Pat& x) {
 
 Rewriter form(const Pat& x, const Pat& root, const char* approximate) {
   return rewriter("fuse_gelu", root, [x, approximate](const Match& m, Rewrite& r) {
-    return r.make("t2o.Gelu", {m[x]}, {{"approximate", std::string(approximate)}});
+    return r.make(std::string(tfgraph::kGelu), {m[x]}, {{"approximate", std::string(approximate)}});
   });
 }
 

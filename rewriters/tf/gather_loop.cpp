@@ -71,10 +71,11 @@ Value* range_limit(Value* v, int depth = 0) {
     Value* n = range_limit(input_of(v, 1), depth + 1);
     Value* more = input_of(v, 0);
     const std::size_t one = is_op(more, "Greater") ? 1 : 0;
-    if (!n || !is_number(input_of(v, 2), 0) || !input_of(v, 2)->shape().is_scalar() ||
+    if (!n || !tfgraph::is_number(input_of(v, 2), 0) || !input_of(v, 2)->shape().is_scalar() ||
         (one == 0 && !is_op(more, "Less")))
       return nullptr;
-    return is_number(input_of(more, one), 1) && is_same_number(input_of(more, 1 - one), n) ? n : nullptr;
+    return tfgraph::is_number(input_of(more, one), 1) && is_same_number(input_of(more, 1 - one), n) ? n
+                                                                                                    : nullptr;
   }
   if (is_op(v, "GatherV2") && known_ints(input_of(v, 2)) == Ints{0} &&
       mask(*v->producer(), "batch_dims") == 0) {

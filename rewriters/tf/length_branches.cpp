@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/nesting.h"
 #include "rewriters/all.h"
 #include "rewriters/tf/facts.h"
 #include "tf/op_defs.h"
@@ -55,10 +56,8 @@ std::optional<Bound> read_bound(Value* condition) {
 }
 
 bool is_pure(const ir::Node& n) {
-  bool nested = false;
-  ir::for_each_subgraph(n, [&](ir::Graph&) { nested = true; });
   const tf::OpDef* def = tf::find_op_def(n.op());
-  return !nested && def && !def->stateful;
+  return !ir::holds_subgraph(n) && def && !def->stateful;
 }
 
 // The same value, made in the same way.

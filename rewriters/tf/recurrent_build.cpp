@@ -8,11 +8,6 @@
 namespace t2o::rewriters {
 namespace {
 
-const char* op_of(CellKind k) {
-  return k == CellKind::lstm ? "t2o.LSTM" : k == CellKind::gru ? "t2o.GRU" : "t2o.RNN";
-}
-const char* text_of(Past p) { return p == Past::zero ? "zero" : p == Past::hold ? "hold" : "hold_zero"; }
-
 class LayerBuilder {
  public:
   explicit LayerBuilder(const RecurrentLoop& r)
@@ -274,36 +269,26 @@ class LayerBuilder {
     Values in{x, mask(), initial(c.h)};
     if (c.kind == CellKind::lstm) in.push_back(initial(c.c));
     add_parameters(c, in);
-    Strings names;
-    Floats alphas, betas;
-    for (const Activation& a : c.activations) {
-      names.push_back(a.name);
-      alphas.push_back(a.alpha);
-      betas.push_back(a.beta);
-    }
-    Attrs attrs{{"hidden_size", units(c)},
-                {"direction", std::string(reverse_ ? "reverse" : "forward")},
-                {"activations", names},
-                {"activation_alpha", alphas},
-                {"activation_beta", betas}};
-    if (padding_first_) attrs.push_back({"padding_first", std::int64_t{1}});
-    if (r_.mask.value) attrs.push_back({"past", std::string(text_of(past_of(layers_.size())))});
-    if (c.kind == CellKind::gru)
-      attrs.push_back({"linear_before_reset", std::int64_t{c.linear_before_reset}});
+    RecurrentLayer l{.kind = c.kind,
+                     .direction = reverse_ ? tfgraph::Direction::reverse : tfgraph::Direction::forward,
+                     .units = units(c),
+                     .activations = c.activations,
+                     .padding_first = padding_first_,
+                     .linear_before_reset = c.linear_before_reset};
+    if (r_.mask.value) l.past = past_of(layers_.size());
     const Shape sequence = shape3(x, units(c)), state(Ints{sequence[1], sequence[2]});
     std::vector<ir::OutputSpec> outputs{{"", x->dtype(), sequence}};
-    while (outputs.size() < LayerBlock::outputs(op_of(c.kind))) outputs.push_back({"", x->dtype(), state});
-    const std::string name = node_.origin().node + "/" + std::string(op_of(c.kind)).substr(4);
-    return &g_.add({op_of(c.kind), in, attrs, outputs, node_.shared_origin(), name}, &node_);
+    while (outputs.size() < l.outputs()) outputs.push_back({"", x->dtype(), state});
+    const std::string name = node_.origin().node + "/" + std::string(l.onnx_op());
+    return &g_.add({std::string(l.op()), in, l.attrs(), outputs, node_.shared_origin(), name}, &node_);
   }
 
   // ---- what the loop's readers read instead
 
   Value* last_output(const Written& w) {
-    const Cell& c = r_.cells[w.cell];
     const ir::Node& layer = *layers_[w.cell];
     const bool is_state = !r_.mask.value || w.past == Past::hold;
-    return layer.output(is_state ? 1 : LayerBlock::outputs(op_of(c.kind)) - 1);
+    return layer.output(is_state ? 1 : layer.outputs().size() - 1);
   }
 
   // stack[-1]; of a single item also stack[0]

@@ -59,6 +59,10 @@ class Analysis {
     for (const Cell& c : found_.cells)
       if (differs(c.h) || (c.kind == CellKind::lstm && differs(c.c)))
         return no("its states are masked in different ways");
+    for (const Cell& c : found_.cells)
+      if (const std::int64_t units = found_.states[c.h].previous.count;
+          units < 1 || units > RecurrentLayer::kMostUnits)
+        return no("it has " + std::to_string(units) + " units");
     return true;
   }
 

@@ -7,12 +7,8 @@
 
 namespace t2o::rewriters {
 
-enum class Past : std::uint8_t {
-  zero,
-  hold,
-  hold_zero
-};  // what stands in the sequence where a row takes no part:
-    // zero, the output before, the same but at first zero
+using tfgraph::Past;
+using tfgraph::RecurrentLayer;
 
 struct Written {  // a list that the loop fills with the outputs of a cell
   std::size_t variable, cell;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rewriters/tf/loop.h"
+#include "tfgraph/internal_ops.h"
 
 // The mathematics of one step of a loop over [batch, width] tensors. Cells compute their gates side by side
 // in one matrix, or apart, or partly so; seen by columns, all of them look the same.
@@ -38,11 +39,7 @@ struct Linear {
   std::size_t size() const { return products.size() + biases.size() + diagonals.size() + others.size(); }
 };
 
-struct Activation {  // by ONNX's names
-  std::string name = {};
-  float alpha = 0, beta = 0;
-  bool operator==(const Activation&) const = default;
-};
+using tfgraph::Activation;
 
 inline const std::vector<std::string_view> kMatMuls = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"};
 bool is_last_axis(Value* axis, int rank);

@@ -1,6 +1,7 @@
 #include "rewriters/tf/unrolled_loop.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "rewriters/tf/facts.h"
 
@@ -59,9 +60,12 @@ Value* UnrolledLoop::rows_of(const ir::Node& unpack) {
 }
 
 Value* UnrolledLoop::item_shape(ir::Graph& g, const Value* rows) const {
+  constexpr Dim kMost = std::numeric_limits<std::int32_t>::max();  // a larger one is left to the rows
   std::vector<std::int32_t> dims;
-  for (int i = 1; i < rows->shape().rank(); ++i) dims.push_back(static_cast<std::int32_t>(rows->shape()[i]));
-  for (std::int32_t& d : dims) d = std::max(d, -1);
+  for (int i = 1; i < rows->shape().rank(); ++i) {
+    const Dim d = rows->shape()[i];
+    dims.push_back(is_known(d) && d <= kMost ? static_cast<std::int32_t>(d) : -1);
+  }
   return g.add_constant(name(), Tensor::of<std::int32_t>({static_cast<std::int64_t>(dims.size())}, dims));
 }
 

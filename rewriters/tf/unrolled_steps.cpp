@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "ir/nesting.h"
 #include "rewriters/tf/facts.h"
 #include "tf/op_defs.h"
 
@@ -15,12 +16,6 @@ constexpr std::int64_t kSmall = 64;  // elements
 
 std::size_t mixed(std::size_t a, std::size_t b) {
   return a ^ (b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U));
-}
-
-bool has_subgraphs(const ir::Node& n) {
-  bool any = false;
-  ir::for_each_subgraph(n, [&](ir::Graph&) { any = true; });
-  return any;
 }
 
 bool is_stateful(const ir::Node& n) {
@@ -117,7 +112,7 @@ void UnrolledFinder::visit(std::size_t at) {
     return;
   }
   const int steps = static_cast<int>(found_.steps);
-  if (has_subgraphs(*n)) m.level = steps;  // what it reads from around itself is not looked at
+  if (ir::holds_subgraph(*n)) m.level = steps;  // what it reads from around itself is not looked at
   if (m.level < steps) nodes_[static_cast<std::size_t>(m.level)].push_back(n);
   if (m.level == 1) deepest_ = std::max(deepest_, m.depth);
   reach_readers(*n, m.level, m.depth + 1);
@@ -249,7 +244,8 @@ bool UnrolledFinder::is_same_outside(const Value* b, const Value* a, int depth) 
   if (b->constant()) return is_same_constant(*b, *a);
   const ir::Node *n = b->producer(), *m = a->producer();
   if (!n || !m || n == m || n->op() != m->op() || b->index() != a->index() ||
-      n->input_count() != m->input_count() || !has_same_attrs(*n, *m) || has_subgraphs(*n) || is_stateful(*n))
+      n->input_count() != m->input_count() || !has_same_attrs(*n, *m) || ir::holds_subgraph(*n) ||
+      is_stateful(*n))
     return false;
   for (std::size_t i = 0; i < n->input_count(); ++i)
     if (!is_same_outside(n->input(i), m->input(i), depth + 1)) return false;
@@ -391,7 +387,7 @@ bool UnrolledFinder::match_tail(Value* b) {
 bool UnrolledFinder::match_producers(const Value* b, const Value* a, int depth) {
   const ir::Node *n = b->producer(), *m = a->producer();
   if (!n || !m || n->op() != m->op() || b->index() != a->index() || n->input_count() != m->input_count() ||
-      !has_same_attrs(*n, *m) || has_subgraphs(*n) || is_stateful(*n))
+      !has_same_attrs(*n, *m) || ir::holds_subgraph(*n) || is_stateful(*n))
     return false;
   for (std::size_t i = 0; i < n->input_count(); ++i)
     if (!match(n->input(i), m->input(i), depth + 1)) return false;
@@ -401,8 +397,9 @@ bool UnrolledFinder::match_producers(const Value* b, const Value* a, int depth) 
 // Sequences with lengths compare them with the number of the step.
 bool UnrolledFinder::match_constants(Value* b, const Value* a) {
   if (is_same_constant(*b, *a)) return is_kind(b, Kind::same);
-  if (!b->shape().is_scalar() || !is_number(b, 1) || a->dtype() != b->dtype() || !a->shape().is_scalar() ||
-      !is_number(a, static_cast<std::int64_t>(step_)) || !is_kind(b, Kind::number))
+  if (!b->shape().is_scalar() || !tfgraph::is_number(b, 1) || a->dtype() != b->dtype() ||
+      !a->shape().is_scalar() || !tfgraph::is_number(a, static_cast<std::int64_t>(step_)) ||
+      !is_kind(b, Kind::number))
     return false;
   if (items_.insert(b).second) found_.numbers.push_back(b);
   return true;

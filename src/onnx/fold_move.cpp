@@ -30,7 +30,9 @@ TensorPtr pick(const Tensor& in, Ints dims, Source source) {
   return std::make_shared<Tensor>(in.dtype(), std::move(dims), heap_storage(std::move(out)));
 }
 
+// A tensor without elements, whose other dims may be of any size, is not walked: there they are 0.
 Ints strides_of(const Ints& dims) {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return Ints(dims.size(), 0);
   Ints s(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) s[i - 1] = s[i] * dims[i];
   return s;

@@ -26,12 +26,10 @@ bool has_control_flow(const ir::Graph& g) {
 // Most graphs have nothing for the steps below, each of which looks at all nodes.
 bool has_work(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes()) {
-    bool inner = false;
-    ir::for_each_subgraph(n, [&](const ir::Graph&) { inner = true; });
     const bool is_handle = !n.outputs().empty() &&
                            (n.output()->dtype() == DType::resource || n.output()->dtype() == DType::variant);
-    if (inner || is_handle || is_op(n, OpKind::read_variable) || n.op().starts_with("TensorArray") ||
-        draws_control_flow(op_kind(n.op())))
+    if (is_handle || ir::holds_subgraph(n) || is_op(n, OpKind::read_variable) ||
+        n.op().starts_with("TensorArray") || draws_control_flow(op_kind(n.op())))
       return true;
   }
   return false;

@@ -95,6 +95,10 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
     case OpKind::dequeue:
       return import_components(f, n);
     case OpKind::refused:
+      if (tfgraph::is_internal(def.op))
+        fail(Code::unsupported_op,
+             "op " + std::string(def.op) + " is none of TensorFlow's: such names are this program's own",
+             "Give the operator another name.");
       fail(Code::unsupported_op, "op " + std::string(def.op) + " cannot be imported");
     default:
       return import_node(f, n, inputs);

@@ -111,6 +111,7 @@ OpKind op_kind(std::string_view op) {
 }
 
 OpKind op_kind(std::string_view op, const OpDef* def) {
+  if (tfgraph::is_internal(op)) return OpKind::refused;
   const OpKind k = op_kind(op);
   return k == OpKind::ordinary && writes_variable(op, def) ? OpKind::write_variable : k;
 }

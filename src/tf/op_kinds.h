@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "tfgraph/internal_ops.h"
+
 namespace t2o::tf {
 
 struct OpDef;
@@ -39,13 +41,12 @@ enum class OpKind : std::uint8_t {
   refused,
 };
 
-// An identity that is only there when its second input is: what a control edge from a conditional's side says
-// of a value that reads nothing of it. The importer makes it, drop_guards() takes it away.
-inline constexpr std::string_view kGuarded = "t2o.Guarded";
+using tfgraph::kGuarded;
 
 // Of an op by its name, where that says it; RefSwitch is what Switch is.
 OpKind op_kind(std::string_view op);
-// Where its definition (null: nobody knows the op) says the rest: whether it writes a variable.
+// Of an op that a file names. Its definition (null: nobody knows the op) says whether it writes a variable; those
+// that only the importer and the rewriters may make are refused.
 OpKind op_kind(std::string_view op, const OpDef*);
 
 inline bool passes_through(OpKind k) { return k == OpKind::pass_through || k == OpKind::pass_through_each; }

@@ -1,6 +1,7 @@
 #include "tf/tensor_arrays.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "tf/region.h"
@@ -77,10 +78,13 @@ Shape TensorArrays::element_shape(const ir::Node& n, const Array& a) const {
   return both ? *both : Shape();
 }
 
+// A size that i32 does not hold is left to the elements.
 Value* TensorArrays::shape_tensor(const ir::Node& n, const Shape& s) {
+  constexpr Dim kMost = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> dims;
   if (s.ranked())
-    for (const Dim d : s.dims()) dims.push_back(is_known(d) ? static_cast<std::int32_t>(d) : -1);
+    for (const Dim d : s.dims())
+      dims.push_back(is_known(d) && d <= kMost ? static_cast<std::int32_t>(d) : -1);
   const auto count = static_cast<std::int64_t>(dims.size());
   return graph_.add_constant(n.name() + "/element_shape", s.ranked() ? Tensor::of<std::int32_t>({count}, dims)
                                                                      : Tensor::scalar<std::int32_t>(-1));

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <unordered_map>
 #include <unordered_set>
+
+#include "ir/memo.h"
 
 namespace t2o::tfgraph {
 namespace {
@@ -20,7 +21,6 @@ bool one_of(const std::string& op, std::initializer_list<std::string_view> ops) 
 using MaybeInts = std::optional<Ints>;
 using MaybeExtent = std::optional<Extent>;
 
-// Each value's elements and extent are found once.
 class Evaluation {
  public:
   MaybeInts ints(Value*, int depth = 0);
@@ -35,8 +35,8 @@ class Evaluation {
   MaybeExtent least_extent(const ir::Node&, int depth);
   MaybeExtent find_extent(Value*, int depth);
 
-  std::unordered_map<const Value*, MaybeInts> ints_;
-  std::unordered_map<const Value*, MaybeExtent> extents_;
+  ir::Memo<MaybeInts> ints_{{}, kDeepest};
+  ir::Memo<MaybeExtent> extents_{{}, kDeepest};
 };
 
 MaybeInts Evaluation::joined(const ir::Node& n, std::size_t first, std::size_t last, int depth) {
@@ -116,12 +116,11 @@ MaybeInts Evaluation::ints_of_node(const ir::Node& n, std::size_t output, int de
 }
 
 MaybeInts Evaluation::ints(Value* v, int depth) {
-  if (!v || depth > kDeepest) return {};
+  if (!v) return {};
   if (const TensorPtr& t = v->constant())
     return is_int(t->dtype()) && t->elements() <= kMostElements ? MaybeInts(t->to_ints()) : MaybeInts();
   if (!v->producer()) return {};
-  if (const auto it = ints_.find(v); it != ints_.end()) return it->second;
-  return ints_[v] = ints_of_node(*v->producer(), v->index(), depth + 1);
+  return ints_.of(v, depth, [&] { return ints_of_node(*v->producer(), v->index(), depth + 1); });
 }
 
 bool all_bytes_zero(const Tensor& t) {
@@ -167,9 +166,7 @@ MaybeExtent Evaluation::least_extent(const ir::Node& n, int depth) {
 
 MaybeExtent Evaluation::extent(Value* v, int depth) {
   v = through_identities(v);
-  if (!v || depth > kDeepest) return {};
-  if (const auto it = extents_.find(v); it != extents_.end()) return it->second;
-  return extents_[v] = find_extent(v, depth);
+  return v ? extents_.of(v, depth, [&] { return find_extent(v, depth); }) : MaybeExtent();
 }
 
 MaybeExtent Evaluation::find_extent(Value* v, int depth) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/nesting.h"
 #include "ir/postorder.h"
 
 namespace t2o::tfgraph {
@@ -20,10 +21,9 @@ bool has_effect(const ir::Node& n) {
                                           "ParameterizedTruncated",
                                           "Multinomial",
                                           "NonDeterministic"};
-  bool nested = false;
-  ir::for_each_subgraph(n, [&](ir::Graph&) { nested = true; });
-  return nested || std::any_of(std::begin(kBegins), std::end(kBegins),
-                               [&](std::string_view begin) { return n.op().starts_with(begin); });
+  return ir::holds_subgraph(n) ||
+         std::any_of(std::begin(kBegins), std::end(kBegins),
+                     [&](std::string_view begin) { return n.op().starts_with(begin); });
 }
 
 }  // namespace

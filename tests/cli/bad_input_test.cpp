@@ -173,6 +173,14 @@ TEST_F(BadInput, AllUnsupportedOpsAtOnce) {
           {"NoSuchOpA", "NoSuchOpB", "NoSuchOpC", "'one'", "'two'", "3 errors", "nothing was written"});
 }
 
+TEST_F(BadInput, OpsThatOnlyTheProgramMakes) {
+  for (const std::string op : {"t2o.Guarded", "t2o.LSTM", "t2o.NoSuch"})
+    for (const Names& inputs : {Names{}, Names{"x"}}) {
+      const std::string graph = graph_def({placeholder("x"), node("own", op, inputs), unary("y", "Relu", "own")});
+      refused(kNotConvertible, model(graph), {"op " + op, "'own'", "another name"}, {"--outputs", "y"});
+    }
+}
+
 TEST_F(BadInput, CycleThatIsNoLoop) {
   const std::string cycle =
       graph_def({placeholder("x"), node("a", "AddV2", {"x", "b"}, {type_attr("T", kFloat)}),
@@ -239,6 +247,14 @@ TEST_F(BadInput, DeepBranches) {
 TEST_F(BadInput, DeepLoopBody) {
   survives(model(loop_model("Tanh", 1, "y", 100'000)));
   survives(model(loop_model("AddV2", 2, "z", 100'000)));
+}
+
+TEST_F(BadInput, LoopsInLoopsThatChangeShapes) {
+  for (const int depth : {1, 3, 20, 29}) {
+    const Finished f = run({model(loops_model(depth)), "-o", (out_ / "out.onnx").string()}, {.seconds_allowed = 60});
+    EXPECT_EQ(f.exit_code, 0) << depth << f.err;
+    std::filesystem::remove(out_ / "out.onnx");
+  }
 }
 
 TEST_F(BadInput, LoopThatDoubles) { survives(model(loop_model("AddV2", 2, "z", 40))); }

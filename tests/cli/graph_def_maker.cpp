@@ -134,6 +134,25 @@ std::string loop_model(const std::string& op, int inputs, const std::string& out
   return graph_def({placeholder("x", {}), loop}, {function("test", {}, "arg"), function("step", nodes, last)});
 }
 
+std::string loops_model(int depth) {
+  const auto shape = node("shape", "Const", {}, {type_attr("dtype", kInt32), tensor_attr("value", kInt32, {1}, std::string("\2\0\0\0", 4))});
+  const auto axis = node("axis", "Const", {}, {type_attr("dtype", kInt32), tensor_attr("value", kInt32, {}, std::string(4, '\0'))});
+  const auto loop = [](const std::string& name, const std::string& input, int step) {
+    return node(name, "While", {input}, {types_attr("T", {kFloat}), function_attr("cond", "test"), function_attr("body", "step" + std::to_string(step))});
+  };
+  const std::vector<Attribute> types = {type_attr("T", kFloat), type_attr("Tshape", kInt32)};
+  std::vector<std::string> functions = {function("test", {}, "arg")};
+  for (int i = 0; i < depth; ++i) {
+    const std::string start = node("start", "Reshape", {"arg", "shape:output:0"}, types);
+    std::vector<std::string> nodes = {shape, axis, start};
+    if (i + 1 < depth) nodes.push_back(loop("inner", "start:output:0", i + 1));
+    const std::string made = i + 1 < depth ? "inner:output:0" : "start:output:0";
+    nodes.push_back(node("both", "ConcatV2", {made, made, "axis:output:0"}, {type_attr("T", kFloat), type_attr("Tidx", kInt32), int_attr("N", 2)}));
+    functions.push_back(function("step" + std::to_string(i), nodes, "both:output:0"));
+  }
+  return graph_def({placeholder("x", {2}), loop("y", "x", 0)}, functions);
+}
+
 std::string big_model(std::size_t weights) {
   const auto n = static_cast<std::int64_t>(weights / 4);
   std::string content(weights / 4 * 4, '\0');

@@ -43,6 +43,8 @@ std::string calls_model(int depth);                          // functions that c
 std::string branches_model(int depth);                       // conditionals in the branches of each other
 // x -> While: its body gives back what `steps` nodes of the op make of x, each of the one before, as all its inputs.
 std::string loop_model(const std::string& op, int inputs, const std::string& output, int steps);
+// x -> loops in each other's bodies, `depth` deep, of which each begins with two elements and makes more of them.
+std::string loops_model(int depth);
 std::string big_model(std::size_t weights);                  // x + w, w of that many bytes
 
 }  // namespace t2o::test

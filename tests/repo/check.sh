@@ -34,6 +34,7 @@ may_not 'onnx/.*pb\.h|onnx/defs|google/protobuf' src/ir src/support src/engines 
 may_not 'tf/protos' src/ir src/support src/onnx src/engines src/verify src/cli op_mappers rewriters
 may_not 'op_mappers/|rewriters/|engines/|verify/' src/tf src/onnx
 may_not 'engines/|verify/|tf/|cli/' op_mappers rewriters
+may_not 'rewriters/' op_mappers
 may_not 'tf/' src/onnx
 may_not 'onnx/' src/tf
 may_not 'op_mappers/' rewriters

@@ -196,6 +196,14 @@ TEST(Fold, CastsWrapTruncateAndSaturateWithoutUndefinedBehaviour) {
   EXPECT_EQ(converted(f32({1}, {1.0F}), DType::f16)->at<std::uint16_t>(0), 0x3c00);
 }
 
+TEST(Fold, TensorsWithoutElementsMayHaveAnyDims) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  const TensorPtr none = f32({0, kHuge, kHuge}, {});
+  expect(run("Slice", {none, vec({0, 5, 5}), vec({0, kHuge, kHuge})}), {0, kHuge - 5, kHuge - 5}, {});
+  expect(run("Expand", {none, vec({0, kHuge, kHuge})}), {0, kHuge, kHuge}, {});
+  expect(run("Gather", {none, vec({3, 4})}, {{"axis", std::int64_t{1}}}), {0, 2, kHuge}, {});
+}
+
 TEST(Fold, DoesNotBlowUpConstants) {
   EXPECT_EQ(run("Tile", {f32({1}, {0}), vec({1 << 20})}), nullptr);
   EXPECT_EQ(run("Expand", {f32({1}, {0}), vec({1 << 20})}), nullptr);

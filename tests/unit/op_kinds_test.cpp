@@ -61,5 +61,9 @@ TEST(OpKinds, Writes) {
   EXPECT_EQ(op_kind("ScatterNd", find_op_def("ScatterNd")), OpKind::ordinary);
 }
 
+TEST(OpKinds, NoFileMayNameAnOpOfOurs) {
+  for (const std::string_view op : {"t2o.Guarded", "t2o.LSTM", "t2o.NoSuch"}) EXPECT_EQ(op_kind(op, nullptr), OpKind::refused) << op;
+}
+
 }  // namespace
 }  // namespace t2o::tf

@@ -40,6 +40,23 @@ TEST_F(PatternTest, MatchesCommutedOperands) {
   EXPECT_EQ(swish().run(g), 1);
 }
 
+TEST_F(PatternTest, WhatCannotTakeTheRootsPlaceLeavesNothing) {
+  g.set_outputs({node("Neg", {node("Neg", {x})})});
+  const Pat v = any();
+  const Rewriter r = rewriter("r", op("Neg", op("Neg", v)), [=](const Match& m, Rewrite& w) {
+    w.make("Relu", {m[v]});
+    return m[v];
+  });
+  trace_matches({"r"});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(r.run(g), 0);  // a graph output is no graph input
+  const std::string told = testing::internal::GetCapturedStderr();
+  trace_matches({});
+  EXPECT_EQ(g.node_count(), 2U);
+  EXPECT_EQ(told.find("replaced"), std::string::npos) << told;
+  EXPECT_NE(told.find("refused"), std::string::npos) << told;
+}
+
 TEST_F(PatternTest, OnePatIsOneValue) {
   g.set_outputs({node("Mul", {y, node("Sigmoid", {x})})});
   EXPECT_EQ(swish().run(g), 0);

@@ -273,6 +273,18 @@ TEST(Functionalize, ArraysAreLists) {
             "TensorListFromTensor TensorListGetItem TensorListLength");
 }
 
+TEST(Functionalize, AnElementsSizeBeyond32BitsIsLeftOpen) {
+  const GraphPtr g = functional(
+      "graph g tf {\ninput %x: f32[?,4294967298,3]\ninput %k: i32[]\nconst %size: i32[] = 4\n"
+      "%h: resource[2], %flow: f32[] = TensorArrayV3(%size) {dtype=f32, element_shape=shape[4294967298,3], dynamic_size=0}\n" +
+      kScatter + "%y: f32[*] = TensorArrayReadV3(%h, %k, %s) {dtype=f32}\nconst %r: i32[4] = [0, 1, 2, 3]\noutput %y\n}");
+  for (const ir::Node& n : g->nodes())
+    for (const Value* in : n.inputs()) {
+      const bool is_shape = in->constant() && in->constant()->dims() == Ints{2};
+      EXPECT_TRUE(!is_shape || in->constant()->to_ints() == Ints({-1, 3})) << n.op();
+    }
+}
+
 TEST(Functionalize, GatheringAllIsStacking) {
   const std::string start =
       "const %up: i32[4] = [0, 1, 2, 3]\n%s: f32[] = TensorArrayScatterV3(%h, %up, %x, %flow)\n%n: i32[] = "

@@ -1,0 +1,37 @@
+#pragma once
+#include "op_mappers/context.h"
+#include "tfgraph/internal_ops.h"
+
+// ONNX's LSTM, GRU and RNN: what layers of TensorFlow's loops and cuDNN's have in common.
+namespace t2o::op_mappers {
+
+struct OnnxRecurrent {  // its inputs; all but the first three may be missing
+  Value *x = nullptr, *kernels = nullptr, *recurrent_kernels = nullptr;
+  Value *biases = nullptr, *lengths = nullptr, *h = nullptr, *c = nullptr, *peepholes = nullptr;
+};
+
+// y [time, directions, batch, units] and the last states. Without activations: the usual ones.
+Values emit_recurrent(Emitter&, const tfgraph::RecurrentLayer&, const OnnxRecurrent&);
+
+// What make(d) gives for each direction, side by side on a new first axis.
+template <class Make>
+Value* per_direction(Emitter& e, std::size_t directions, const Make& make) {
+  Values all;
+  for (std::size_t d = 0; d < directions; ++d) all.push_back(e.unsqueeze(make(d), {0}));
+  return all.size() == 1 ? all[0] : e.concat(all, 0);
+}
+
+// Which rows take part in any step: ONNX Runtime gives zeros for the others, TensorFlow the state before.
+class RowsWithSteps {
+ public:
+  RowsWithSteps(Value* lengths, Ints axes) : lengths_(lengths), axes_(std::move(axes)) {}  // null: all do
+  Value* any(Emitter&);  // bool: [batch] with those axes beside it
+  Value* final_state(Emitter&, Value* y, Value* before);
+
+ private:
+  Value* lengths_;
+  Ints axes_;
+  Value* made_ = nullptr;
+};
+
+}  // namespace t2o::op_mappers

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+// The operators that TensorFlow does not have: the importer and the rewriters make them, and no model may name one.
+namespace t2o::tfgraph {
+
+inline constexpr std::string_view kInternalPrefix = "t2o.";
+inline bool is_internal(std::string_view op) { return op.starts_with(kInternalPrefix); }
+
+// An identity that is only there when its second input is: what a control edge from a conditional's side says
+// of a value that reads nothing of it. The importer makes it, drop_guards() takes it away.
+inline constexpr std::string_view kGuarded = "t2o.Guarded";
+
+// x, of ONNX's Gelu; attribute approximate
+inline constexpr std::string_view kGelu = "t2o.Gelu";
+
+enum class CellKind : std::uint8_t { lstm, gru, rnn };
+enum class Direction : std::uint8_t { forward, reverse, both };
+std::string_view name(Direction);  // ONNX's
+// What stands in the sequence where a row takes no part: zero, the output before, the same but at first zero.
+enum class Past : std::uint8_t { zero, hold, hold_zero };
+
+struct Activation {  // by ONNX's names
+  std::string name = {};
+  float alpha = 0, beta = 0;
+  bool operator==(const Activation&) const = default;
+};
+
+// A recurrent layer in TensorFlow's terms: t2o.LSTM, t2o.GRU or t2o.RNN.
+//   inputs   x [time, batch, features], mask (lengths [batch] or bool [time, batch]), then for each
+//   direction a block:
+//            initial states, and for each gate in ONNX's order: kernels [features, units], recurrent kernels
+//            [units, units], biases [units]; then peepholes i o f (LSTM), recurrent bias of the candidate
+//            (GRU). All but x and kernels may be missing.
+//   outputs  for each direction: y [time, batch, units], the last states, the output of the last step
+// The reverse direction reads x from its end, y is in the order of x.
+struct RecurrentLayer {
+  static constexpr std::int64_t kMostUnits = 1 << 20;
+
+  CellKind kind = CellKind::rnn;
+  Direction direction = Direction::forward;
+  std::int64_t units = 0;
+  std::vector<Activation> activations = {};  // ONNX's f, g, h, of each direction
+  std::optional<Past> past = {};             // of a layer with a mask
+  bool padding_first = false;  // a reverse layer meets the steps behind a row's end before the row's own, and
+                               // holds what was before
+  bool linear_before_reset = false;  // of a GRU
+
+  std::string_view op() const;
+  std::string_view onnx_op() const { return op().substr(kInternalPrefix.size()); }
+  Attrs attrs() const;
+  static std::optional<RecurrentLayer> of(const ir::Node&);  // nothing: it is none, or not made like one
+
+  std::size_t directions() const { return direction == Direction::both ? 2 : 1; }
+  std::size_t states() const { return kind == CellKind::lstm ? 2 : 1; }
+  std::size_t gates() const { return kind == CellKind::lstm ? 4 : kind == CellKind::gru ? 3 : 1; }
+  std::size_t extras() const { return kind == CellKind::lstm ? 3 : kind == CellKind::gru ? 1 : 0; }
+  // How many a direction has, and where the first of them stands.
+  std::size_t inputs() const { return states() + 3 * gates() + extras(); }
+  std::size_t outputs() const { return states() + 2; }
+  std::size_t first_input(std::size_t d) const { return 2 + d * inputs(); }
+};
+
+}  // namespace t2o::tfgraph

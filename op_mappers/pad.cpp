@@ -101,14 +101,9 @@ Values map_mirror_pad_grad(MapperContext& c) {
 
 bool is_scalar(const Value* x) { return x->shape().is_scalar(); }
 
-Value* nothing_like(MapperContext& c, const Value* x) {
-  if (x->dtype() != DType::string) return c.scalar_like(x, 0);
-  return c.constant(std::make_shared<Tensor>(Ints{}, Strings{""}));
-}
-
 Values map_pad(MapperContext& c) {
   if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
-  return {c.pad(c.in(0), onnx_pads(c, c.in(1)), nothing_like(c, c.in(0)))};
+  return {c.pad(c.in(0), onnx_pads(c, c.in(1)), zero_of(c, c.in(0)->dtype()))};
 }
 Values map_pad_v2(MapperContext& c) {
   if (is_scalar(c.in(0))) return {c.identity(c.in(0))};

@@ -73,8 +73,7 @@ Value* empty_reshape(MapperContext& c, const Ints& dims) {
   Value* inferred = c.div(count, c.constant(product));
   Values parts;
   for (const std::int64_t d : dims) parts.push_back(d < 0 ? inferred : c.ints({d}));
-  const bool text = x->dtype() == DType::string;
-  Value* filler = text ? c.constant(std::make_shared<Tensor>(Ints{}, Strings{""})) : c.scalar_like(x, 0);
+  Value* filler = zero_of(c, x->dtype());
   return c.expand(filler, c.concat(parts, 0));
 }
 

@@ -96,7 +96,7 @@ void Bodies::prepare(Body& body) {
     if (nodes[i].name.empty())
       fail_reading("node " + std::to_string(i) + " has no name",
                    "Check that the file is a TensorFlow graph.");
-    if (!body.index.emplace(nodes[i].name, static_cast<std::uint32_t>(i)).second)
+    if (!body.index.add(nodes[i].name))
       diagnostics_->push_back({.code = Code::bad_model,
                                .message = "two nodes are called '" + std::string(nodes[i].name) + "'",
                                .origin = {std::string(nodes[i].name), std::string(nodes[i].op), body.name}});
@@ -171,9 +171,9 @@ InputRef Bodies::find_side(const Body& body, std::uint32_t node) const {
     for (const std::string_view ref : body.node(n).inputs) {
       if (!is_control(ref)) continue;
       const auto it = body.index.find(ref.substr(1));
-      if (it == body.index.end() || std::find(seen.begin(), seen.end(), it->second) != seen.end()) continue;
-      seen.push_back(it->second);
-      work.push_back(it->second);
+      if (!it || std::find(seen.begin(), seen.end(), *it) != seen.end()) continue;
+      seen.push_back(*it);
+      work.push_back(*it);
     }
   };
   visit(node);
@@ -203,8 +203,8 @@ InputRef Bodies::find_side(const Body& body, std::uint32_t node) const {
 InputRef Bodies::resolve_graph_ref(const Body& body, std::string_view ref) {
   const auto [name, output] = split_tensor_name(ref);
   const auto it = body.index.find(name);
-  if (it == body.index.end() || output < 0) return {};
-  return {.node = as_index(it->second), .output = static_cast<std::int32_t>(output)};
+  if (!it || output < 0) return {};
+  return {.node = as_index(*it), .output = static_cast<std::int32_t>(output)};
 }
 
 // "argument", "node:output:3", and, as older producers write, "node:output" or "node".
@@ -213,18 +213,18 @@ InputRef Bodies::resolve_function_ref(const Body& body, std::string_view ref) {
   const std::size_t colon = ref.find(':');
   const std::string_view name = ref.substr(0, colon);
   const auto it = body.index.find(name);
-  if (it == body.index.end()) {
+  if (!it) {
     const auto [arg_name, k] = split_tensor_name(ref);
     for (std::size_t i = 0; i < args.size(); ++i)
       if (args[i].name == arg_name || args[i].name == name)
         return {.argument = as_index(i), .output = static_cast<std::int32_t>(std::max<std::int64_t>(k, 0))};
     return {};
   }
-  InputRef in{.node = as_index(it->second)};
+  InputRef in{.node = as_index(*it)};
   if (colon == std::string_view::npos) return in;
   const auto [output, k] = split_tensor_name(ref.substr(colon + 1));
   in.output = static_cast<std::int32_t>(std::max<std::int64_t>(k, 0));
-  const OpInfo& op = *body.ops[it->second];
+  const OpInfo& op = *body.ops[*it];
   const OpDef* def = op.function ? op.function->signature : op.def;
   if (!def) return in;
   bool single = true;

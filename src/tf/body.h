@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tf/graph_def.h"
+#include "tf/name_index.h"
 #include "tf/op_kinds.h"
 
 namespace t2o::tf {
@@ -35,7 +36,7 @@ struct Body {
   const OpDef* signature = nullptr;  // null for the graph itself
   FunctionDef function;
   const NodeList* list = nullptr;
-  std::unordered_map<std::string_view, std::uint32_t> index;
+  NameIndex index;
   std::vector<const OpInfo*> ops;
   std::vector<std::uint32_t> first_input;   // of each node in `inputs`, and one past the end
   std::vector<InputRef> inputs;             // data inputs only

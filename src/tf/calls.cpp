@@ -41,6 +41,14 @@ std::int32_t source_argument(const Body& body, InputRef r) {
   return r.argument;
 }
 
+// A handle stands for what it leads to, and has its type.
+bool may_be(DType declared, DType given) {
+  const auto is_open = [](DType t) {
+    return t == DType::undefined || t == DType::resource || t == DType::variant;
+  };
+  return declared == given || is_open(declared) || is_open(given);
+}
+
 }  // namespace
 
 Body& Importer::enter(const std::string& function) {
@@ -192,14 +200,19 @@ bool Importer::is_invariant(const PendingNode& loop, std::size_t i) {
 void Importer::check_results(const Frame& f, const PendingNode& pending) const {
   const OpInfo& op = *f.body->ops[pending.node];
   if (!op.def || op.kind == OpKind::computation) return;
-  const std::size_t of_node = tensor_types(op.def->outputs, pending.attrs).size();
+  const DTypes types = tensor_types(op.def->outputs, pending.attrs);
   for (std::size_t i = 0; i < pending.branches.size(); ++i) {
     const bool is_condition =
         op.kind == OpKind::while_ && pending.attrs[pending.branches[i].attr].name == "cond";
-    const std::size_t count = pending.graphs[i]->outputs().size(), wanted = is_condition ? 1 : of_node;
-    if (count != wanted)
-      fail(Code::bad_model, "function '" + pending.branches[i].function.name + "' gives " +
-                                std::to_string(count) + " results, not " + std::to_string(wanted));
+    const Values& results = pending.graphs[i]->outputs();
+    const std::string function = "function '" + pending.branches[i].function.name + "'";
+    if (const std::size_t wanted = is_condition ? 1 : types.size(); results.size() != wanted)
+      fail(Code::bad_model,
+           function + " gives " + std::to_string(results.size()) + " results, not " + std::to_string(wanted));
+    for (std::size_t k = 0; k < results.size() && !is_condition; ++k)
+      if (!may_be(types[k], results[k]->dtype()))
+        fail(Code::bad_model, function + " gives " + std::string(name(results[k]->dtype())) + " as result " +
+                                  std::to_string(k) + ", not " + std::string(name(types[k])));
   }
 }
 

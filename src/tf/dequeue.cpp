@@ -12,7 +12,7 @@ const NodeDef* input_node(const Body& body, std::size_t node, std::size_t k) {
   const auto& inputs = body.node(node).inputs;
   if (k >= inputs.size()) return nullptr;
   const auto it = body.index.find(split_tensor_name(inputs[k]).first);
-  return it == body.index.end() ? nullptr : &body.node(it->second);
+  return it ? &body.node(*it) : nullptr;
 }
 
 const Shape* shape_at(const Attrs& attrs, std::string_view key, std::size_t k) {

@@ -331,7 +331,7 @@ std::string Importer::node_name(const Frame& f, std::string_view name) {
   std::string full = f.prefix + std::string(name);
   if (f.prefix == f.short_prefix) return full;
   std::string brief = f.short_prefix + std::string(name);
-  const bool is_free = !bodies_.main().index.contains(brief) && short_names_.insert(brief).second;
+  const bool is_free = !bodies_.main().index.find(brief) && short_names_.insert(brief).second;
   return is_free ? brief : full;
 }
 

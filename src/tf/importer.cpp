@@ -130,8 +130,8 @@ bool Importer::locate(const std::string& tensor, std::string_view what, Tensor& 
   const Body& body = bodies_.main();
   const auto [name, output] = split_tensor_name(tensor);
   const auto it = body.index.find(name);
-  if (it != body.index.end() && output >= 0) {
-    t = {static_cast<std::int32_t>(it->second), static_cast<std::int32_t>(output)};
+  if (it && output >= 0) {
+    t = {static_cast<std::int32_t>(*it), static_cast<std::int32_t>(output)};
     return true;
   }
   const std::string near = nearest_name(body, name);

@@ -76,8 +76,7 @@ void for_each_source(const Body& body, std::size_t n, F&& f) {  // data and cont
     if (in.node >= 0 && !is_back_edge(body, n, in)) f(static_cast<std::uint32_t>(in.node), &in);
   for (const std::string_view ref : body.node(n).inputs) {
     if (!ref.starts_with('^')) continue;
-    if (const auto it = body.index.find(ref.substr(1)); it != body.index.end())
-      f(it->second, static_cast<const InputRef*>(nullptr));
+    if (const auto it = body.index.find(ref.substr(1))) f(*it, static_cast<const InputRef*>(nullptr));
   }
 }
 
@@ -116,7 +115,7 @@ std::vector<bool> Analysis::executed(const Body& body) const {
   for (const InputRef& r : body.results)
     if (r.node >= 0) work.push_back(static_cast<std::uint32_t>(r.node));
   for (const auto& [name, node] : body.function.control_ret)
-    if (const auto it = body.index.find(node); it != body.index.end()) work.push_back(it->second);
+    if (const auto it = body.index.find(node)) work.push_back(*it);
   std::vector<bool> seen(body.size());
   for (const std::uint32_t n : work) seen[n] = true;
   while (!work.empty()) {

@@ -85,6 +85,10 @@ TEST_F(BadInput, TruncatedFile) {
     refused(kBadInput, model(whole.substr(0, size)), {"model.pb"});
 }
 
+TEST_F(BadInput, ALoopThatChangesItsTypes) {
+  refused(kBadInput, model(loop_model("IsNan", 1, "y", 1)), {"function 'step' gives bool as result 0, not f32"});
+}
+
 // Not looked for in the message, which has a word like it.
 TEST_F(BadInput, TheFileIsNamedWhateverItsName) {
   const std::string whole = relu_model();

@@ -312,6 +312,60 @@ Mapper einsum(Mapper real) {
   };
 }
 
+// The coordinates of what has a part other than 0.
+Values map_where(MapperContext& c) {
+  Value* is_none = is_zero(c, parts(c, c.in(0)));
+  return apply(c, "Where", {c.logical_not(is_none)});
+}
+
+// sqrt(sum(|z|^2)), with an imaginary part of 0
+Values map_euclidean_norm(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  Value* squares = two_products(c, z.re, z.re, z.im, z.im);
+  Value* norm = c.sqrt(apply_one(c, "Sum", {squares, c.in(1)}));
+  return {pairs(c, {norm, apply_one(c, "ZerosLike", {norm})})};
+}
+
+// The values of a sparse matrix and a dense one: the first is conjugated where adjoint_a says so.
+Values map_sparse_product(MapperContext& c) {
+  const Complex a = parts(c, c.in(1)), b = parts(c, c.in(3));
+  const auto times = [&](Value* values, Value* dense) {
+    return apply_one(c, c.node().op(), {c.in(0), values, c.in(2), dense});
+  };
+  const bool adjoint_a = c.flag("adjoint_a"), adjoint_b = c.flag("adjoint_b");
+  Value* a_im = adjoint_a ? c.neg(a.im) : a.im;
+  Value* b_im = adjoint_b ? c.neg(b.im) : b.im;
+  Value* rr = times(a.re, b.re);
+  Value* ii = times(a_im, b_im);
+  Value* ri = times(a.re, b_im);
+  Value* ir = times(a_im, b.re);
+  return {pairs(c, {c.sub(rr, ii), c.add(ri, ir)})};
+}
+
+// dy * f(y), with the derivative f in the result y: TensorFlow takes the conjugate of some of them
+Complex adjoint_times(MapperContext& c, Complex dy, Complex f) { return times(c, dy, {f.re, c.neg(f.im)}); }
+Complex one_less(MapperContext& c, Complex z) {
+  return {c.sub(c.scalar_like(z.re, 1), z.re), c.neg(z.im)};
+}
+Complex tanh_gradient(MapperContext& c, Complex y, Complex dy) {
+  return times(c, dy, one_less(c, square(c, y)));
+}
+Complex sigmoid_gradient(MapperContext& c, Complex y, Complex dy) {
+  return times(c, dy, times(c, y, one_less(c, y)));
+}
+Complex reciprocal_gradient(MapperContext& c, Complex y, Complex dy) {
+  const Complex f = square(c, y);
+  return adjoint_times(c, dy, {c.neg(f.re), c.neg(f.im)});
+}
+Complex sqrt_gradient(MapperContext& c, Complex y, Complex dy) {
+  Value* half = c.scalar_like(y.re, 0.5);
+  return divided(c, {c.mul(dy.re, half), c.mul(dy.im, half)}, {y.re, c.neg(y.im)});
+}
+Complex rsqrt_gradient(MapperContext& c, Complex y, Complex dy) {
+  const Complex cube = times(c, square(c, y), y);
+  return adjoint_times(c, dy, scaled(c, cube, c.scalar_like(y.re, -0.5)));
+}
+
 // 0 where x is 0, whatever y is
 Complex unless_zero(MapperContext& c, Complex x, Complex y) {
   Value* zero = c.scalar_like(x.re, 0);
@@ -365,6 +419,17 @@ void register_complex_math(OpRegistry& r) {
   const auto products = r.table().at("Cumprod");
   for (const auto& [since, row] : products)
     r.complex("Cumprod").since(since).note(row.note).by(by_magnitude_and_angle("Cumprod", "Cumsum"));
+  r.complex("TanhGrad").by(of_two(tanh_gradient));
+  r.complex("SigmoidGrad").by(of_two(sigmoid_gradient));
+  r.complex("ReciprocalGrad", "InvGrad").by(of_two(reciprocal_gradient));
+  r.complex("SqrtGrad").by(of_two(sqrt_gradient));
+  r.complex("RsqrtGrad").by(of_two(rsqrt_gradient));
+  r.complex("Where").by(map_where);
+  const auto sums = r.table().at("Sum");
+  for (const auto& [since, row] : sums) r.complex("EuclideanNorm").since(since).by(map_euclidean_norm);
+  const auto sparse = r.table().at("SparseTensorDenseMatMul");
+  for (const auto& [since, row] : sparse)
+    r.complex("SparseTensorDenseMatMul").since(since).note(row.note).by(map_sparse_product);
   r.complex("Equal").by(map_equal);
   r.complex("NotEqual").by(map_not_equal);
   r.complex("MatMul").ignores({"grad_a", "grad_b"}).by(map_matmul);

@@ -51,7 +51,7 @@ Values map_greedy(MapperContext& c) {
 void register_ctc(OpRegistry& r) {
   r.op("CTCGreedyDecoder").by(map_greedy);
   r.op("CTCLoss", "CTCLossV2")
-      .note("the loss, not its gradient; no preprocess_collapse_repeated")
+      .note("no preprocess_collapse_repeated")
       .by(map_ctc_loss);
 }
 

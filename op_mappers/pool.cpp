@@ -205,6 +205,7 @@ void register_pool(OpRegistry& r) {
   r.op("AvgPool").note(small).by(map_avg_pool);
   r.op("AvgPool3D").note(small).by(map_avg_pool_3d);
   register_pool_gradients(r);
+  register_fractional_pools(r);
 }
 
 }  // namespace t2o::op_mappers

@@ -343,6 +343,37 @@ Values map_shrink(MapperContext& c) {
   return {requantized(c, to), to.min, to.max};
 }
 
+// ---- with a range for each channel: symmetric around zero
+
+Value* greater_bound(Emitter& e, QuantizedRange r) {
+  Value* low = e.abs(r.min);
+  return e.maximum(low, e.abs(r.max));
+}
+
+// The greatest size of a number, not above clip_value_max.
+Values map_range_per_channel(MapperContext& c) {
+  Value* x = c.in(0);
+  const Ints pixels{0, 1, 2};
+  Value* lowest = c.reduce("ReduceMin", x, pixels, false);
+  Value* low = c.abs(c.cast(lowest, DType::f32));
+  Value* high = c.abs(c.cast(c.reduce("ReduceMax", x, pixels, false), DType::f32));
+  Value* step = c.mul(greater_bound(c, {c.in(1), c.in(2)}), f32(c, std::exp2(-31)));
+  Value* greatest = c.reduce_all("ReduceMax", c.mul(c.maximum(low, high), step), false);
+  greatest = c.maximum(greatest, f32(c, static_cast<double>(std::numeric_limits<float>::min())));
+  greatest = c.minimum(greatest, f32(c, static_cast<double>(c.attr<float>("clip_value_max"))));
+  Value* is_signed = c.less(c.reduce_all("ReduceMin", lowest, false), c.scalar(x->dtype(), 0));
+  return {c.where(is_signed, c.neg(greatest), f32(c, 0)), greatest};
+}
+
+Values map_requantize_per_channel(MapperContext& c) {
+  const DType type = plain_type(c.output_dtype());
+  const QuantizedRange to = range_at(c, 3);
+  Value* ratio = c.div(greater_bound(c, {c.in(1), c.in(2)}), greater_bound(c, to));
+  Value* scale = c.mul(c.mul(ratio, f32(c, highest_level(type))), f32(c, std::exp2(-31)));
+  Value* level = c.emit("Round", {c.mul(c.cast(c.in(0), DType::f32), scale)});
+  return {c.cast(c.clip(level, lowest_level(type), highest_level(type)), type), to.min, to.max};
+}
+
 }  // namespace
 
 void register_quantized(OpRegistry& r) {
@@ -359,6 +390,8 @@ void register_quantized(OpRegistry& r) {
   r.op("RequantizationRange").by(map_range);
   r.op("Requantize").by(map_requantize);
   r.op("QuantizeDownAndShrinkRange").note(level).by(map_shrink);
+  r.op("RequantizationRangePerChannel").by(map_range_per_channel);
+  r.op("RequantizePerChannel").by(map_requantize_per_channel);
   register_quantized_products(r);
   register_quantized_images(r);
 }

@@ -6,21 +6,17 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
+#include "op_mappers/philox.h"
 #include "op_mappers/segments.h"
 
-// TensorFlow's stateless random numbers, bit for bit: Philox4x32-10 (Salmon et al., 2011). A counter of 128
-// bits and a key of 64 give a block of four 32-bit words; words are kept in u64, so that products do not
-// overflow.
+// TensorFlow's stateless random numbers, bit for bit. Words are kept in u64, so that products do not overflow.
 namespace t2o::op_mappers {
 namespace {
 
 using U64 = std::uint64_t;
-using Block = std::array<U64, 4>;
+using philox::Block, philox::block, philox::kLow, philox::kMultiplier, philox::kRounds, philox::kWeyl, philox::plus;
 
-constexpr U64 kLow = 0xffffffff;
-constexpr std::array<U64, 2> kMultiplier = {0xd2511f53, 0xcd9e8d57}, kWeyl = {0x9e3779b9, 0xbb67ae85},
-                             kScrambleKey = {0x3ec8f720, 0x02461e29};
-constexpr int kRounds = 10;
+constexpr std::array<U64, 2> kScrambleKey = {0x3ec8f720, 0x02461e29};
 
 // ---- at conversion time
 
@@ -28,25 +24,9 @@ struct Numbers {  // where a sequence of blocks begins
   std::array<U64, 2> key, counter;
 };
 
-Block philox(std::array<U64, 2> key, const std::array<U64, 2>& counter) {
-  Block x = {counter[0] & kLow, counter[0] >> 32, counter[1] & kLow, counter[1] >> 32};
-  for (int round = 0; round < kRounds; ++round) {
-    const U64 p = x[0] * kMultiplier[0], q = x[2] * kMultiplier[1];
-    x = {(q >> 32) ^ x[1] ^ key[0], q & kLow, (p >> 32) ^ x[3] ^ key[1], p & kLow};
-    for (std::size_t i = 0; i < 2; ++i) key[i] = (key[i] + kWeyl[i]) & kLow;
-  }
-  return x;
-}
-
 Numbers scrambled(const std::array<U64, 2>& seed) {
-  const Block mix = philox(kScrambleKey, seed);
+  const Block mix = block(kScrambleKey, seed);
   return {{mix[0], mix[1]}, {0, mix[2] | mix[3] << 32}};
-}
-
-std::array<U64, 2> plus(std::array<U64, 2> counter, U64 n) {
-  counter[0] += n;
-  if (counter[0] < n) ++counter[1];
-  return counter;
 }
 
 // ---- at run time; words are [blocks, 4]
@@ -180,7 +160,7 @@ Value* known_words(MapperContext& c, const Numbers& start, std::int64_t groups, 
   std::vector<U64> words;
   for (std::int64_t g = 0; g < groups; ++g)
     for (std::int64_t t = 0; t < l.tried; ++t) {
-      const Block b = philox(start.key, plus(start.counter, static_cast<U64>(g * l.skip + t)));
+      const Block b = block(start.key, plus(start.counter, static_cast<U64>(g * l.skip + t)));
       words.insert(words.end(), b.begin(), b.end());
     }
   return c.constant<U64>({groups * l.tried, 4}, words);

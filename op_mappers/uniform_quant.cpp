@@ -1,3 +1,5 @@
+#include "op_mappers/uniform_quant.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -5,19 +7,18 @@
 #include "op_mappers/all.h"
 #include "op_mappers/plain_type.h"
 
-// The Uniform* ops: a level q means the number (q - zero) * scale, with one scale and zero for all or for
-// each place along an axis. Halves go up.
 namespace t2o::op_mappers {
 namespace {
 
 Value* wide(Emitter& e, double v) { return e.scalar(DType::f64, v); }
 Value* as_wide(Emitter& e, Value* v) { return e.cast(v, DType::f64); }
 
+}  // namespace
+
 std::int64_t axis_of(MapperContext& c, const std::string& whose) {
   return c.attr_or<std::int64_t>(whose + "quantization_axis", -1);
 }
 
-// A parameter so that it lies along the axis of a tensor of this rank.
 Value* along(Emitter& e, Value* v, std::int64_t axis, int rank) {
   if (axis < 0) return v->shape().is_scalar() ? v : e.reshape(v, {});
   if (axis >= rank) e.fail(Code::bad_model, "the quantization axis is beyond the tensor's rank");
@@ -25,6 +26,8 @@ Value* along(Emitter& e, Value* v, std::int64_t axis, int rank) {
   dims[0] = -1;
   return e.reshape(v, dims);
 }
+namespace {
+
 Value* along_of(MapperContext& c, std::size_t parameter, std::int64_t axis, Value* tensor) {
   const Shape& shape = tensor->shape();
   if (axis < 0 || shape.ranked()) return along(c, c.in(parameter), axis, axis < 0 ? 0 : shape.rank());
@@ -32,17 +35,20 @@ Value* along_of(MapperContext& c, std::size_t parameter, std::int64_t axis, Valu
   Value* ones = c.expand(c.constant<std::int64_t>(1), c.reshape(behind, {1}));
   return c.reshape_to(c.in(parameter), c.concat({c.shape_of(c.in(parameter)), ones}, 0));
 }
-Value* along(MapperContext& c, std::size_t parameter, std::int64_t axis, std::size_t tensor) {
+Value* along_input(MapperContext& c, std::size_t parameter, std::int64_t axis, std::size_t tensor) {
   return along_of(c, parameter, axis, c.in(tensor));
 }
 
-// Whole numbers of f64 as levels.
-Value* saturated(MapperContext& c, Value* levels, const std::string& whose = "output_") {
+}  // namespace
+
+Value* saturated(MapperContext& c, Value* levels, const std::string& whose) {
   const auto bound = [&](const char* end) {
     return static_cast<double>(c.attr<std::int64_t>(whose + "quantization_" + end + "_val"));
   };
   return c.cast(c.clip(levels, bound("min"), bound("max")), plain_type(c.output_dtype()));
 }
+
+namespace {
 
 Value* centered(MapperContext& c, Value* levels, Value* zero) {
   return c.sub(c.cast(levels, DType::i32), zero);
@@ -52,15 +58,15 @@ Value* floor_of_half_more(Emitter& e, Value* x) { return e.emit("Floor", {e.add(
 
 Values map_quantize(MapperContext& c) {
   const std::int64_t axis = axis_of(c, "");
-  Value* inverse = c.div(c.scalar(DType::f32, 1), along(c, 1, axis, 0));
+  Value* inverse = c.div(c.scalar(DType::f32, 1), along_input(c, 1, axis, 0));
   Value* level = as_wide(c, floor_of_half_more(c, c.mul(c.in(0), inverse)));
-  return {saturated(c, c.add(level, as_wide(c, along(c, 2, axis, 0))), "")};
+  return {saturated(c, c.add(level, as_wide(c, along_input(c, 2, axis, 0))), "")};
 }
 
 Values map_dequantize(MapperContext& c) {
   const std::int64_t axis = axis_of(c, "");
-  Value* scale = along(c, 1, axis, 0);
-  Value* zero = along(c, 2, axis, 0);
+  Value* scale = along_input(c, 1, axis, 0);
+  Value* zero = along_input(c, 2, axis, 0);
   Value* above = centered(c, c.in(0), zero);
   return {c.mul(c.cast(above, DType::f32), scale)};
 }
@@ -78,7 +84,8 @@ Value* in_31_bits(Emitter& e, Value* factor) {
   return e.constant<double>(t->dims(), kept);
 }
 
-// x * factor as a 32-bit integer
+}  // namespace
+
 Value* rescaled(Emitter& e, Value* x, Value* factor) {
   Value* product = e.mul(as_wide(e, x), in_31_bits(e, factor));
   return e.clip(floor_of_half_more(e, product), -2147483648.0, 2147483647.0);
@@ -86,12 +93,14 @@ Value* rescaled(Emitter& e, Value* x, Value* factor) {
 
 Values map_requantize(MapperContext& c) {
   const std::int64_t in_axis = axis_of(c, "input_"), out_axis = axis_of(c, "output_");
-  Value* from = as_wide(c, along(c, 1, in_axis, 0));
-  Value* factor = c.div(from, as_wide(c, along(c, 3, out_axis, 0)));
-  Value* above = centered(c, c.in(0), along(c, 2, in_axis, 0));
-  Value* zero = as_wide(c, along(c, 4, out_axis, 0));
+  Value* from = as_wide(c, along_input(c, 1, in_axis, 0));
+  Value* factor = c.div(from, as_wide(c, along_input(c, 3, out_axis, 0)));
+  Value* above = centered(c, c.in(0), along_input(c, 2, in_axis, 0));
+  Value* zero = as_wide(c, along_input(c, 4, out_axis, 0));
   return {saturated(c, c.add(rescaled(c, above, factor), zero))};
 }
+
+namespace {
 
 // Both in the scale of the sum.
 Values map_add(MapperContext& c) {
@@ -99,9 +108,9 @@ Values map_add(MapperContext& c) {
   if (out >= 0 && l < 0)
     c.fail(Code::unsupported_attr, "a sum with scales along an axis of a first operand with one scale");
   const auto operand = [&](std::size_t tensor, std::size_t scale, std::int64_t axis, std::int64_t out_axis) {
-    Value* from = as_wide(c, along(c, scale, axis, tensor));
-    Value* factor = c.div(from, as_wide(c, along(c, 6, out_axis, tensor)));
-    return rescaled(c, c.sub(c.in(tensor), along(c, scale + 1, axis, tensor)), factor);
+    Value* from = as_wide(c, along_input(c, scale, axis, tensor));
+    Value* factor = c.div(from, as_wide(c, along_input(c, 6, out_axis, tensor)));
+    return rescaled(c, c.sub(c.in(tensor), along_input(c, scale + 1, axis, tensor)), factor);
   };
   Value* left = operand(0, 2, l, out < 0 ? -1 : l);
   Value* right = operand(1, 4, r, out);
@@ -111,8 +120,8 @@ Values map_add(MapperContext& c) {
 
 Values map_clip(MapperContext& c) {
   const std::int64_t axis = axis_of(c, "");
-  Value* above = c.maximum(c.in(0), along(c, 1, axis, 0));
-  return {c.minimum(above, along(c, 2, axis, 0))};
+  Value* above = c.maximum(c.in(0), along_input(c, 1, axis, 0));
+  return {c.minimum(above, along_input(c, 2, axis, 0))};
 }
 
 // ---- products of matrices, summed in 32 bits
@@ -121,22 +130,19 @@ Values map_dot(MapperContext& c) {
   const std::int64_t r = axis_of(c, "rhs_"), out = axis_of(c, "output_");
   if (axis_of(c, "lhs_") >= 0 || r == 0 || out == 0)
     c.fail(Code::bad_model, "scales along another axis than that of the channels");
-  Value* left = centered(c, c.in(0), along(c, 3, -1, 0));
+  Value* left = centered(c, c.in(0), along_input(c, 3, -1, 0));
   Value* right = centered(c, c.in(1), along(c, c.in(5), r, 2));
   Value* sum = c.emit("MatMul", {left, right});
-  Value* factor = as_wide(c, along(c, 2, -1, 0));
+  Value* factor = as_wide(c, along_input(c, 2, -1, 0));
   factor = c.mul(factor, as_wide(c, along(c, c.in(4), r, 2)));
   factor = c.div(factor, as_wide(c, along(c, c.in(6), out, 2)));
   Value* zero = as_wide(c, along(c, c.in(7), out, 2));
   return {saturated(c, c.add(rescaled(c, sum, factor), zero))};
 }
 
-struct Quantized {
-  Value *levels, *zero, *scale;  // the two of each row
-};
+}  // namespace
 
-// A row's own range, with zero in it, in 256 levels.
-Quantized quantized_rows(MapperContext& c, Value* x) {
+CenteredRows centered_rows(MapperContext& c, Value* x) {
   Value* none = wide(c, 0);
   Value* low = c.minimum(as_wide(c, c.reduce("ReduceMin", x, Ints{1}, true)), none);
   Value* high = c.maximum(as_wide(c, c.reduce("ReduceMax", x, Ints{1}, true)), none);
@@ -154,15 +160,16 @@ Quantized quantized_rows(MapperContext& c, Value* x) {
   Value* place = c.where(closer, from_low, c.sub(wide(c, 127), above));
   Value* zero = c.where(is_zero, none, c.clip(floor_of_half_more(c, place), -128, 127));
   Value* level = c.add(as_wide(c, floor_of_half_more(c, c.mul(x, inverse))), zero);
-  return {c.cast(c.clip(level, -128, 127), DType::i32), c.cast(zero, DType::i32), scale};
+  return {c.cast(c.sub(c.clip(level, -128, 127), zero), DType::i32), scale};
 }
+
+namespace {
 
 Values map_hybrid_dot(MapperContext& c) {
   const std::int64_t r = axis_of(c, "rhs_");
-  const Quantized rows = quantized_rows(c, c.in(0));
-  Value* left = c.sub(rows.levels, rows.zero);
+  const CenteredRows rows = centered_rows(c, c.in(0));
   Value* right = centered(c, c.in(1), along(c, c.in(3), r, 2));
-  Value* sum = c.cast(c.emit("MatMul", {left, right}), DType::f32);
+  Value* sum = c.cast(c.emit("MatMul", {rows.levels, right}), DType::f32);
   Value* scaled = c.mul(sum, rows.scale);
   return {c.mul(scaled, along(c, c.in(2), r, 2))};
 }
@@ -184,6 +191,7 @@ void register_uniform_quant(OpRegistry& r) {
   r.op("UniformQuantizedClipByValue").ignores(of({""})).by(map_clip);
   r.op("UniformQuantizedDot").note(level).ignores(of({"lhs_", "rhs_"})).by(map_dot);
   r.op("UniformQuantizedDotHybrid").ignores(of({"rhs_"})).by(map_hybrid_dot);
+  register_uniform_quant_conv(r);
 }
 
 }  // namespace t2o::op_mappers

@@ -91,8 +91,12 @@ class Checker {
         return "input " + std::to_string(i) + " ('" + n.input(i)->name() + "', " + std::string(name(dtype)) +
                ")";
       };
-      if (!param.standard.empty() && !param.standard.has(dtype))
-        report_node(n, input() + " has a type that is not among those of " + param.name);
+      if (!param.standard.empty() && !param.standard.has(dtype)) {
+        if (const int opset = opset_that_takes(n, i))
+          report_too_low(n, dtype, opset);
+        else
+          report_node(n, input() + " has a type that is not among those of " + param.name);
+      }
       const bool mixed = op.variadic_input && i + 1 >= op.input_param.size();
       DType& first = bound[static_cast<std::size_t>(at)];
       if (first == DType::undefined) first = dtype;
@@ -100,6 +104,24 @@ class Checker {
         report_node(n, input() + " has another type than the other inputs of " + param.name + ", " +
                            std::string(name(first)));
     }
+  }
+
+  // A type that ONNX has now, but had not yet.
+  int opset_that_takes(const ir::Node& n, std::size_t input) {
+    const Target& t = info_.target;
+    for (int opset = t.opset + 1; opset <= kHighestOpset; ++opset) {
+      const OpInfo* op = op_info(n.op(), opset, t.ml_opset, false);
+      const int at = op ? op->param_of_input(input) : -1;
+      if (at >= 0 && op->params[static_cast<std::size_t>(at)].standard.has(n.input(input)->dtype())) return opset;
+    }
+    return 0;
+  }
+
+  void report_too_low(const ir::Node& n, DType dtype, int opset) {
+    const std::string at_least = "opset " + std::to_string(opset);
+    found_.push_back({Severity::error, Code::opset_too_low,
+                      n.op() + " of " + std::string(name(dtype)) + " needs " + at_least,
+                      "--" + at_least + " or above", n.origin()});
   }
 
   void report_node(const ir::Node& n, const std::string& why) {

@@ -54,6 +54,25 @@ TEST(ComplexMath, RealFactors) {
   }).check();
 }
 
+TEST(ComplexMath, Gradients) {
+  for (const char* op : {"TanhGrad", "SigmoidGrad", "ReciprocalGrad", "InvGrad", "SqrtGrad", "RsqrtGrad"})
+    op_case(op).in(any, {4, 5}).in(any, {4, 5}).dtypes(complexes).tol(1e-4, 1e-4).check();
+}
+
+TEST(ComplexMath, PlacesAndNorms) {
+  graph_case("places", [](Builder& b) {
+    const std::string re = b.input(verify::tensor_of(f32, {2, 2}, {0, 1, 0, 2}));
+    const std::string im = b.input(verify::tensor_of(f32, {2, 2}, {0, 0, -1, 3}));
+    b.output(b.op("Where", {b.op("Complex", {re, im}, {{"Tout", c64}})}));
+  }).check();
+  op_case("EuclideanNorm").in(any, {2, 3, 4}).i32s({0, -1}).dtypes(complexes).check();
+  op_case("EuclideanNorm").in(c64, {2, 3}).i32s({1}).attr("keep_dims", true).check();
+  for (const bool adjoint_a : {false, true})
+    for (const bool adjoint_b : {false, true})
+      op_case("SparseTensorDenseMatMul").values<std::int64_t>({3, 2}, {0, 0, 1, 2, 2, 1}).in(c64, {3}).ints({3, 3}).in(c64, {3, 3})
+          .attr("adjoint_a", adjoint_a).attr("adjoint_b", adjoint_b).check();
+}
+
 TEST(ComplexMath, InverseFunctions) {
   for (const char* op : {"Asin", "Acos", "Atan", "Asinh", "Acosh", "Atanh"}) {
     op_case(op).in(any, {4, 5}).dtypes(complexes).tol(1e-4, 1e-4).check();

@@ -310,5 +310,16 @@ TEST(Quantized, FusedMatMul) {
   }
 }
 
+TEST(Quantized, RangesOfChannels) {
+  const std::vector<float> mins{-500, -20, 0}, maxes{200, 900, 70};
+  for (const float limit : {1e9F, 0.01F})
+    for (const double low : {-2e5, 0.0})
+      op_case("RequantizationRangePerChannel").in(qi32, {2, 3, 4, 3}).range(low, 2e5).values<float>({3}, mins).values<float>({3}, maxes)
+          .attr("clip_value_max", limit).tol(1e-6, 0).check();
+  for (const DType t : {qi8, qu8})
+    op_case("RequantizePerChannel").in(qi32, {2, 3, 4, 3}).range(-2e5, 2e5).values<float>({3}, mins).values<float>({3}, maxes)
+        .scalar(t == qi8 ? -0.03F : 0.0F, fed).scalar(0.02F, fed).attr("out_type", t).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

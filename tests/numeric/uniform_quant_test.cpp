@@ -98,5 +98,35 @@ TEST(UniformQuant, Dot) {
   }
 }
 
+Case convolution(bool hybrid, bool per_axis, const std::string& padding, const Ints& spread, const Ints& dilation) {
+  Case c = op_case(hybrid ? "UniformQuantizedConvolutionHybrid" : "UniformQuantizedConvolution");
+  if (hybrid) c.in(f32, {2, 4, 5, 6}).range(-3, 5);
+  else c.in(qi8, {2, 4, 5, 6}).range(-128, 127);
+  c.in(qi8, {3, 4, 3, 2}, constant).range(-128, 127).attr("Tout", hybrid ? f32 : qi32);
+  if (!hybrid) bounds(scales(c, false, 0.1F), "lhs_", qi8);
+  bounds(scales(c, per_axis, 0.02F), "rhs_", qi8).attr("rhs_quantization_axis", std::int64_t{per_axis ? 0 : -1});
+  if (!hybrid) bounds(scales(c, per_axis, 0.015F), "output_", qi32).attr("output_quantization_axis", std::int64_t{per_axis ? 1 : -1});
+  return c.attr("padding", padding).attr("window_strides", Ints{2, 1}).attr("lhs_dilation", spread).attr("rhs_dilation", dilation);
+}
+
+TEST(UniformQuant, Convolution) {
+  for (const bool hybrid : {false, true})
+    for (const bool per_axis : {false, true}) {
+      for (const char* padding : {"SAME", "VALID"})
+        convolution(hybrid, per_axis, padding, {1, 1}, {1, 2}).only_opsets({11, 18}).check();
+      convolution(hybrid, per_axis, "EXPLICIT", {2, 1}, {1, 1}).attr("explicit_padding", Ints{1, 0, 2, 1}).only_opsets({11, 18}).check();
+    }
+}
+
+TEST(UniformQuant, ConvolutionWithChannelsLast) {
+  const std::string dimension_numbers("\x08\x00\x10\x03\x18\x01\x18\x02\x20\x02\x28\x03\x30\x00\x30\x01\x38\x00\x40\x03\x48\x01\x48\x02", 24);
+  Case c = op_case("UniformQuantizedConvolution");
+  c.in(qi8, {2, 5, 6, 4}).range(-128, 127).in(qi8, {3, 2, 4, 3}, constant).range(-128, 127).attr("Tout", qi32);
+  bounds(scales(c, false, 0.1F), "lhs_", qi8);
+  bounds(scales(c, true, 0.02F), "rhs_", qi8).attr("rhs_quantization_axis", std::int64_t{3});
+  bounds(scales(c, true, 0.015F), "output_", qi32).attr("output_quantization_axis", std::int64_t{3});
+  c.attr("padding", "SAME").attr("dimension_numbers", dimension_numbers).only_opsets({11, 18}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

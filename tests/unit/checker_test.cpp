@@ -70,6 +70,14 @@ TEST(Checker, ChecksTypes) {
   EXPECT_EQ(only_message("graph { input %x: f32[] %y = Relu(%x) output %y }"), "'%y' has no element type");
 }
 
+TEST(Checker, KnowsWhichOpsetTakesAType) {
+  const Diagnostics ds = check_text("graph { input %x: bf16[] %y: bf16[] = Identity(%x) output %y }", 11);
+  ASSERT_EQ(ds.size(), 1U);
+  EXPECT_EQ(ds[0].code, Code::opset_too_low);
+  EXPECT_EQ(ds[0].message, "Identity of bf16 needs opset 13");
+  EXPECT_EQ(ds[0].remedy, "--opset 13 or above");
+}
+
 TEST(Checker, ChecksTheInterface) {
   EXPECT_EQ(only_message("graph { input %x: f32[] }"), "graph 'graph' has no outputs");
   EXPECT_EQ(only_message("graph { input %x: f32[] output %x, %x }"), "graph output 'x' is listed twice");

@@ -100,17 +100,42 @@ class Analysis {
     return true;
   }
 
+  std::optional<std::size_t> cell_with_output(const Columns& c) const {
+    for (std::size_t i = 0; i < found_.cells.size(); ++i)
+      if (found_.states[found_.cells[i].h].next == c) return i;
+    return {};
+  }
+
+  // A cell's output, or the sum of it and of what it or another cell reads, as a ResidualWrapper makes.
+  bool read_output(const Columns& c, Written& w) {
+    if (const auto cell = cell_with_output(c)) {
+      w.cell = *cell;
+      return true;
+    }
+    if (!math_.made_by(c, {"Add", "AddV2"})) return false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto cell = cell_with_output(math_.resolve(math_.operand(c, i)));
+      const Columns x = math_.resolve(math_.operand(c, 1 - i));
+      const auto source = cell ? found_.source(x) : std::nullopt;
+      if (!source || x.count != c.count) continue;
+      if (source->rows && (x.begin != 0 || found_.loop.item_shape(x.value)[-1] != x.count)) continue;
+      w.cell = *cell;
+      w.residual = source;
+      return true;
+    }
+    return false;
+  }
+
   // What is written is a cell's output, masked in one of three ways.
   bool read_value(Value* v, Written& w) {
     const Columns c = math_.resolve(math_.all(v));
     const auto masked = unmask(found_.loop, math_, c);
     const Columns& output = masked ? masked->active : c;
-    for (w.cell = 0; w.cell < found_.cells.size(); ++w.cell)
-      if (found_.states[found_.cells[w.cell].h].next == output) break;
-    if (w.cell == found_.cells.size()) return no("what it writes is not the output of a recurrent cell");
+    if (!read_output(output, w)) return no("what it writes is not the output of a recurrent cell");
     if (!masked) return !found_.mask.value || no("its outputs are not masked as its states are");
     if (!(masked->mask == found_.mask)) return no("its outputs are masked in another way than its states");
     const State& h = found_.states[found_.cells[w.cell].h];
+    if (w.residual && masked->inactive == h.previous) return no("its outputs are sums, and held");
     if (masked->inactive == h.previous) {
       w.past = Past::hold;
       return true;
@@ -122,7 +147,7 @@ class Analysis {
     }
     for (const State& s : found_.states)
       if (s.previous == masked->inactive && s.next == h.next && s.mask == found_.mask &&
-          is_zero(found_.loop.initial(s.variable))) {
+          is_zero(found_.loop.initial(s.variable)) && !w.residual) {
         w.past = is_zero(found_.loop.initial(h.variable)) ? Past::hold : Past::hold_zero;
         return true;
       }
@@ -168,6 +193,8 @@ class Analysis {
       if (!is_time(limit) && !is_longest(through_identities(limit), is_time))
         return no("the number of its steps may be another than the length of its input");
     for (const Written& w : found_.written) {
+      if (w.residual && (w.last_only || (w.residual->rows && extent_of(w.residual->rows, 0) != time)))
+        return no("what is added to its outputs may have another length than its input");
       const Value* list = through_identities(found_.loop.initial(w.variable));
       if (!is_op(list, "TensorListReserve")) return no("the list of its outputs is not reserved");
       Value* length = list->producer()->input(1);

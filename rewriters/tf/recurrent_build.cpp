@@ -31,10 +31,12 @@ class LayerBuilder {
   void plan_direction() {
     for (const Cell& c : r_.cells)
       for (const Columns& in : c.inputs)
-        if (Value* rows = r_.source(in)->rows; rows && !unreversed(rows)) return;
+        for (const Columns& part : r_.addends(in))
+          if (Value* rows = r_.source(part)->rows; rows && !unreversed(rows)) return;
     if (r_.mask.is_list && (mask_may_be_longer() || !unreversed(r_.mask.value))) return;
     for (const Written& w : r_.written)
-      if (w.residual && w.residual->rows && !unreversed(w.residual->rows)) return;
+      for (const Columns& part : w.residual)
+        if (Value* rows = r_.source(part)->rows; rows && !unreversed(rows)) return;
     for (const Written& w : r_.written)
       for (const ir::Use& u : final_of(w)->uses())
         if (!w.last_only && !(is_stack(*u.node) && is_only_reversed(u.node->output(), lengths()))) return;
@@ -187,6 +189,15 @@ class LayerBuilder {
   }
 
   Value* sequence(const Columns& operand) {
+    Value* sum = nullptr;
+    for (const Columns& part : r_.addends(operand)) {
+      Value* y = addend(part);
+      sum = sum ? binary("AddV2", sum, y, sum->shape()) : y;
+    }
+    return sum;
+  }
+
+  Value* addend(const Columns& operand) {
     const auto s = *r_.source(operand);
     if (s.rows)
       if (const Shape item = r_.loop.item_shape(operand.value);
@@ -232,7 +243,8 @@ class LayerBuilder {
   Value* rows() const {
     for (const Cell& c : r_.cells)
       for (const Columns& in : c.inputs)
-        if (Value* rows = r_.source(in)->rows) return rows;
+        for (const Columns& part : r_.addends(in))
+          if (Value* rows = r_.source(part)->rows) return rows;
     return nullptr;  // no such loop is found
   }
 
@@ -351,9 +363,9 @@ class LayerBuilder {
   // y + residual, and zeros where a row takes no part.
   Value* output_of(const Written& w) {
     Value* y = layers_[w.cell]->output();
-    if (!w.residual) return y;
-    Value* more = w.residual->rows ? in_order(w.residual->rows) : layers_[w.residual->cell]->output();
-    Value* sum = binary("AddV2", y, more, y->shape());
+    if (w.residual.empty()) return y;
+    Value* sum = y;
+    for (const Columns& part : w.residual) sum = binary("AddV2", sum, addend(part), y->shape());
     if (!r_.mask.value) return sum;
     Value* takes_part = mask();
     if (takes_part->dtype() != DType::boolean)
@@ -368,7 +380,7 @@ class LayerBuilder {
     Value* y = output_of(w);
     for (const ir::Use& u : Uses(final_of(w)->uses())) {
       Value* read = u.node->output();
-      if (is_stack(*u.node) && !w.residual) {
+      if (is_stack(*u.node) && w.residual.empty()) {
         replace_last(read, w);
         if (!read->is_used()) continue;
       }

@@ -14,17 +14,11 @@ enum class Past : std::uint8_t {
 };  // what stands in the sequence where a row takes no part:
     // zero, the output before, the same but at first zero
 
-// Where what a step reads comes from: rows around the loop, or the outputs of a cell.
-struct StepSource {
-  Value* rows = nullptr;
-  std::size_t cell = 0;
-};
-
 struct Written {  // a list that the loop fills with the outputs of a cell
   std::size_t variable, cell;
   Past past = Past::zero;
   bool last_only = false;  // only the last is kept, as the list's single item
-  std::optional<StepSource> residual = {};  // what is added to the outputs of rows that take part
+  std::vector<Columns> residual = {};  // what is added to the outputs of rows that take part
 };
 
 // A loop over time that does nothing but run recurrent cells.
@@ -36,8 +30,19 @@ struct RecurrentLoop {
   std::vector<Cell> cells;  // a cell stands behind those whose outputs it reads
   std::vector<Written> written;
 
-  using Source = StepSource;
+  // Where an input of a cell comes from: rows around the loop, or the outputs of another cell.
+  struct Source {
+    Value* rows = nullptr;
+    std::size_t cell = 0;
+  };
   std::optional<Source> source(const Columns& operand) const;
+
+  struct Sum {
+    Columns whole;
+    std::vector<Columns> addends;  // each of a source
+  };
+  std::vector<Sum> sums;  // that cells read, as those behind a ResidualWrapper do
+  std::vector<Columns> addends(const Columns& operand) const;
 };
 
 // Nothing when some part of it is not understood; `why` says which.

@@ -214,8 +214,86 @@ bool is_bilinear(MapperContext& c) {
   return method == "bilinear";
 }
 
+// All positions of a box, of both axes and for both of a pixel's neighbours, side by side: each step is one
+// node.
+struct CropColumns {
+  Ints axis, end;  // of each column: 0 height, 1 width; where the box says its end
+  Floats pixel, steps;
+  Ints low;  // 1: the neighbour below, else the one above
+  CropColumns(const Ints& crop, int copies) {
+    for (std::int64_t a = 0; a < 2; ++a)
+      for (int copy = 0; copy < copies; ++copy)
+        for (std::int64_t i = 0; i < crop[static_cast<std::size_t>(a)]; ++i) {
+          axis.push_back(a);
+          end.push_back(a + 2);
+          pixel.push_back(static_cast<float>(i));
+          steps.push_back(static_cast<float>(crop[static_cast<std::size_t>(a)] - 1));
+          low.push_back(copy == 0 ? 1 : 0);
+        }
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(axis.size()); }
+  template <class T, class V>
+  Value* constant(Emitter& e, const V& values) const {
+    return e.constant(Tensor::of<T>({size(), 1, 1}, std::vector<T>(values.begin(), values.end())));
+  }
+};
+
+struct Crops {
+  Value *position, *inside;  // [boxes, columns, 1, 1]; position is 0 where it is outside
+  Value* sizes;              // [2]
+};
+
+// As crop_positions says.
+Crops crop_columns(MapperContext& c, const CropColumns& columns) {
+  Value* zero = c.scalar(DType::f32, 0);
+  Value* boxes = c.unsqueeze(c.in(1), {2, 3});
+  Value* begin = c.gather(boxes, c.ints(columns.axis), 1);
+  Value* end = c.gather(boxes, c.ints(columns.end), 1);
+  Value* sizes = c.dims(c.in(0), 1, 3);
+  Value* last_ones = c.sub(c.cast(sizes, DType::f32), c.scalar(DType::f32, 1));
+  Value* last = c.gather(last_ones, columns.constant<std::int64_t>(c, columns.axis), 0);
+  Value* step = c.div(c.mul(c.sub(end, begin), last), columns.constant<float>(c, columns.steps));
+  Value* first = c.mul(begin, last);
+  Value* position = c.add(first, c.mul(columns.constant<float>(c, columns.pixel), step));
+  Value* not_before = c.greater_equal(position, zero);
+  Value* inside = c.logical_and(not_before, c.less_equal(position, last));
+  return {c.where(inside, position, zero), inside, sizes};
+}
+
+// Of more than one pixel in each direction.
+Values crop_together(MapperContext& c, const Ints& crop, bool bilinear) {
+  const std::int64_t h = crop[0], w = crop[1], n = bilinear ? 2 : 1;
+  const CropColumns columns(crop, static_cast<int>(n));
+  const Crops at = crop_columns(c, columns);
+  Value* floor = c.emit("Floor", {at.position});
+  Value* low = c.cast(columns.constant<std::int64_t>(c, columns.low), DType::boolean);
+  Value* index = bilinear ? c.where(low, floor, c.emit("Ceil", {at.position})) : rounded(c, at.position);
+  const Values places = c.split(c.cast(index, DType::i64), {n * h, n * w}, 1);
+  Pixels pixels(c, c.cast(c.in(0), DType::f32), c.gather(at.sizes, c.constant<std::int64_t>(0), 0),
+                c.gather(at.sizes, c.constant<std::int64_t>(1), 0));
+  Value* rows = pixels.row(c.squeeze(places[0], {3}));
+  Value* crops = pixels.pick(rows, c.reshape(places[1], {0, 1, n * w}));
+  Ints parts{h, w};
+  if (bilinear) {
+    parts = {h, h, w, w};
+    const Values share = c.split(c.sub(at.position, floor), parts, 1);
+    const Values across = c.split(crops, {w, w}, 2);
+    Value* mixed = between(c, across[0], across[1], c.reshape(share[2], {0, 1, w, 1}));
+    const Values down = c.split(mixed, {h, h}, 1);
+    crops = between(c, down[0], down[1], share[0]);
+  }
+  const Values inside = c.split(at.inside, parts, 1);
+  Value* both = c.logical_and(inside[0], c.reshape(inside[bilinear ? 2 : 1], {0, 1, w, 1}));
+  return {c.where(both, crops,
+                  c.scalar(DType::f32, static_cast<double>(c.attr_or("extrapolation_value", 0.0f))))};
+}
+
 Values map_crop_and_resize(MapperContext& c) {
   const bool bilinear = is_bilinear(c);
+  const auto crop = c.maybe_ints(3);
+  constexpr std::int64_t kMostPixels = 1 << 12;
+  if (crop && crop->size() == 2 && (*crop)[0] > 1 && (*crop)[1] > 1 && (*crop)[0] + (*crop)[1] < kMostPixels)
+    return crop_together(c, *crop, bilinear);
   const Values side = c.split(c.unsqueeze(c.in(1), {2}), {1, 1, 1, 1}, 1);
   const CropAxis y = crop_axis(c, side[0], side[2], 0, axis_sizes(c, c.in(0), c.in(3), 0));
   const CropAxis x = crop_axis(c, side[1], side[3], 1, axis_sizes(c, c.in(0), c.in(3), 1));

@@ -57,6 +57,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_matmul(target),
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),
+      rewriters::merge_reshapes(target),
       rewriters::clip_sums(),
       rewriters::weighted_sum(target),
       rewriters::widen_shapes(),

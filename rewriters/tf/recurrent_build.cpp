@@ -26,8 +26,12 @@ class LayerBuilder {
   void plan_direction() {
     for (const Cell& c : r_.cells)
       for (const Columns& in : c.inputs)
-        if (Value* rows = r_.source(in)->rows; rows && !unreversed(rows)) return;
+        for (const Columns& part : r_.addends(in))
+          if (Value* rows = r_.source(part)->rows; rows && !unreversed(rows)) return;
     if (r_.mask.is_list && (mask_may_be_longer() || !unreversed(r_.mask.value))) return;
+    for (const Written& w : r_.written)
+      for (const Columns& part : w.residual)
+        if (Value* rows = r_.source(part)->rows; rows && !unreversed(rows)) return;
     for (const Written& w : r_.written)
       for (const ir::Use& u : final_of(w)->uses())
         if (!w.last_only && !(is_stack(*u.node) && is_only_reversed(u.node->output(), lengths()))) return;
@@ -180,6 +184,15 @@ class LayerBuilder {
   }
 
   Value* sequence(const Columns& operand) {
+    Value* sum = nullptr;
+    for (const Columns& part : r_.addends(operand)) {
+      Value* y = addend(part);
+      sum = sum ? binary("AddV2", sum, y, sum->shape()) : y;
+    }
+    return sum;
+  }
+
+  Value* addend(const Columns& operand) {
     const auto s = *r_.source(operand);
     if (s.rows)
       if (const Shape item = r_.loop.item_shape(operand.value);
@@ -225,7 +238,8 @@ class LayerBuilder {
   Value* rows() const {
     for (const Cell& c : r_.cells)
       for (const Columns& in : c.inputs)
-        if (Value* rows = r_.source(in)->rows) return rows;
+        for (const Columns& part : r_.addends(in))
+          if (Value* rows = r_.source(part)->rows) return rows;
     return nullptr;  // no such loop is found
   }
 
@@ -309,11 +323,49 @@ class LayerBuilder {
     }
   }
 
+  Value* range_like(Value* lengths) {
+    const DType type = lengths->dtype();
+    const auto number = [&](int i) {
+      return rewrite_.constant(type == DType::i64 ? Tensor::scalar<std::int64_t>(i)
+                                                  : Tensor::scalar<std::int32_t>(i));
+    };
+    Value* sizes =
+        rewrite_.make("Shape", {rows()}, {{"T", rows()->dtype()}, {"out_type", type}}, type, Shape(Ints{3}));
+    Value* at = rewrite_.constant(Tensor::scalar<std::int32_t>(0));
+    Value* time = rewrite_.make("GatherV2", {sizes, at, at},
+                                {{"Tparams", type}, {"Tindices", DType::i32}, {"Taxis", DType::i32}}, type,
+                                Shape::scalar());
+    return rewrite_.make("Range", {number(0), time, number(1)}, {{"Tidx", type}}, type,
+                         Shape::unknown_dims(1));
+  }
+  Value* expanded(Value* v, std::int32_t axis) {
+    Ints dims = v->shape().ranked() ? v->shape().dims() : Ints{kUnknownDim, kUnknownDim};
+    dims.insert(dims.begin() + axis, 1);
+    return rewrite_.make("ExpandDims", {v, rewrite_.constant(Tensor::scalar<std::int32_t>(axis))},
+                         {{"T", v->dtype()}, {"Tdim", DType::i32}}, v->dtype(), Shape(dims));
+  }
+
+  // y + residual, and zeros where a row takes no part.
+  Value* output_of(const Written& w) {
+    Value* y = layers_[w.cell]->output();
+    if (w.residual.empty()) return y;
+    Value* sum = y;
+    for (const Columns& part : w.residual) sum = binary("AddV2", sum, addend(part), y->shape());
+    if (!r_.mask.value) return sum;
+    Value* takes_part = mask();
+    if (takes_part->dtype() != DType::boolean)
+      takes_part = rewrite_.make("Less", {expanded(range_like(takes_part), 1), expanded(takes_part, 0)},
+                                 {{"T", takes_part->dtype()}}, DType::boolean, Shape::unknown_dims(2));
+    Value* zero = rewrite_.constant(floats_of(y->dtype(), {}, {0}));
+    return rewrite_.make("SelectV2", {expanded(takes_part, 2), sum, zero}, {{"T", y->dtype()}}, y->dtype(),
+                         y->shape());
+  }
+
   void replace_list(const Written& w) {
-    const ir::Node& layer = *layers_[w.cell];
+    Value* y = output_of(w);
     for (const ir::Use& u : Uses(final_of(w)->uses())) {
       Value* read = u.node->output();
-      if (is_stack(*u.node)) {
+      if (is_stack(*u.node) && w.residual.empty()) {
         replace_last(read, w);
         if (!read->is_used()) continue;
       }
@@ -326,9 +378,9 @@ class LayerBuilder {
         }
         replace_value(g_, read, last);
       } else if (reverse_) {
-        replace_reversals(read, layer.output(), lengths());
+        replace_reversals(read, y, lengths());
       } else {
-        replace_value(g_, read, layer.output());
+        replace_value(g_, read, y);
       }
     }
   }

@@ -8,7 +8,7 @@ namespace {
 class Analysis {
  public:
   Analysis(ir::Node& n, Loop loop, std::string& why)
-      : found_{&n, std::move(loop), {}, {}, {}, {}}, math_(found_.loop), why_(&why) {}
+      : found_{&n, std::move(loop), {}, {}, {}, {}, {}}, math_(found_.loop), why_(&why) {}
 
   std::optional<RecurrentLoop> run() {
     if (!collect_states() || !find_cells() || !check_finals() || !order_cells() || !read_lists() ||
@@ -84,13 +84,40 @@ class Analysis {
     return true;
   }
 
+  // The addends of a sum of whole items and of outputs.
+  bool add_parts(const Columns& c, std::vector<Columns>& parts, int depth = 0) {
+    const auto source = found_.source(c);
+    if (source) {
+      parts.push_back(c);
+      return !source->rows || (c.begin == 0 && found_.loop.item_shape(c.value)[-1] == c.count);
+    }
+    if (depth == kMostAddends || !math_.made_by(c, {"Add", "AddV2"})) return false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Columns part = math_.resolve(math_.operand(c, i));
+      if (part.count != c.count || !add_parts(part, parts, depth + 1)) return false;
+    }
+    return parts.size() <= kMostAddends;
+  }
+
+  void find_sums() {
+    for (const Cell& c : found_.cells)
+      for (const Columns& in : c.inputs) {
+        std::vector<Columns> parts;
+        if (!found_.source(in) && add_parts(in, parts)) found_.sums.push_back({in, std::move(parts)});
+      }
+  }
+
   bool order_cells() {
+    find_sums();
     std::vector<Cell> ordered;
     std::vector<bool> done(found_.cells.size());
     const auto ready = [&](const Cell& c) {
       return std::all_of(c.inputs.begin(), c.inputs.end(), [&](const Columns& in) {
-        const auto s = found_.source(in);
-        return s && (s->rows || done[s->cell]);
+        const auto parts = found_.addends(in);
+        return std::all_of(parts.begin(), parts.end(), [&](const Columns& part) {
+          const auto s = found_.source(part);
+          return s && (s->rows || done[s->cell]);
+        });
       });
     };
     for (std::size_t round = 0; round < found_.cells.size(); ++round)
@@ -104,17 +131,41 @@ class Analysis {
     return true;
   }
 
+  std::optional<std::size_t> cell_with_output(const Columns& c) const {
+    for (std::size_t i = 0; i < found_.cells.size(); ++i)
+      if (found_.states[found_.cells[i].h].next == c) return i;
+    return {};
+  }
+
+  // A cell's output, or the sum of it and of what it or another cell reads, as a ResidualWrapper makes.
+  bool read_output(const Columns& c, Written& w) {
+    if (const auto cell = cell_with_output(c)) {
+      w.cell = *cell;
+      return true;
+    }
+    if (!math_.made_by(c, {"Add", "AddV2"})) return false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto cell = cell_with_output(math_.resolve(math_.operand(c, i)));
+      const Columns x = math_.resolve(math_.operand(c, 1 - i));
+      std::vector<Columns> parts;
+      if (!cell || x.count != c.count || !add_parts(x, parts)) continue;
+      w.cell = *cell;
+      w.residual = std::move(parts);
+      return true;
+    }
+    return false;
+  }
+
   // What is written is a cell's output, masked in one of three ways.
   bool read_value(Value* v, Written& w) {
     const Columns c = math_.resolve(math_.all(v));
     const auto masked = unmask(found_.loop, math_, c);
     const Columns& output = masked ? masked->active : c;
-    for (w.cell = 0; w.cell < found_.cells.size(); ++w.cell)
-      if (found_.states[found_.cells[w.cell].h].next == output) break;
-    if (w.cell == found_.cells.size()) return no("what it writes is not the output of a recurrent cell");
+    if (!read_output(output, w)) return no("what it writes is not the output of a recurrent cell");
     if (!masked) return !found_.mask.value || no("its outputs are not masked as its states are");
     if (!(masked->mask == found_.mask)) return no("its outputs are masked in another way than its states");
     const State& h = found_.states[found_.cells[w.cell].h];
+    if (!w.residual.empty() && masked->inactive == h.previous) return no("its outputs are sums, and held");
     if (masked->inactive == h.previous) {
       w.past = Past::hold;
       return true;
@@ -126,7 +177,7 @@ class Analysis {
     }
     for (const State& s : found_.states)
       if (s.previous == masked->inactive && s.next == h.next && s.mask == found_.mask &&
-          is_zero(found_.loop.initial(s.variable))) {
+          is_zero(found_.loop.initial(s.variable)) && w.residual.empty()) {
         w.past = is_zero(found_.loop.initial(h.variable)) ? Past::hold : Past::hold_zero;
         return true;
       }
@@ -159,7 +210,8 @@ class Analysis {
     Value* rows = nullptr;
     for (const Cell& c : found_.cells)
       for (const Columns& in : c.inputs)
-        if (const auto s = found_.source(in); s->rows && !rows) rows = s->rows;
+        for (const Columns& part : found_.addends(in))
+          if (const auto s = found_.source(part); s->rows && !rows) rows = s->rows;
     if (!rows) return no("its cells read no sequence");
     if (rows->shape().ranked() && rows->shape().rank() != 3)
       return no("its input is no sequence of [batch, features]");
@@ -171,7 +223,20 @@ class Analysis {
     for (Value* limit : *limits)
       if (!is_time(limit) && !is_longest(through_identities(limit), is_time))
         return no("the number of its steps may be another than the length of its input");
+    const auto is_as_long = [&](const Columns& part) {
+      const auto s = found_.source(part);
+      return !s->rows || extent_of(s->rows, 0) == time;
+    };
+    const auto differ = [&](const std::vector<Columns>& parts) {
+      return !std::all_of(parts.begin(), parts.end(), is_as_long);
+    };
+    if (std::any_of(found_.sums.begin(), found_.sums.end(),
+                    [&](const auto& s) { return differ(s.addends); }) ||
+        std::any_of(found_.written.begin(), found_.written.end(),
+                    [&](const auto& w) { return differ(w.residual); }))
+      return no("it adds sequences that may have different lengths");
     for (const Written& w : found_.written) {
+      if (!w.residual.empty() && w.last_only) return no("its last output is a sum");
       const Value* list = through_identities(found_.loop.initial(w.variable));
       if (!is_op(list, "TensorListReserve")) return no("the list of its outputs is not reserved");
       Value* length = list->producer()->input(1);
@@ -203,6 +268,8 @@ class Analysis {
     return is_op(v, "Max") && through_identities(v->producer()->input(0)) == found_.mask.value;
   }
 
+  static constexpr int kMostAddends = 16;
+
   RecurrentLoop found_;
   StepMath math_;
   std::string* why_;
@@ -216,6 +283,12 @@ std::optional<RecurrentLoop::Source> RecurrentLoop::source(const Columns& operan
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (states[cells[i].h].next == operand) return Source{nullptr, i};
   return {};
+}
+
+std::vector<Columns> RecurrentLoop::addends(const Columns& operand) const {
+  for (const Sum& s : sums)
+    if (s.whole == operand) return s.addends;
+  return {operand};
 }
 
 std::optional<RecurrentLoop> find_recurrent_loop(ir::Node& n, std::string& why) {

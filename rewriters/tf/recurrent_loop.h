@@ -14,6 +14,7 @@ struct Written {  // a list that the loop fills with the outputs of a cell
   std::size_t variable, cell;
   Past past = Past::zero;
   bool last_only = false;  // only the last is kept, as the list's single item
+  std::vector<Columns> residual = {};  // what is added to the outputs of rows that take part
 };
 
 // A loop over time that does nothing but run recurrent cells.
@@ -31,6 +32,13 @@ struct RecurrentLoop {
     std::size_t cell = 0;
   };
   std::optional<Source> source(const Columns& operand) const;
+
+  struct Sum {
+    Columns whole;
+    std::vector<Columns> addends;  // each of a source
+  };
+  std::vector<Sum> sums;  // that cells read, as those behind a ResidualWrapper do
+  std::vector<Columns> addends(const Columns& operand) const;
 };
 
 // Nothing when some part of it is not understood; `why` says which.

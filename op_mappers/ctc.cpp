@@ -50,9 +50,7 @@ Values map_greedy(MapperContext& c) {
 
 void register_ctc(OpRegistry& r) {
   r.op("CTCGreedyDecoder").by(map_greedy);
-  r.op("CTCLoss", "CTCLossV2")
-      .note("no preprocess_collapse_repeated")
-      .by(map_ctc_loss);
+  r.op("CTCLoss", "CTCLossV2").note("no preprocess_collapse_repeated").by(map_ctc_loss);
 }
 
 }  // namespace t2o::op_mappers

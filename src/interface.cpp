@@ -85,21 +85,7 @@ InputDefaults input_defaults(const tf::Interface& interface, const tf2onnx::Opti
                            "",
                            {},
                            SourceLoc::here()});
-  const auto& nchw = options.inputs_as_nchw;
-  for (const auto& [input, value] : interface.defaults)
-    if (std::none_of(nchw.begin(), nchw.end(),
-                     [&](const std::string& name) { return bare(name) == bare(input); }))
-      initial.emplace_back(input, value);
   return initial;
-}
-
-void drop_unfit(InputDefaults& defaults, const ir::Graph& g) {
-  std::erase_if(defaults, [&](const auto& d) {
-    const auto input = std::find_if(g.inputs().begin(), g.inputs().end(),
-                                    [&](const Value* v) { return v->name() == d.first; });
-    return input == g.inputs().end() || (*input)->dtype() != d.second->dtype() ||
-           !merge((*input)->shape(), d.second->shape());
-  });
 }
 
 // ONNX Runtime takes and gives no complex tensors.

@@ -6,10 +6,9 @@
 
 namespace t2o {
 
-// The values that inputs have when they are left out: those made of variables, and PlaceholderWithDefault.
+// The values that the inputs made of variables have when they are left out.
 using InputDefaults = std::vector<std::pair<std::string, TensorPtr>>;
 InputDefaults input_defaults(const tf::Interface&, const tf2onnx::Options&, Diagnostics&);
-void drop_unfit(InputDefaults&, const ir::Graph& onnx);  // the input went, or has become another
 
 void refuse_complex_interface(const ir::Graph&, Diagnostics&);
 

@@ -124,9 +124,8 @@ constexpr OptionRow kRows[] = {
     {"use-graph-names", "", "Keep the graph's names (serving_default_x:0) instead of the signature's (x).",
      interface, set_switch<&Options::use_graph_names>},
     {"ignore-default", "NAMES",
-     "PlaceholderWithDefault nodes that become inputs without a default. Those that --inputs or the "
-     "signature "
-     "names become inputs that may be left out; others become their default.",
+     "PlaceholderWithDefault nodes that become inputs, as those do that --inputs or the signature names; "
+     "others become their default.",
      interface, set_list<&Options::ignore_default>},
     {"use-default", "NAMES", "PlaceholderWithDefault nodes that become their default.", interface,
      set_list<&Options::use_default>},

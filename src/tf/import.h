@@ -39,7 +39,6 @@ struct State {
 struct Interface {
   std::vector<std::string> inputs, outputs;  // the tensors that its inputs and outputs are, in their order; "": a state's
   std::vector<State> states;
-  std::vector<std::pair<std::string, TensorPtr>> defaults;  // of inputs that may be left out: PlaceholderWithDefault
 };
 
 struct ImportRequest {

@@ -165,26 +165,6 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
   Value* input = graph_->add_input(feed.name.empty() ? feed.tensor : feed.name, type.dtype, type.shape);
   fed_[key(t)] = input;
   input_tensors_[input] = feed.tensor;
-  keep_default(*input, t);
-}
-
-// A PlaceholderWithDefault that is an input may be left out, as in TensorFlow, where its default is a
-// constant.
-void Importer::keep_default(const Value& input, Tensor t) {
-  const Body& body = bodies_.main();
-  const auto n = static_cast<std::uint32_t>(t.node);
-  const auto& forced = request_->ignore_default;
-  if (body.ops[n]->kind != OpKind::placeholder_with_default || body.inputs_of(n).empty() ||
-      std::find(forced.begin(), forced.end(), body.node(n).name) != forced.end())
-    return;
-  const std::int32_t source = body.inputs_of(n)[0].node;
-  if (source < 0 || body.ops[static_cast<std::size_t>(source)]->kind != OpKind::constant) return;
-  const Bytes* raw = body.node(static_cast<std::size_t>(source)).attr("value");
-  if (!raw) return;
-  const Attr value = decode_attr(*raw, {bodies_.graph().owner, nullptr});
-  const auto* tensor = std::get_if<TensorPtr>(&value);
-  const bool fits = tensor && (*tensor)->dtype() == input.dtype() && merge((*tensor)->shape(), input.shape());
-  if (fits) defaults_.emplace_back(input.name(), *tensor);
 }
 
 // What the main graph says of a tensor, before anything is imported.
@@ -298,7 +278,6 @@ Interface Importer::interface() {
   for (const Fetch& f : fetches_) found.outputs.push_back(f.tensor);
   found.outputs.resize(graph_->outputs().size());
   found.states = std::move(states_);
-  found.defaults = std::move(defaults_);
   return found;
 }
 

@@ -91,7 +91,6 @@ class Importer {
   bool locate(const std::string& tensor, std::string_view what, Tensor&);
   template <class T> void name_found(std::vector<T>& found, const std::vector<std::string>& names, const char* option);
   void add_feed(const Feed&, Tensor);
-  void keep_default(const Value& input, Tensor);
   std::vector<std::uint32_t> needed_roots() const;
   void mark_needed();
   void set_outputs(Frame&);
@@ -166,7 +165,6 @@ class Importer {
   std::vector<Variable> variables_;
   std::map<std::string, std::int32_t> variable_ids_;
   std::vector<State> states_;
-  std::vector<std::pair<std::string, TensorPtr>> defaults_;
   std::unordered_map<std::uint64_t, Value*> fed_;  // node and output of the main graph
   std::unordered_map<const Value*, std::string> input_tensors_;
   std::vector<bool> main_needed_;

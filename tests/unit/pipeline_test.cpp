@@ -39,6 +39,26 @@ TEST(Pipeline, ConversionsRunSideBySide) {
   for (std::thread& t : threads) t.join();
 }
 
+// Runtimes do not list inputs that have a default among those to be given; who names one wants to give it.
+TEST(Pipeline, APlaceholderWithDefaultIsItsDefaultOrAnInput) {
+  const std::string model = tf::graph_def_from_text(R"(
+      node { name: 'one' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
+             attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+      node { name: 'x' op: 'PlaceholderWithDefault' input: 'one' attr { key: 'dtype' value { type: DT_FLOAT } }
+             attr { key: 'shape' value { shape {} } } }
+      node { name: 'y' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } })",
+                                                    "test");
+  for (const bool named : {true, false}) {
+    Options o;
+    if (named) o.inputs = {"x:0"};
+    o.outputs = {"y:0"};
+    const Conversion c = convert(o, std::as_bytes(std::span(model)));
+    ASSERT_TRUE(c.ok());
+    EXPECT_EQ(c.graph->inputs().size(), named ? 1U : 0U);
+    EXPECT_TRUE(c.input_defaults.empty());
+  }
+}
+
 // "-" is the program's word for standard output; to the library it is a file like any other.
 TEST(Library, StandardOutputIsTheHosts) {
   namespace fs = std::filesystem;

@@ -37,12 +37,13 @@ const LibraryNames& library_names() {
   return names;
 }
 
-void check(const OrtApi& api, OrtStatus* status, const std::string& what) {
+void check(const OrtApi& api, OrtStatus* status, const std::string& what, bool loading = false) {
   if (!status) return;
   const OrtErrorCode code = api.GetErrorCode(status);
   const std::string message = "ONNX Runtime: " + what + ": " + api.GetErrorMessage(status);
   api.ReleaseStatus(status);
-  if (code == ORT_NO_SUCHFILE || code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL)
+  if (code == ORT_NO_SUCHFILE || code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL ||
+      (loading && code == ORT_INVALID_ARGUMENT))  // a message of another kind
     fail(Code::bad_file, message);
   throw OrtError({.code = Code::bad_model, .message = message});
 }
@@ -278,7 +279,7 @@ struct OrtSession::Impl {
       : api(engine(o.library).api), session(nullptr, {api}) {
     const OwnedOptions options = session_options(*api, o);
     ::OrtSession* raw = nullptr;
-    check(*api, create(engine(o.library).env, options.get(), &raw), what);
+    check(*api, create(engine(o.library).env, options.get(), &raw), what, true);
     session.reset(raw);
     inputs = describe(*api, raw, api->SessionGetInputCount, api->SessionGetInputName,
                       api->SessionGetInputTypeInfo);

@@ -206,12 +206,14 @@ TEST_F(Verify, InputsThatTensorFlowDoesNotTake) {
   } catch (const ConversionError& e) {
     EXPECT_EQ(e.diagnostic().code, Code::bad_option) << e.what();
   }
-  std::ofstream(v.onnx, std::ios::binary) << "this is no model";
-  try {
-    verify::verify(v);
-    FAIL();
-  } catch (const ConversionError& e) {
-    EXPECT_EQ(e.diagnostic().code, Code::bad_file) << e.what();
+  for (const char* content : {"this is no model", "x\n"}) {
+    std::ofstream(v.onnx, std::ios::binary) << content;
+    try {
+      verify::verify(v);
+      FAIL();
+    } catch (const ConversionError& e) {
+      EXPECT_EQ(e.diagnostic().code, Code::bad_file) << e.what();
+    }
   }
 }
 

@@ -129,12 +129,12 @@ std::vector<float> cosine_transform(std::int64_t n, std::int64_t coefficients) {
 
 Values map_mfcc(MapperContext& c) {
   const Shape& shape = c.in(0)->shape();
-  const MelBand band = {shape.ranked() && is_known(shape[-1]) ? shape[-1] : kUnknownDim, c.attr<std::int64_t>("filterbank_channel_count"),
-                        static_cast<double>(c.const_int(1)), c.attr<float>("lower_frequency_limit"),
-                        c.attr<float>("upper_frequency_limit")};
+  const MelBand band = {shape.ranked() && is_known(shape[-1]) ? shape[-1] : kUnknownDim,
+                        c.attr<std::int64_t>("filterbank_channel_count"), static_cast<double>(c.const_int(1)),
+                        c.attr<float>("lower_frequency_limit"), c.attr<float>("upper_frequency_limit")};
   const auto coefficients = c.attr<std::int64_t>("dct_coefficient_count");
-  const bool counts_ok =
-      (band.bins >= 2 || !is_known(band.bins)) && band.channels >= 1 && coefficients >= 1 && coefficients <= band.channels;
+  const bool counts_ok = (band.bins >= 2 || !is_known(band.bins)) && band.channels >= 1 &&
+                         coefficients >= 1 && coefficients <= band.channels;
   const bool band_ok = band.lower >= 0 && band.upper > band.lower && band.upper < kHighestFrequency;
   if (!counts_ok || !band_ok || band.sample_rate < 1)
     c.fail(Code::bad_model,

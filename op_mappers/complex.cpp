@@ -112,15 +112,16 @@ const char* const kByParts[] = {
     "Pad", "PadV2", "MirrorPad", "StridedSliceGrad", "TensorStridedSliceUpdate", "Fill", "ZerosLike", "Empty",
     "Select", "SelectV2", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "MatrixDiag", "MatrixDiagV2",
     "MatrixDiagV3", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "MatrixSetDiag",
-    "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixBandPart", "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixSetDiag", "BatchMatrixBandPart", "Diag", "DiagPart", "TensorScatterUpdate",
-    "DynamicStitch", "ParallelDynamicStitch", "DynamicPartition", "SpaceToBatchND", "BatchToSpaceND",
-    "SpaceToBatch", "BatchToSpace", "SpaceToDepth", "DepthToSpace",
+    "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixBandPart", "BatchMatrixDiag", "BatchMatrixDiagPart",
+    "BatchMatrixSetDiag", "BatchMatrixBandPart", "Diag", "DiagPart", "TensorScatterUpdate", "DynamicStitch",
+    "ParallelDynamicStitch", "DynamicPartition", "SpaceToBatchND", "BatchToSpaceND", "SpaceToBatch",
+    "BatchToSpace", "SpaceToDepth", "DepthToSpace",
     // what is linear
     "Add", "AddV2", "AddN", "AccumulateNV2", "Sub", "Neg", "BiasAdd", "BiasAddV1", "Sum", "Mean", "Cumsum",
     "SparseToDense", "SparseReorder", "SparseSlice", "SparseSplit", "SparseConcat", "SparseReduceSum",
     "SparseTensorDenseAdd", "SparseFillEmptyRows", "InplaceUpdate", "InplaceAdd", "InplaceSub",
-    "RaggedGather", "BiasAddGrad", "SegmentSumV2", "MirrorPadGrad", "ScatterNd", "TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd",
-    "SegmentSum", "SegmentMean", "UnsortedSegmentSum"};
+    "RaggedGather", "BiasAddGrad", "SegmentSumV2", "MirrorPadGrad", "ScatterNd", "TensorScatterAdd",
+    "TensorScatterSub", "ScatterNdNonAliasingAdd", "SegmentSum", "SegmentMean", "UnsortedSegmentSum"};
 
 }  // namespace
 

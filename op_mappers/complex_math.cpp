@@ -175,7 +175,8 @@ Complex sign(MapperContext& c, Complex z) {  // z / |z|
   return zero_where(c, is_zero(c, z), direction);
 }
 
-// ---- inverse functions, after Kahan: no digits cancel, and the signs of the parts are those of the argument's
+// ---- inverse functions, after Kahan: no digits cancel, and the signs of the parts are those of the
+// argument's
 
 // |x| with the sign of y, which -0 has too
 Value* with_sign_of(MapperContext& c, Value* x, Value* y) {
@@ -344,9 +345,7 @@ Values map_sparse_product(MapperContext& c) {
 
 // dy * f(y), with the derivative f in the result y: TensorFlow takes the conjugate of some of them
 Complex adjoint_times(MapperContext& c, Complex dy, Complex f) { return times(c, dy, {f.re, c.neg(f.im)}); }
-Complex one_less(MapperContext& c, Complex z) {
-  return {c.sub(c.scalar_like(z.re, 1), z.re), c.neg(z.im)};
-}
+Complex one_less(MapperContext& c, Complex z) { return {c.sub(c.scalar_like(z.re, 1), z.re), c.neg(z.im)}; }
 Complex tanh_gradient(MapperContext& c, Complex y, Complex dy) {
   return times(c, dy, one_less(c, square(c, y)));
 }

@@ -88,8 +88,7 @@ Windows windows_of(const Ints& ends, bool overlapping) {
     w.widest = std::max(w.widest, w.sizes.back());
   }
   for (std::size_t i = 0; i + 1 < ends.size(); ++i)
-    for (std::int64_t k = 0; k < w.widest; ++k)
-      w.places.push_back(ends[i] + std::min(k, w.sizes[i] - 1));
+    for (std::int64_t k = 0; k < w.widest; ++k) w.places.push_back(ends[i] + std::min(k, w.sizes[i] - 1));
   return w;
 }
 

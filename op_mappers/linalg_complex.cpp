@@ -220,10 +220,7 @@ void register_linalg_complex(OpRegistry& r) {
   r.complex("MatrixTriangularSolve").note(singular).by(map_triangular_solve);
   r.complex("MatrixDeterminant", "LogMatrixDeterminant").by(map_determinant);
   r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
-  r.complex("Svd")
-      .note("singular values; no vectors")
-      .ignores({"full_matrices"})
-      .by(map_singular_values);
+  r.complex("Svd").note("singular values; no vectors").ignores({"full_matrices"}).by(map_singular_values);
   r.complex("SelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
   r.complex("TridiagonalMatMul").by(map_tridiagonal_product);
 }

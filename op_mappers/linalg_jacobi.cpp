@@ -96,8 +96,7 @@ Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* column
 Values with_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
   Values out{values};
   const bool none = c.attr_or<std::int64_t>(attr, 1) == 0;
-  for (std::size_t i = 0; i < count; ++i)
-    out.push_back(none ? c.scalar_like(values, 0) : nullptr);
+  for (std::size_t i = 0; i < count; ++i) out.push_back(none ? c.scalar_like(values, 0) : nullptr);
   return out;
 }
 

@@ -194,9 +194,7 @@ Value* number_at(Emitter& e, Value* level, DType plain, QuantizedRange r) {
 Value* in_range_of_sums(MapperContext& c, Value* levels, QuantizedRange r, QuantizedRange sums,
                         Value* single) {
   const DType plain = levels->dtype();
-  const auto at = [&](Value* level) {
-    return level_of_32_bits(c, number_at(c, level, plain, r), sums);
-  };
+  const auto at = [&](Value* level) { return level_of_32_bits(c, number_at(c, level, plain, r), sums); };
   Value* first = at(wide(c, 0));
   Value* distance = c.sub(at(wide(c, 1)), first);
   Value* apart = c.add(c.mul(c.cast(levels, DType::i64), distance), first);

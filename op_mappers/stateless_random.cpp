@@ -9,12 +9,14 @@
 #include "op_mappers/philox.h"
 #include "op_mappers/segments.h"
 
-// TensorFlow's stateless random numbers, bit for bit. Words are kept in u64, so that products do not overflow.
+// TensorFlow's stateless random numbers, bit for bit. Words are kept in u64, so that products do not
+// overflow.
 namespace t2o::op_mappers {
 namespace {
 
 using U64 = std::uint64_t;
-using philox::Block, philox::block, philox::kLow, philox::kMultiplier, philox::kRounds, philox::kWeyl, philox::plus;
+using philox::Block, philox::block, philox::kLow, philox::kMultiplier, philox::kRounds, philox::kWeyl,
+    philox::plus;
 
 constexpr std::array<U64, 2> kScrambleKey = {0x3ec8f720, 0x02461e29};
 

@@ -87,8 +87,7 @@ Value* convolved(MapperContext& c, Value* x, const Layouts& l, Value* kernel_zer
   if (c.attr_or<std::int64_t>("batch_group_count", 1) != 1)
     c.fail(Code::unsupported_attr, "groups of the batch are not supported");
   const Ints steps = list_or_ones(c, "lhs_dilation", l.x.spatial.size());
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    x = spread(c, x, static_cast<int>(i) + 2, steps[i], l.rank);
+  for (std::size_t i = 0; i < steps.size(); ++i) x = spread(c, x, static_cast<int>(i) + 2, steps[i], l.rank);
   Value* kernel = c.cast(c.transpose(c.in(1), l.kernel.order()), DType::i32);
   const std::int64_t axis = axis_of(c, "rhs_");
   if (axis >= 0 && axis != l.kernel.first) c.fail(Code::bad_model, "scales along another axis than features");

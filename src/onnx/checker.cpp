@@ -105,7 +105,8 @@ class Checker {
     for (int opset = t.opset + 1; opset <= kHighestOpset; ++opset) {
       const OpInfo* op = op_info(n.op(), opset, t.ml_opset, false);
       const int at = op ? op->param_of_input(input) : -1;
-      if (at >= 0 && op->params[static_cast<std::size_t>(at)].standard.has(n.input(input)->dtype())) return opset;
+      if (at >= 0 && op->params[static_cast<std::size_t>(at)].standard.has(n.input(input)->dtype()))
+        return opset;
     }
     return 0;
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
@@ -136,6 +137,48 @@ Values map_nearest_neighbors(MapperContext& c) {
   return {nearest[1], nearest[0]};
 }
 
+// ---- IsotonicRegression: the falling numbers that are nearest to those of each row. They are the means of
+// segments; one ends where no mean of numbers up to there is below one of those that follow.
+
+struct Means {
+  Value *least_up_to, *greatest_from;  // [rows, n]
+};
+
+Means means_of(MapperContext& c, Value* x, Value* n) {
+  Value* axis = c.constant<std::int64_t>(1);
+  Value* up_to = c.unsqueeze(c.cumsum(x, axis, false, false), {1});
+  Value* before = c.unsqueeze(c.cumsum(x, axis, true, false), {2});
+  Value* begins = c.unsqueeze(iota(c, n), {1});
+  Value* counts = c.sub(c.add(iota(c, n), c.constant<std::int64_t>(1)), begins);
+  Value* is_range = c.greater(counts, c.constant<std::int64_t>(0));
+  Value* divisor = c.cast_like(c.maximum(counts, c.constant<std::int64_t>(1)), x);
+  Value* mean = c.div(c.sub(up_to, before), divisor);  // [rows, begin, end]
+  const double far = std::numeric_limits<double>::infinity();
+  Value* least = c.reduce("ReduceMin", c.where(is_range, mean, c.scalar_like(x, far)), Ints{1}, false);
+  Value* greatest = c.where(is_range, mean, c.scalar_like(x, -far));
+  return {least, c.reduce("ReduceMax", greatest, Ints{2}, false)};
+}
+
+Values map_isotonic_regression(MapperContext& c) {
+  Value* n = c.dim(c.in(0), -1);
+  Value* row = c.concat({c.ints({-1}), c.reshape(n, {1})}, 0);
+  Value* x = c.cast(c.reshape(c.in(0), {-1}), DType::f64);
+  x = c.emit("Reshape", {x, row});
+  const Means m = means_of(c, x, n);
+  Value* rest = c.slice(m.greatest_from, {1}, {std::numeric_limits<std::int64_t>::max()}, {1});
+  Value* begins = c.greater_equal(c.slice(m.least_up_to, {0}, {-1}, {1}), rest);
+  Value* first = c.expand(c.constant<std::int64_t>(0), c.concat({c.dims(x, 0, 1), c.ints({1})}, 0));
+  Value* counted = c.concat({first, c.cast(begins, DType::i64)}, 1);
+  Value* segments = c.cumsum(counted, c.constant<std::int64_t>(1), false, false);
+  Value* other = c.unsqueeze(segments, {1});
+  Value* same = c.cast_like(c.equal(c.unsqueeze(segments, {2}), other), x);
+  Value* sums = c.squeeze(c.emit("MatMul", {same, c.unsqueeze(x, {2})}), {2});
+  Value* means = c.div(sums, c.reduce("ReduceSum", same, Ints{2}, false));
+  Value* dims = c.shape_of(c.in(0));
+  Value* y = c.cast(c.reshape_to(means, dims), c.output_dtype());
+  return {y, c.cast(c.reshape_to(segments, dims), c.output_dtype(1))};
+}
+
 }  // namespace
 
 void register_misc(OpRegistry& r) {
@@ -148,6 +191,7 @@ void register_misc(OpRegistry& r) {
   r.op("PopulationCount").by(map_population_count);
   r.op("TensorStridedSliceUpdate").note("strides known at conversion time").by(map_slice_update);
   r.op("StridedSliceGrad").note("strides known at conversion time").by(map_slice_grad);
+  r.op("IsotonicRegression").note("memory of each row squared").by(map_isotonic_regression);
   r.op("InplaceUpdate").by(map_inplace_update);
   r.op("InplaceAdd").by(map_inplace_add<By::compare>);
   r.op("InplaceAdd").since(16).by(map_inplace_add<By::scatter>);

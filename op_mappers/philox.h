@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// TensorFlow's random numbers: Philox4x32-10 (Salmon et al., 2011). A counter of 128 bits and a key of 64 give
-// a block of four 32-bit words.
+// TensorFlow's random numbers: Philox4x32-10 (Salmon et al., 2011). A counter of 128 bits and a key of 64
+// give a block of four 32-bit words.
 namespace t2o::op_mappers::philox {
 
 using Word = std::uint64_t;

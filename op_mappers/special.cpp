@@ -225,6 +225,9 @@ Value* expint(MapperContext& c, Value* x) {
                          c.where(c.less(x, number(c, 100)), large, horner(c, r, kFactorials)));
   Value* scaled = c.mul(c.mul(half_power, c.mul(r, ratio)), half_power);
   Value* y = c.where(c.less(x, number(c, 6)), small, scaled);
+  // TensorFlow's exp(x) overflows before the quotient by x does
+  const double farthest = c.in(0)->dtype() == DType::f64 ? 709.782712893384 : 88.72283905206835;
+  y = c.where(c.greater(x, number(c, farthest)), number(c, kInf), y);
   return c.where(c.equal(x, number(c, kInf)), number(c, kNan), y);  // TensorFlow's NaN
 }
 

@@ -113,6 +113,8 @@ TEST(Special, Edges) {
 
 TEST(Special, Integrals) {
   check("Expint", 0.01, 40);
+  op_case("Expint").values<float>({4}, {88, 88.7F, 88.73F, 90}).tol(1e-4, 0).only_opsets({11}).check();
+  op_case("Expint").values<double>({3}, {709, 709.8, 715}).tol(1e-9, 0).only_opsets({11}).check();
   op_case("Expint").values<double>({5}, {5.9, 6.1, 15.9, 16.1, 200}).tol(1e-9, 0).only_opsets({11}).check();
   check("Spence", 0, 20);
   op_case("Spence").values<double>({5}, {0, 1, 0.5, 1.5, 1e6}).tol(1e-9, 1e-12).only_opsets({11}).check();

@@ -169,8 +169,7 @@ int drop(ir::Graph& g) {
   for (ir::Node& n : g.nodes()) {
     Value* neutral = n.op() == "Slice" ? sliced_whole(n) : handed_on(n);
     Value* x = neutral ? neutral : clipped_already(n);
-    if (x ? take_over(g, n.output(), x) : drop_true(g, n) || unnegate(g, n) || unshift(g, n))
-      ++changes;
+    if (x ? take_over(g, n.output(), x) : drop_true(g, n) || unnegate(g, n) || unshift(g, n)) ++changes;
   }
   for (ir::Node& n : g.nodes())  // which what was dropped has parted no longer
     if (flatten(g, n)) ++changes;

@@ -59,6 +59,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::reshape_transposes(target),
       rewriters::merge_reshapes(target),
       rewriters::clip_sums(),
+      rewriters::mean_of_steps(target),
       rewriters::weighted_sum(target),
       rewriters::widen_shapes(),
       rewriters::share_dims(target),

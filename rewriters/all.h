@@ -49,6 +49,7 @@ Rewriter join_directions(const onnx::Target&);  // onnx: both directions of a re
 Rewriter image_convs(const onnx::Target&);  // onnx: depthwise convolutions of sequences are of images of height 1
 Rewriter scale_parts(const onnx::Target&);  // onnx: what scales or shifts convolutions that are joined goes in front of the Concat
 Rewriter drop_guards(const onnx::Target&);  // onnx: what guards against NaN or no pixels where there are none
+Rewriter mean_of_steps(const onnx::Target&);  // onnx: a mean that may be of nothing is a sum divided by the size
 Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped
 Rewriter weighted_sum(const onnx::Target&);  // onnx: a sum of what is weighted by a constant is a MatMul
 Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives

@@ -42,12 +42,12 @@ def masked(layer):
     return lambda x: layer(x, mask=x[:, :, 0] > 0)
 
 
-def over_time(step, states, x, lengths=None):
+def over_time(step, states, x, lengths=None, width=2):
     """The loop of TensorFlow 1's dynamic_rnn: step(x, states) -> (output, states)."""
     x = tf.transpose(x, [1, 0, 2])
     time, batch = tf.shape(x)[0], tf.shape(x)[1]
     states = [tf.zeros([batch, 3]) for _ in range(states)]
-    rows = tf.TensorArray(tf.float32, time, element_shape=(None, 2)).unstack(x)
+    rows = tf.TensorArray(tf.float32, time, element_shape=(None, width)).unstack(x)
     outputs = tf.TensorArray(tf.float32, time, element_shape=(None, 3))
     last = time if lengths is None else tf.minimum(time, tf.maximum(1, tf.reduce_max(lengths)))
 
@@ -74,6 +74,22 @@ def peepholes():
         return h, (c, h)
 
     freeze("lstm_peepholes_lengths", lambda x, n: over_time(step, 2, x, n), X, LENGTHS)
+
+
+def residual():
+    """The second cell reads, and adds, what the first one read and gave."""
+    w, r, v, u = (weights(3, 3) for _ in range(4))
+
+    def step(x, states):
+        h, g = states
+        h = tf.tanh(x @ w + h @ r)
+        y = x + h
+        g = tf.tanh(y @ v + g @ u)
+        return y + g, (h, g)
+
+    x = tf.TensorSpec((None, None, 3), tf.float32, "x")
+    freeze("residual", lambda x: over_time(step, 2, x, width=3), x)
+    freeze("residual_lengths", lambda x, n: over_time(step, 2, x, n, width=3), x, LENGTHS)
 
 
 def block_cells():
@@ -269,6 +285,9 @@ def main():
     with_lengths("lengths_lstm_both_ways", L.Bidirectional(L.LSTM(3, return_sequences=True)))
     with_lengths("lengths_rnn_both_ways_zeros", L.Bidirectional(L.RNN(L.SimpleRNNCell(3), return_sequences=True, zero_output_for_mask=True)))
     mapped()
+    residual()
+    long = L.LSTM(3, return_sequences=True, return_state=True)
+    keras("lstm_long_mask", long, lambda x: long(x, mask=tf.concat([x[:, :, 0] > 0, x[:, :2, 1] > 0], 1)))
 
 
 if __name__ == "__main__":

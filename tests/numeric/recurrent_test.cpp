@@ -72,6 +72,11 @@ TEST(Recurrent, Lengths) {
   check("gru_block_cell", {{"GRU", 1}});
   check("rnn_reversed_lengths", {{"RNN", 1}});
 }
+TEST(Recurrent, ResidualConnections) {
+  check("residual", {{"RNN", 2}});
+  check("residual_lengths", {{"RNN", 2}});
+}
+TEST(Recurrent, MaskOfMoreSteps) { check("lstm_long_mask", {{"LSTM", 1}, {"ScatterND", 1}}); }
 TEST(Recurrent, LengthsFromMasks) {
   check("lengths_lstm", {{"LSTM", 1}});
   check("lengths_gru_backwards", {{"GRU", 1}, {"ScatterND", 1}});

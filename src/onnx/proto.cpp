@@ -1,6 +1,7 @@
 #include "onnx/proto.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -270,6 +271,8 @@ Skeleton to_skeleton(const ir::Graph& g, const ModelInfo& info) {
   std::string nodes;
   const NodeSink append = [&](const ir::Node&, const pb::NodeProto& p) {
     const std::size_t size = p.ByteSizeLong();
+    if (size > std::size_t{std::numeric_limits<std::int32_t>::max()})
+      fail(Code::output, "the model has a node of more than 2 GB", "make its string constants smaller");
     append_field_start(nodes, pb::GraphProto::kNodeFieldNumber, size);
     nodes.resize(nodes.size() + size);
     p.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(nodes.data() + nodes.size() - size));

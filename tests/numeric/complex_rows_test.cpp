@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.h"
+#include "old_ops.h"
 
 // Rows that are made of those of real numbers, one part after the other.
 namespace t2o::numeric {
@@ -209,6 +210,43 @@ TEST(ComplexRows, SpaceAndBatch) {
 
 TEST(ComplexRows, MirrorPadGrad) {
   op_case("MirrorPadGrad").in(any, {6, 5}).values<std::int32_t>({2, 2}, {1, 2, 0, 2}, constant).attr("mode", "REFLECT").dtypes(complexes).check();
+}
+
+TEST(ComplexRows, Batch) {
+  constexpr char kLast = 13;  // the last version that had them
+  old_case("BatchMatrixDiag", kLast, {{c64, {2, 3}}}).check();
+  old_case("BatchMatrixDiagPart", kLast, {{c64, {2, 3, 3}}}).check();
+  old_case("BatchMatrixSetDiag", kLast, {{c64, {2, 3, 3}}, {c64, {2, 3}}}).check();
+  graph_case("BatchMatrixBandPart", [](Builder& b) {
+    of_version(b.graph(), kLast);
+    const std::string x = b.input(c64, {2, 4, 5});
+    b.output(b.op("BatchMatrixBandPart", {x, b.const_input(Tensor::scalar<std::int64_t>(1)), b.const_input(Tensor::scalar<std::int64_t>(-1))}));
+  }).check();
+}
+
+TEST(ComplexRows, InPlace) {
+  for (const char* op : {"InplaceUpdate", "InplaceAdd", "InplaceSub"})
+    op_case(op).in(any, {4, 3}).i32s({2, 0}, fed).in(any, {2, 3}).dtypes(complexes).only_opsets({11, 16, 18}).check();
+}
+
+TEST(ComplexRows, Sparse) {
+  const auto at = [](const char* op, Ints dims, const Ints& where) { return op_case(op).values<std::int64_t>(std::move(dims), where); };
+  at("SparseToDense", {3, 2}, {0, 1, 1, 2, 2, 0}).ints({3, 4}).in(c64, {3}).in(c64, {}).check();
+  at("SparseReorder", {4, 2}, {1, 1, 0, 2, 1, 0, 0, 2}).in(c64, {4}).ints({2, 3}, fed).check();
+  at("SparseSlice", {3, 2}, {0, 1, 1, 2, 2, 0}).in(c64, {3}).ints({3, 4}, fed).ints({1, 0}, fed).ints({5, 2}, fed).check();
+  at("SparseFillEmptyRows", {4, 2}, {3, 1, 0, 2, 3, 0, 0, 1}).in(c64, {4}).ints({5, 4}, fed).in(c64, {}).check();
+  at("SparseReduceSum", {4, 3}, {0, 1, 0, 0, 2, 1, 2, 1, 0, 2, 1, 1}).in(c64, {4}).ints({3, 4, 2}).i32s({1}).attr("keep_dims", true).check();
+  at("SparseTensorDenseAdd", {2, 1}, {0, 1}).in(c64, {2}).ints({3}).in(c64, {3}).check();
+  op_case("SparseSplit").scalar<std::int64_t>(1).values<std::int64_t>({4, 2}, {0, 1, 1, 2, 1, 4, 4, 6}).in(c64, {4}).ints({5, 7}, fed)
+      .attr("num_split", std::int64_t{3}).check();
+  at("SparseConcat", {2, 2}, {0, 1, 1, 2}).values<std::int64_t>({2, 2}, {0, 0, 1, 0}).as_list(2).in(c64, {2}).in(c64, {2}).as_list(2)
+      .ints({2, 3}, fed).ints({4, 3}).as_list(2).attr("concat_dim", std::int64_t{0}).check();
+}
+
+TEST(ComplexRows, Others) {
+  op_case("GuaranteeConst").in(c64, {2, 3}).check();
+  op_case("BiasAddGrad").in(c64, {2, 3, 4, 5}).check();
+  op_case("RaggedGather").ints({0, 2, 2, 5}, fed).as_list(1).in(c64, {5}).values<std::int32_t>({4}, {2, 1, 0, 2}).attr("OUTPUT_RAGGED_RANK", std::int64_t{1}).check();
 }
 
 }  // namespace

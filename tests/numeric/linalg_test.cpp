@@ -166,6 +166,11 @@ TEST(Linalg, Batch) {
           .tol(1e-6, 1e-6)
           .check();
   }
+  graph_case("BatchMatrixSolveLs", [](Builder& b) {
+    of_version(b.graph(), kLast);
+    const std::string a = b.input(f64, {2, 4, 2}), y = b.input(f64, {2, 4, 3});
+    b.output(b.op("BatchMatrixSolveLs", {a, y, b.const_input(Tensor::scalar<double>(0.5))}));
+  }).tol(1e-6, 1e-6).check();
   old_case("BatchSvd", kLast, {{f64, {2, 4, 3}}}, {{"compute_uv", false}}, 1).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
   old_case("BatchSelfAdjointEigV2", kLast, {square}, {{"compute_v", false}}, 1).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
   old_case("BatchMatrixDeterminant", kLast, {square}).tol(1e-9, 1e-9).check();

@@ -49,8 +49,10 @@ extern "C" void leave_nothing_behind(int signal) {
 }
 
 void handle_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, leave_nothing_behind);
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of the write, not a sudden death
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(signal, leave_nothing_behind) == SIG_IGN)
+      std::signal(signal, SIG_IGN);  // as nohup wants it
+  std::signal(SIGPIPE, SIG_IGN);     // a reader that has gone is an error of the write, not a sudden death
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -86,7 +88,7 @@ int refuse(const Diagnostic& d, bool json) {
   if (json)
     std::cout << printed({{"diagnostics", to_json(Diagnostics{d})}, {"exit_code", code}}) << std::endl;
   else
-    std::cerr << to_string(d) << std::endl;
+    std::cerr << harmless(to_string(d)) << std::endl;
   return code;
 }
 

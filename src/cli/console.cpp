@@ -40,6 +40,26 @@ std::string unsupported_ops(const Diagnostics& diagnostics) {
 
 }  // namespace
 
+std::string harmless(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == '\033') {  // a colour, of ours or of theirs, does no harm
+      const std::size_t end = text.find_first_not_of("[;0123456789", i + 1);
+      if (end != std::string_view::npos && end > i + 1 && text[i + 1] == '[' && text[end] == 'm') {
+        out += text.substr(i, end + 1 - i);
+        i = end;
+        continue;
+      }
+    }
+    if ((c >= ' ' && c != 0x7f) || c == '\n' || c == '\t')
+      out += text[i];
+    else
+      out.append("\\x").append(1, "0123456789abcdef"[c >> 4]).append(1, "0123456789abcdef"[c & 15]);
+  }
+  return out;
+}
+
 bool wants_color(const std::string& choice, int file_descriptor) {
   if (choice != "auto") return choice == "always";
   const char* no_color = std::getenv("NO_COLOR");
@@ -65,15 +85,17 @@ Console::Console(const Common& common, bool stdout_is_taken)
       progress_(!common.quiet && isatty(STDERR_FILENO) != 0) {}
 
 void Console::say(const std::string& line) const {
-  if (!quiet_ && !json_) results_ << line << std::endl;
+  if (!quiet_ && !json_) results_ << harmless(line) << std::endl;
 }
 
 void Console::complain(const std::string& text) const {
-  if (quiet_ && !json_) std::cerr << painted(color_err_, Style::error, "error") << ": " << text << std::endl;
+  if (quiet_ && !json_)
+    std::cerr << painted(color_err_, Style::error, "error") << ": " << harmless(text) << std::endl;
 }
 
 void Console::hint(const std::string& text) const {
-  if (!quiet_ && !json_) std::cerr << painted(color_err_, Style::note, "note") << ": " << text << std::endl;
+  if (!quiet_ && !json_)
+    std::cerr << painted(color_err_, Style::note, "note") << ": " << harmless(text) << std::endl;
 }
 
 std::string Console::paint(Style style, std::string_view text) const {
@@ -98,7 +120,7 @@ void Console::report(const Diagnostics& diagnostics, std::string_view consequenc
             (warnings != 0 ? ", " + counted(warnings, "warning") : "") + "; " + std::string(consequence) +
             "\n";
   std::cout.flush();
-  std::cerr << text << std::flush;
+  std::cerr << harmless(text) << std::flush;
 }
 
 Progress::Progress(const Console& console, std::string what) : what_(std::move(what)) {

@@ -34,6 +34,9 @@ class Console {
   bool quiet_, verbose_, debug_, json_, color_out_, color_err_, progress_;
 };
 
+// What a terminal takes for more than text is spelled out: names in a model are anybody's.
+std::string harmless(std::string_view text);
+
 bool wants_color(const std::string& choice, int file_descriptor);  // "auto", "always", "never"
 std::size_t terminal_width();
 

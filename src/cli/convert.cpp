@@ -128,7 +128,7 @@ Json as_json(const ConvertArguments& a, const Outcome& outcome) {
 void tell_report(const Conversion& c, Json& json) {
   const GraphReport report = report_on(*c.graph, c.target);
   std::cout.flush();
-  std::cerr << report_text(report) << std::flush;
+  std::cerr << harmless(report_text(report)) << std::flush;
   json["report"] = to_json(report);
 }
 
@@ -155,6 +155,12 @@ void check_standard_output(const ConvertArguments& a) {
   if (isatty(STDOUT_FILENO) != 0) refuse("which is a terminal");
 }
 
+void check_not_the_model(const ConvertArguments& a, const std::string& written) {
+  if (is_part_of(a.options.model, written))
+    fail(Code::bad_option, "'" + written + "' is part of the model itself, which would be lost",
+         "give --output another name");
+}
+
 int run_convert(const CLI::App& command, ConvertArguments& a) {
   const bool to_stdout = a.output == kStandardOutput;
   const Console console(a.common, to_stdout);
@@ -174,9 +180,8 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   if (to_stdout) check_standard_output(a);
   const bool is_named = !a.output.empty();
   if (!is_named) a.output = default_output(a.options.model);
-  if (is_part_of(a.options.model, a.output))
-    fail(Code::bad_option, "'" + a.output + "' is part of the model itself, which would be lost",
-         "give --output another name");
+  check_not_the_model(a, a.output);
+  if (a.options.external_data != tf2onnx::ExternalData::never) check_not_the_model(a, a.output + ".data");
   if (a.verify) verify::check_possible(a.options);
   // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
   Outcome& outcome = *std::make_unique<Outcome>(convert_and_write(a, console)).release();

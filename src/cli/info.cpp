@@ -172,7 +172,7 @@ int inform(const InfoArguments& a) {
   }
   const Contents contents = contents_of(a.options);
   Json json = {{"model", a.options.model}, {"signatures", as_json(contents.signatures)}};
-  if (!console.json()) std::cout << as_text(console, contents.signatures);
+  if (!console.json()) std::cout << harmless(as_text(console, contents.signatures));
   if (graph) {
     Diagnostics refusals;
     if (!a.options.complex_as_pairs) refuse_complex_interface(*graph, refusals);
@@ -182,11 +182,11 @@ int inform(const InfoArguments& a) {
     if (console.json())
       json.update(as_json(*graph, histogram, opset));
     else
-      std::cout << as_text(console, *graph, histogram, opset, !refusals.empty()) << std::endl;
+      std::cout << harmless(as_text(console, *graph, histogram, opset, !refusals.empty())) << std::endl;
   } else {
     json["ops"] = contents.nodes;
     if (!console.json() && !contents.nodes.empty())
-      std::cout << as_text(console, contents.nodes) << std::endl;
+      std::cout << harmless(as_text(console, contents.nodes)) << std::endl;
   }
   console.report(diagnostics, "the model cannot be read");
   const int code = graph ? kDone : exit_code(diagnostics);

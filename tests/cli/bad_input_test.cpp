@@ -177,6 +177,11 @@ TEST_F(BadInput, AllUnsupportedOpsAtOnce) {
           {"NoSuchOpA", "NoSuchOpB", "NoSuchOpC", "'one'", "'two'", "3 errors", "nothing was written"});
 }
 
+TEST_F(BadInput, NamesThatATerminalWouldObey) {
+  const std::string graph = graph_def({placeholder("x"), node("y", "Foo\033]0;title\007\r", {"x"})});
+  refused(kNotConvertible, model(graph), {"Foo\\x1b]0;title\\x07\\x0d"}, {"--outputs", "y"});
+}
+
 TEST_F(BadInput, OpsThatOnlyTheProgramMakes) {
   for (const std::string op : {"t2o.Guarded", "t2o.LSTM", "t2o.NoSuch"})
     for (const Names& inputs : {Names{}, Names{"x"}}) {

@@ -297,6 +297,24 @@ TEST_F(Usage, NothingIsWrittenOverTheModel) {
     EXPECT_EQ(run({copy.string(), "-o", (copy / file).string()}).exit_code, kUsage) << file;
   EXPECT_EQ(run({copy.string(), "-o", (copy / "model.onnx").string()}).exit_code, 0);
   EXPECT_EQ(run({copy.string(), "-o", (copy / "model.onnx").string()}).exit_code, 0) << "of the last run";
+
+  std::filesystem::create_symlink(copy / "variables/variables.index", dir_ / "linked.onnx.data");
+  const std::string index = content((copy / "variables/variables.index").string());
+  for (const char* external : {"--external-data", "--external-data=auto"}) {
+    const Finished f = run({copy.string(), "-o", (dir_ / "linked.onnx").string(), external});
+    EXPECT_TRUE(f.exit_code == kUsage && has(f.err, "part of the model itself")) << f.err;
+  }
+  EXPECT_EQ(content((copy / "variables/variables.index").string()), index);
+  EXPECT_EQ(run({copy.string(), "-o", (dir_ / "linked.onnx").string(), "--external-data=never"}).exit_code, 0);
+}
+
+// As nohup and the background jobs of a script want it.
+TEST_F(Usage, SignalsThatAreIgnoredStayIgnored) {
+  const std::string out = (dir_ / "out.onnx").string();
+  const std::string script = "trap '' HUP; '" T2O_PROGRAM "' '" + model_ + "' -o '" + out + "' -q & p=$!; " +
+                             "for i in 1 2 3 4 5 6 7 8 9 10; do kill -HUP $p 2>/dev/null; sleep 0.002; done; wait $p";
+  EXPECT_EQ(std::system(script.c_str()), 0);
+  EXPECT_TRUE(std::filesystem::exists(out));
 }
 
 TEST_F(Usage, CustomOpsAndTheirOpset) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "onnx/elements.h"
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/numbers.h"
@@ -58,6 +59,15 @@ std::optional<Ints> copied_dims(const Shape& x, const Shape& y) {
   return dims;
 }
 
+// The same before anything is written: the size that is left is what the symbols leave of x.
+std::optional<Ints> dims_left_over(MapperContext& c) {
+  const auto& known = c.in(1)->known_elements();
+  if (c.in(1)->constant() || !known || std::find(known->begin(), known->end(), 0) != known->end())
+    return std::nullopt;
+  const Shape y = onnx::refined_shape("Reshape", {c.in(0), c.in(1)}, {}, Shape(*known), c.graph().symbols());
+  return copied_dims(c.in(0)->shape(), y);
+}
+
 // Of an empty tensor an inferred size beside a size of 0 is what the other sizes that are not 0 leave, which
 // ONNX does not infer. There are no elements to keep: a scalar expands to none.
 Value* empty_reshape(MapperContext& c, const Ints& dims) {
@@ -102,6 +112,7 @@ Values map_reshape(MapperContext& c) {
   if (const auto dims = c.maybe_ints(1); dims && infers_beside_nothing(*dims))
     return {empty_reshape(c, *dims)};
   if (const auto dims = dims_to_infer(c.in(0), c.in(1))) return {c.reshape(c.in(0), *dims)};
+  if (const auto dims = dims_left_over(c)) return {c.reshape(c.in(0), *dims)};
   Value* y = c.reshape_to(c.in(0), c.in(1));
   if (const auto dims = c.in(1)->constant() ? std::nullopt : copied_dims(c.in(0)->shape(), y->shape()))
     return {c.reshape(c.in(0), *dims)};

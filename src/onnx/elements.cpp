@@ -53,6 +53,38 @@ std::optional<Ints> only_element(const Values& in) {
   return all && all->size() == 1 ? all : std::nullopt;
 }
 
+// Those at constant places, of a list.
+std::optional<Ints> picked(const Values& in, const Attrs& attrs) {
+  const bool first_axis = std::none_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) {
+    return a.name == "axis" && a.value != Attr(std::int64_t{0});
+  });
+  const std::optional<Ints> all = elements(in[0]);
+  if (!all || !first_axis || in.size() < 2 || !in[1]->constant() || in[1]->shape().rank() > 1 ||
+      in[0]->shape().rank() != 1)
+    return std::nullopt;
+  Ints out;
+  for (std::int64_t i : in[1]->constant()->to_ints()) {
+    if (i < 0) i += static_cast<std::int64_t>(all->size());
+    if (i < 0 || i >= static_cast<std::int64_t>(all->size())) return std::nullopt;
+    out.push_back((*all)[static_cast<std::size_t>(i)]);
+  }
+  return out;
+}
+
+// One list behind the other. A constant that is no size, as -1 is, is not known.
+std::optional<Ints> joined(const Values& in) {
+  Ints out;
+  for (const Value* v : in) {
+    if (!v || !v->shape().ranked() || v->shape().rank() != 1) return std::nullopt;
+    std::optional<Ints> next = elements(v);
+    if (!next && v->constant() && is_int(v->dtype()) && v->constant()->elements() <= 64)
+      next = v->constant()->to_ints();
+    if (!next) return std::nullopt;
+    for (const Dim d : *next) out.push_back(v->constant() && !is_known(d) ? kUnknownDim : d);
+  }
+  return out;
+}
+
 // The sizes that x is reshaped to; a negative entry is one that is not known or that is inferred.
 std::optional<Ints> target_of_reshape(const Values& in) {
   if (in[1]->known_elements()) return *in[1]->known_elements();
@@ -218,8 +250,13 @@ std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values
     out = only_element(in);
   else if (op == "ReduceProd" && !may_do_nothing)
     out = reduced(in, multiply_dims, 1, symbols);
-  else if (op == "Reshape" || op == "Identity" || op == "Flatten")
+  else if (op == "Reshape" || op == "Identity" || op == "Flatten" || op == "Unsqueeze" || op == "Squeeze" ||
+           op == "Cast")
     out = elements(in[0]);
+  else if (op == "Gather")
+    out = picked(in, attrs);
+  else if (op == "Concat")
+    out = joined(in);
   else if (op == "Add")
     out = elementwise(in, add_dims, symbols);
   else if (op == "Sub")

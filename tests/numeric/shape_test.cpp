@@ -47,13 +47,15 @@ TEST(Shape, Reshape) {
 }
 
 TEST(Shape, ReshapeToPartOfAShape) {
-  graph_case("flatten by Shape and Pack", [](Builder& b) {
-    const std::string x = b.input(f32, {2, 3, 4});
-    const auto scalar = [&](std::int32_t v) { return b.constant_of<std::int32_t>({1}, {v}); };
-    const std::string batch = b.op("StridedSlice", {b.op("Shape", {x}), scalar(0), scalar(1), scalar(1)}, {{"shrink_axis_mask", std::int64_t{1}}});
-    const std::string shape = b.op("Pack", {Strings{batch, b.constant_of<std::int32_t>({}, {12})}});
-    b.output(b.op("Reshape", {x, shape}));
-  }).check();
+  for (const std::int64_t batch : {2, 0})
+    for (const std::int32_t rest : {12, -1})
+      graph_case("flatten by Shape and Pack", [batch, rest](Builder& b) {
+        const std::string x = b.input(f32, {batch, 3, 4});
+        const auto scalar = [&](std::int32_t v) { return b.constant_of<std::int32_t>({1}, {v}); };
+        const std::string size = b.op("StridedSlice", {b.op("Shape", {x}), scalar(0), scalar(1), scalar(1)}, {{"shrink_axis_mask", std::int64_t{1}}});
+        const std::string shape = b.op("Pack", {Strings{size, b.constant_of<std::int32_t>({}, {rest})}});
+        b.output(b.op("Reshape", {x, shape}));
+      }).since(batch == 0 && rest == -1 ? 14 : 11).check();
 }
 
 TEST(Shape, ExpandDimsSqueeze) {

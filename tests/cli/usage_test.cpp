@@ -1,47 +1,11 @@
-#include <gtest/gtest.h>
+#include "cli/usage.h"
 
-#include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-
-#include "cli/graph_def_maker.h"
-#include "cli/program.h"
 
 namespace t2o::test {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr int kNotConvertible = 1, kUsage = 2;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-class Usage : public testing::Test {
- protected:
-  // Converts the model with these arguments and gives the file's bytes; the model is put where "MODEL"
-  // stands.
-  std::string converted(Names arguments) {
-    const std::string out = (dir_ / "out.onnx").string();
-    std::filesystem::remove(out);
-    std::replace(arguments.begin(), arguments.end(), std::string("MODEL"), model_);
-    std::replace(arguments.begin(), arguments.end(), std::string("OUT"), out);
-    last_ = run(arguments, {.directory = dir_.path()});
-    EXPECT_EQ(last_.exit_code, 0) << last_.err;
-    return content(out);
-  }
-  Finished refused(int exit_code, Names arguments, const Names& words) {
-    std::replace(arguments.begin(), arguments.end(), std::string("MODEL"), model_);
-    Finished f = run(arguments, {.directory = dir_.path()});
-    EXPECT_EQ(f.exit_code, exit_code) << f.err;
-    for (const std::string& word : words) EXPECT_TRUE(has(f.err, word)) << "'" << word << "' in:\n" << f.err;
-    EXPECT_EQ(dir_.files(), Names{"model.pb"}) << "nothing may be written";
-    return f;
-  }
-
-  TemporaryDirectory dir_;
-  std::string model_ = dir_.file("model.pb", relu_model());
-  Finished last_;
-};
 
 TEST_F(Usage, HelpTeaches) {
   const Finished f = run({"--help"});
@@ -381,18 +345,6 @@ TEST_F(Usage, OptionsOfTheVerificationNeedIt) {
   }
 }
 
-TEST_F(Usage, Info) {
-  const Finished f = run({"info", model_});
-  EXPECT_EQ(f.exit_code, 0) << f.err;
-  EXPECT_TRUE(has(f.out, "Relu")) << f.out;
-  EXPECT_TRUE(has(f.out, "all ops are supported")) << f.out;
-  const std::string other = dir_.file("other.pb", graph_def({placeholder("x"), unary("y", "NoSuchOp", "x")}));
-  const Finished g = run({"info", other, "--json", "--opset", "13"});
-  EXPECT_EQ(g.exit_code, 0) << g.err;
-  EXPECT_EQ(Json::parse(g.out)["unsupported"][0]["op"], "NoSuchOp");
-  EXPECT_EQ(run({"info", "missing.pb"}).exit_code, 4);
-}
-
 TEST_F(Usage, Lists) {
   EXPECT_TRUE(has(run({"ops", "relu"}).out, "Relu6"));
   EXPECT_GT(Json::parse(run({"ops", "--json"}).out).size(), 50u);
@@ -425,39 +377,6 @@ TEST_F(Usage, TwoDashesEndTheOptions) {
   }
 }
 
-TEST_F(Usage, InfoTellsTheSignaturesBeforeOneIsChosen) {
-  const auto tensor = [](int map, const std::string& key, const std::string& name) { return bytes(map, bytes(1, key) + bytes(2, bytes(1, name) + number(2, kFloat) + bytes(3, number(3, 1)))); };
-  const auto signature = [&](const std::string& name, const std::string& in) { return bytes(5, bytes(1, name) + bytes(2, tensor(1, in, "x:0") + tensor(2, "result", "y:0"))); };
-  const auto saved_model = [](const std::string& signatures) { return number(1, 1) + bytes(2, bytes(1, bytes(4, "serve")) + bytes(2, relu_model()) + signatures); };
-  std::filesystem::create_directory(dir_ / "saved");
-  dir_.file("saved/saved_model.pb", saved_model(signature("predict", "image") + signature("embed", "picture")));
-  const std::string saved = (dir_ / "saved").string();
-  const Finished f = run({"info", saved});
-  EXPECT_EQ(f.exit_code, kUsage) << "none is the default";
-  for (const char* word : {"signature predict", "signature embed", "image", "picture", "Relu"}) EXPECT_TRUE(has(f.out, word)) << f.out;
-  EXPECT_TRUE(has(f.err, "choose one with --signature")) << f.err;
-  EXPECT_EQ(Json::parse(run({"info", saved, "--json"}).out)["signatures"].size(), 2u);
-  EXPECT_EQ(Json::parse(run({"info", saved, "--json", "--signature", "embde"}).out)["signatures"].size(), 2u);
-  const Finished chosen = run({"info", saved, "--signature", "embed"});
-  EXPECT_EQ(chosen.exit_code, 0) << chosen.err;
-  dir_.file("saved/saved_model.pb", saved_model(""));
-  const Finished none = run({"info", saved});
-  EXPECT_TRUE(has(none.out, "Relu")) << none.out;
-  EXPECT_TRUE(has(none.err, "--inputs and --outputs")) << none.err;
-}
-
-TEST_F(Usage, InfoTellsOfAComplexInterface) {
-  constexpr int kComplex64 = 8;
-  dir_.file("model.pb", graph_def({node("x", "Placeholder", {}, {type_attr("dtype", kComplex64), shape_attr("shape", {2})}),
-                                   node("y", "ComplexAbs", {"x"}, {type_attr("T", kComplex64), type_attr("Tout", kFloat)})}));
-  const Finished f = run({"info", model_});
-  EXPECT_EQ(f.exit_code, 0) << f.err;
-  EXPECT_TRUE(has(f.err, "warning") && has(f.err, "'x:0' is complex") && has(f.err, "--complex-as-pairs")) << f.err;
-  EXPECT_TRUE(has(f.out, "but not the interface")) << f.out;
-  EXPECT_EQ(run({"info", model_, "--complex-as-pairs"}).err, "");
-}
-
-// What a DataFile is for, and whose it is.
 TEST_F(Usage, ADataFileThatIsNotThereAndOneThatIsOld) {
   converted({"MODEL", "-o", "OUT", "--external-data"});
   EXPECT_TRUE(has(last_.err, "out.onnx.data' was not written")) << last_.err;

@@ -94,8 +94,8 @@ double Bounds::of_node(const ir::Node& n, std::size_t output, int depth) {
   static const Names kSums = {"Add", "Sub", "Concat", "Max", "Min"};
   const std::string_view op = n.op();
   if (op == "Resize" && (mode_of(n) == "cubic" || n.attr("extrapolation_value"))) return kInfinity;
-  if (op == "MaxPool" && n.attr("ceil_mode")) return kInfinity;
-  if (op == "Clip") {  // to finite bounds
+  if (op.ends_with("Pool") && n.attr("ceil_mode")) return kInfinity;  // a window of padding alone
+  if (op == "Clip") {                                                 // to finite bounds
     for (const std::size_t i : {1U, 2U})
       if (n.input(i) && !(largest(n.input(i)) <= kMost)) return kInfinity;
     return find(n.input(0), depth) + (n.input(1) ? largest(n.input(1)) : 0) +
@@ -121,12 +121,14 @@ double Bounds::sum_of(const ir::Node& n, int depth) {
   return sum;
 }
 
+// What comes in is asked for first: behind an input of floats no weights are read.
 double Bounds::of_product(const ir::Node& n, int depth) {
   if (n.op() == "Gemm" && !has_no(n, {"alpha", "beta", "transA"})) return kInfinity;
+  const double x = find(n.input(0), depth);
+  if (!(x <= kMost)) return kInfinity;
   const double weights = largest_sum(n.input(1));
-  if (!(weights <= kMost)) return kInfinity;
   const double bias = n.input_count() > 2 && n.input(2) ? largest(n.input(2)) : 0;
-  return find(n.input(0), depth) * weights + bias;
+  return x * weights + bias;
 }
 
 double Bounds::of_norm(const ir::Node& n, int depth) {
@@ -146,13 +148,15 @@ double Bounds::of_layer(const ir::Node& n, std::size_t output, int depth) {
   if (output > 1 || !has_no(n, {"activations", "activation_alpha", "activation_beta", "clip"}))
     return kInfinity;
   if (n.op() == "LSTM" && n.input_count() > 7 && n.input(7)) return kInfinity;  // peepholes
-  for (const std::size_t i : {1U, 2U})
-    if (!(largest_sum(n.input(i)) <= kMost)) return kInfinity;
-  if (n.input(3) && !(largest(n.input(3)) <= kMost)) return kInfinity;
+  const double x = find(n.input(0), depth);
   double begin = 0;
   for (const std::size_t i : {5U, 6U})
     if (i < n.input_count() && n.input(i)) begin = std::max(begin, find(n.input(i), depth));
-  return find(n.input(0), depth) <= kMost && begin <= kMost ? begin + 1 : kInfinity;
+  if (!(x <= kMost) || !(begin <= kMost)) return kInfinity;
+  // What goes into a gate, whose terms must not be infinities of both signs.
+  const double bias = n.input(3) ? 2 * largest(n.input(3)) : 0;
+  const double gate = x * largest_sum(n.input(1)) + (begin + 1) * largest_sum(n.input(2)) + bias;
+  return gate <= kMost ? begin + 1 : kInfinity;
 }
 
 }  // namespace t2o::rewriters

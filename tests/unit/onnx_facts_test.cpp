@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rewriters/onnx/attention_mask.h"
+#include "rewriters/onnx/bounds.h"
 
 // Facts of values to which very many ways lead: each is looked at once. Before, these took for ever.
 namespace t2o::rewriters {
@@ -65,6 +68,25 @@ TEST_F(OnnxFactsTest, ProductsOfZerosAndOnes) {
   Value* hidden = node("Mul", {node("Sub", {numbers({1}, 1), b}), numbers({1}, 1e30F)});
   AttentionMask m;
   EXPECT_EQ(m.take_product(*node("Sub", {kept, hidden})->producer()), x);
+}
+
+// A network over images has big weights, and nothing is known of its input.
+TEST_F(OnnxFactsTest, NoWeightsAreReadBehindAnInputOfFloats) {
+  int read = 0;
+  const auto weights = [&](const Ints& dims) {
+    const auto fill = [&](std::span<std::byte> out) {
+      ++read;
+      std::fill(out.begin(), out.end(), std::byte{0});
+    };
+    const auto size = static_cast<std::size_t>(element_count(dims)) * sizeof(float);
+    return g.add_constant("w", std::make_shared<Tensor>(DType::f32, dims, computed_storage(size, fill)));
+  };
+  EXPECT_FALSE(Bounds().is_finite(node("Conv", {x, weights({4, 3, 3, 3})})));
+  EXPECT_FALSE(Bounds().is_finite(node("LSTM", {x, weights({1, 8, 3}), weights({1, 8, 2})})));
+  EXPECT_EQ(read, 0);
+  Value* words = node("Cast", {g.add_input("i", DType::i64, Shape(Ints{2}))});
+  EXPECT_TRUE(Bounds().is_finite(node("MatMul", {words, weights({3, 4})})));
+  EXPECT_EQ(read, 1);
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ Rewriter scale_parts(const onnx::Target&);  // onnx: what scales or shifts convo
 Rewriter drop_guards(const onnx::Target&);  // onnx: what guards against NaN or no pixels where there are none
 Rewriter mean_of_steps(const onnx::Target&);  // onnx: a mean that may be of nothing is a sum divided by the size
 Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped
+Rewriter merge_scales(const onnx::Target&);  // onnx: products with two constants are one
 Rewriter weighted_sum(const onnx::Target&);  // onnx: a sum of what is weighted by a constant is a MatMul
 Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives
 Rewriter share_dims(const onnx::Target&);  // onnx: a size is asked for where it is first known

@@ -4,8 +4,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// A Reshape of what was reshaped is one of the tensor itself, and what it multiplies with ones to give them
-// its own shape is expanded, as meshgrid leaves it.
+// A Reshape of what was reshaped is one of the tensor itself, what it multiplies with ones to give them its
+// own shape is expanded, as meshgrid leaves it, and a batch of one that was taken off and put back stays.
 namespace t2o::rewriters {
 namespace {
 
@@ -42,6 +42,21 @@ Value* expanded(ir::Node& n, const onnx::Target& target) {
   return nullptr;
 }
 
+// The only slice along an axis, put back where it was, is x.
+Value* put_back(const ir::Node& n) {
+  const ir::Node* pick = n.op() == "Unsqueeze" ? n.input(0)->producer() : nullptr;
+  if (!pick || pick->op() != "Gather" || number_of(pick->input(1)) != 0) return nullptr;
+  Value* x = pick->input(0);
+  const auto axes = axes_of(n);
+  const auto* axis = pick->attr_if<std::int64_t>("axis");
+  if (!axes || axes->size() != 1 || x->constant() || !x->shape().ranked() ||
+      pick->output()->shape().rank() != x->shape().rank() - 1)
+    return nullptr;
+  const auto from_front = [&](std::int64_t i) { return static_cast<int>(i < 0 ? i + x->shape().rank() : i); };
+  const int at = from_front(axis ? *axis : 0);
+  return x->shape()[at] == 1 && from_front(axes->front()) == at ? x : nullptr;
+}
+
 // [Size(x)] of a list is its Shape.
 Value* size_of_list(ir::Node& n, const onnx::Target& target) {
   const ir::Node* size = n.op() == "Unsqueeze" ? n.input(0)->producer() : nullptr;
@@ -62,6 +77,7 @@ Rewriter merge_reshapes(const onnx::Target& target) {
       while (skip_reshape(g, n)) ++changes;
       Value* y = expanded(n, target);
       if (!y) y = size_of_list(n, target);
+      if (!y) y = put_back(n);
       if (!y) continue;
       g.set_type(y, y->dtype(), n.output()->shape());
       if (take_over(g, n.output(), y)) ++changes;

@@ -79,10 +79,13 @@ std::optional<Ints> joined(const Values& in) {
     std::optional<Ints> next = elements(v);
     if (!next && v->constant() && is_int(v->dtype()) && v->constant()->elements() <= 64)
       next = v->constant()->to_ints();
+    if (!next && is_known(v->shape()[0]) && v->shape()[0] <= 64)
+      next = Ints(static_cast<std::size_t>(v->shape()[0]), kUnknownDim);
     if (!next) return std::nullopt;
     for (const Dim d : *next) out.push_back(v->constant() && !is_known(d) ? kUnknownDim : d);
   }
-  return out;
+  return std::all_of(out.begin(), out.end(), [](Dim d) { return d == kUnknownDim; }) ? std::nullopt
+                                                                                     : std::optional(out);
 }
 
 // The sizes that x is reshaped to; a negative entry is one that is not known or that is inferred.

@@ -261,9 +261,20 @@ Value* Emitter::size_of(Value* x) {
   return emit("Size", {x});
 }
 
+namespace {
+
+// Each size asked for is 1 or what x has there.
+bool has_sizes(const Shape& x, const Ints& asked) {
+  return x.ranked() && asked.size() <= x.dims().size() &&
+         std::equal(asked.rbegin(), asked.rend(), x.dims().rbegin(),
+                    [](Dim size, Dim own) { return size == 1 || size == own; });
+}
+
+}  // namespace
+
 Value* Emitter::expand(Value* x, Value* dims) {
   const auto c = constant_ints(dims);
-  if (c && x->shape().is_static() && x->shape().dims() == *c) return x;
+  if (c && has_sizes(x->shape(), *c)) return x;
   return emit("Expand", {x, cast(dims, DType::i64)});
 }
 

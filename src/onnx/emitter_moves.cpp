@@ -45,12 +45,21 @@ std::optional<Ints> with_inferred(const Ints& known) {
   return dims;
 }
 
+// Some of its numbers are computed from others than sizes.
+bool is_computed_in_part(const Value* dims) {
+  const ir::Node* n = dims->producer();
+  return n && n->op() == "Concat" && std::any_of(n->inputs().begin(), n->inputs().end(), [](const Value* v) {
+           return !v->constant() && !v->known_elements();
+         });
+}
+
 // Below opset 14 a size of 0 cannot be said. An empty x is made one element, reshaped to ones, and spread to
 // nothing. Not where the dims are those of other tensors: that an empty batch is not reshaped costs less than
 // ten nodes for each of a transformer's.
 Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
   const Ints* known = dims->known_elements().get();
-  const bool of_tensors = known && std::find(known->begin(), known->end(), 0) == known->end() &&
+  const bool of_tensors = known && !is_computed_in_part(dims) &&
+                          std::find(known->begin(), known->end(), 0) == known->end() &&
                           std::any_of(known->begin(), known->end(), is_known);
   if (const auto inferred =
           of_tensors && !keeps_unknown_dims(x, *known) ? with_inferred(*known) : std::nullopt) {

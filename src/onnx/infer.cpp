@@ -226,6 +226,13 @@ bool is_taken_for_zero(const OpInfo& info, const Values& inputs) {
   });
 }
 
+// Constants among what is computed, as the amounts of a Pad along one axis.
+bool joins_known_numbers(const OpInfo& info, const Values& inputs) {
+  return info.op == "Concat" && std::any_of(inputs.begin(), inputs.end(), [](const Value* v) {
+           return v && v->constant() && is_int(v->dtype()) && v->shape().rank() == 1;
+         });
+}
+
 }  // namespace
 
 std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attrs& attrs, std::size_t outputs,
@@ -236,7 +243,8 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
     info.schema->GetTypeAndShapeInferenceFunction()(context);
     for (std::size_t i = 0; i < outputs; ++i)
       result[i] = read_type(*static_cast<::onnx::InferenceContext&>(context).getOutputType(i), symbols);
-    const bool shape_maths = context.any_elements_known() || info.op == "Shape" || info.op == "Size";
+    const bool shape_maths = context.any_elements_known() || info.op == "Shape" || info.op == "Size" ||
+                             joins_known_numbers(info, inputs);
     if (shape_maths && info.schema->has_data_propagation_function() && !is_taken_for_zero(info, inputs)) {
       info.schema->GetDataPropagationFunction()(context);
       for (std::size_t i = 0; i < outputs; ++i) read_elements(result[i], context.output_data(i), symbols);

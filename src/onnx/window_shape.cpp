@@ -77,7 +77,20 @@ Shape by_axis(const Shape& input, const Shape& inferred, F f) {
   return Shape(std::move(dims));
 }
 
+// By amounts of which some are computed: the other axes are known.
+Shape padded_in_part(const Values& in, const Shape& inferred, Symbols& s) {
+  const Ints &pads = *in[1]->known_elements(), &x = in[0]->shape().dims();
+  if (pads.size() != 2 * x.size() || inferred.rank() != in[0]->shape().rank()) return inferred;
+  Ints dims = inferred.dims();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (dims[i] == kUnknownDim && x[i] != kUnknownDim && is_known(pads[i]) && is_known(pads[i + x.size()]))
+      dims[i] = shifted(x[i], pads[i] + pads[i + x.size()], s);
+  return Shape(std::move(dims));
+}
+
 Shape padded(const Values& in, const Shape& inferred, Symbols& s) {
+  if (in.size() <= 3 && in[1]->known_elements() && in[0]->shape().ranked())
+    return padded_in_part(in, inferred, s);
   if (in.size() > 3 || !in[1]->constant() || !in[0]->shape().ranked()) return inferred;
   const Ints pads = in[1]->constant()->to_ints();
   const auto rank = static_cast<std::size_t>(in[0]->shape().rank());

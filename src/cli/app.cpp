@@ -185,13 +185,15 @@ int act(CLI::App& root, Session& session, const std::string& first_word, bool ve
   const std::vector<std::string> extras = given.front()->remaining();
   if (given.front()->remaining_size() != 0)  // which does not count the '--'
     return refuse(unknown_command(root, first_word).value_or(unknown_argument(*given.front(), extras)), json);
-  const int code = session.action();
-  if (!std::cout.flush()) {
-    std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}})
-              << std::endl;
-    return code == kDone ? kNotConvertible : code;
-  }
-  return code;
+  return session.action();
+}
+
+// What was printed has reached its reader, or the code says that it has not.
+int printed(int code) {
+  if (std::cout.flush()) return code;
+  std::cerr << to_string({Severity::error, Code::output, "standard output cannot be written", "", {}})
+            << std::endl;
+  return code == kDone ? kNotConvertible : code;
 }
 
 }  // namespace
@@ -215,9 +217,9 @@ int run(int argc, char** argv) {
       return refuse(unknown_argument(*command, unknown), json);
     std::reverse(words.begin(), words.end());
     root.parse(std::move(words));
-    return act(root, session, argc > 1 ? argv[1] : "", version, json);
+    return printed(act(root, session, argc > 1 ? argv[1] : "", version, json));
   } catch (const CLI::CallForHelp& help) {
-    return root.exit(help);
+    return printed(root.exit(help));
   } catch (const CLI::ParseError& e) {
     return refuse(usage_error(e.what(), see_help(*command)), json);
   } catch (const ConversionError& e) {

@@ -350,7 +350,8 @@ TEST_F(Usage, Lists) {
   EXPECT_GT(Json::parse(run({"ops", "--json"}).out).size(), 50u);
   EXPECT_EQ(Json::parse(run({"opsets", "--json"}).out).size(), 28u);
   EXPECT_TRUE(has(run({"opsets"}).out, "the default"));
-  EXPECT_EQ(run({"ops"}, {.stdout_path = "/dev/full"}).exit_code, kNotConvertible);
+  for (const char* prints : {"ops", "--help", "--version"})
+    EXPECT_EQ(run({prints}, {.stdout_path = "/dev/full"}).exit_code, kNotConvertible) << prints;
 }
 
 TEST_F(Usage, GeneratedPagesAreCurrent) {

@@ -65,6 +65,34 @@ TEST(FakeQuant, PerChannel) {
       .check();
 }
 
+// Sums that are rounded already are quantized by a pair of nodes: the same levels.
+TEST(FakeQuant, OfRoundedSums) {
+  struct Range {
+    float low, high;
+    std::int64_t bits;
+    bool narrow;
+  };
+  const std::vector<Range> ranges = {{0, 6, 8, false}, {-1, 1, 8, true},    {-3, -1, 8, false},
+                                     {1, 4, 4, false}, {-2, 0.5F, 2, true}, {0, 12, 8, false},
+                                     {0, 0, 8, false}, {-4, 4, 16, false}};
+  // of 65,536 levels one that is next may be reached: the sums themselves differ by as much
+  const double step = 1.3e-4;
+  for (const Range& r : ranges)
+    for (const bool clipped : {true, false})
+      graph_case(
+          "FakeQuant of a convolution",
+          [=](Builder& b) {
+            std::string x = b.op("Conv2D", {b.input(f32, {2, 4, 4, 2}), b.const_input(f32, {3, 3, 2, 3})},
+                                 {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
+            if (clipped) x = b.op("Relu6", {b.op("BiasAdd", {x, b.const_input(f32, {3})})});
+            const std::vector<TfAttr> attrs = {{"num_bits", r.bits}, {"narrow_range", r.narrow}};
+            b.output(b.op("FakeQuantWithMinMaxVars",
+                          {x, b.constant_of<float>({}, {r.low}), b.constant_of<float>({}, {r.high})}, attrs));
+          })
+          .tol(1e-6, r.bits == 16 ? step : 1e-6)
+          .check();
+}
+
 TEST(QuantizeAndDequantize, V2) {
   const std::vector<std::pair<double, double>> ranges = {{-6, 6}, {-1, 5}, {-5, 1}, {0, 4}, {1, 3}, {-3, -1}};
   for (const bool is_signed : {true, false})
@@ -163,16 +191,46 @@ TEST(QuantizeAndDequantize, FirstForm) {
 
 TEST(FakeQuant, Gradients) {
   for (const bool narrow : {false, true}) {
-    op_case("FakeQuantWithMinMaxArgsGradient").in(f32, {3, 4}).in(f32, {3, 4}).attr("min", -0.7F).attr("max", 0.9F).attr("narrow_range", narrow).check();
-    for (const auto& [min, max] : std::vector<std::pair<float, float>>{{-0.7F, 0.9F}, {0.0F, 0.0F}, {-1.3F, 0.1F}})
-      op_case("FakeQuantWithMinMaxVarsGradient").in(f32, {3, 4}).in(f32, {3, 4}).scalar(min, fed).scalar(max, fed).attr("num_bits", std::int64_t{4})
-          .attr("narrow_range", narrow).check();
-    op_case("FakeQuantWithMinMaxVarsPerChannelGradient").in(f32, {5, 2, 3}).in(f32, {5, 2, 3}).values<float>({3}, {-0.7F, 0, -2}).values<float>({3}, {0.5F, 0, 0.2F})
-        .attr("narrow_range", narrow).check();
+    op_case("FakeQuantWithMinMaxArgsGradient")
+        .in(f32, {3, 4})
+        .in(f32, {3, 4})
+        .attr("min", -0.7F)
+        .attr("max", 0.9F)
+        .attr("narrow_range", narrow)
+        .check();
+    for (const auto& [min, max] :
+         std::vector<std::pair<float, float>>{{-0.7F, 0.9F}, {0.0F, 0.0F}, {-1.3F, 0.1F}})
+      op_case("FakeQuantWithMinMaxVarsGradient")
+          .in(f32, {3, 4})
+          .in(f32, {3, 4})
+          .scalar(min, fed)
+          .scalar(max, fed)
+          .attr("num_bits", std::int64_t{4})
+          .attr("narrow_range", narrow)
+          .check();
+    op_case("FakeQuantWithMinMaxVarsPerChannelGradient")
+        .in(f32, {5, 2, 3})
+        .in(f32, {5, 2, 3})
+        .values<float>({3}, {-0.7F, 0, -2})
+        .values<float>({3}, {0.5F, 0, 0.2F})
+        .attr("narrow_range", narrow)
+        .check();
   }
-  op_case("QuantizeAndDequantizeV4Grad").in(any, {3, 4}).in(any, {3, 4}).values_as(any, {}, {-0.5}).values_as(any, {}, {0.75}).dtypes({f32, f64}).check();
-  op_case("QuantizeAndDequantizeV4Grad").in(f32, {3, 4}).in(f32, {3, 4}).values<float>({4}, {-0.5F, -1, 0, -0.1F}).values<float>({4}, {0.5F, 1, 2, 0.1F}).attr("axis", std::int64_t{1})
-      .refuses(Code::not_constant, "rank", {Mode::rank}).check();
+  op_case("QuantizeAndDequantizeV4Grad")
+      .in(any, {3, 4})
+      .in(any, {3, 4})
+      .values_as(any, {}, {-0.5})
+      .values_as(any, {}, {0.75})
+      .dtypes({f32, f64})
+      .check();
+  op_case("QuantizeAndDequantizeV4Grad")
+      .in(f32, {3, 4})
+      .in(f32, {3, 4})
+      .values<float>({4}, {-0.5F, -1, 0, -0.1F})
+      .values<float>({4}, {0.5F, 1, 2, 0.1F})
+      .attr("axis", std::int64_t{1})
+      .refuses(Code::not_constant, "rank", {Mode::rank})
+      .check();
 }
 
 }  // namespace

@@ -58,12 +58,12 @@ Result guarded(Work&& work) noexcept {
   }
 }
 
-template <class Destination>
-Result finish(const t2o::Conversion& conversion, const Options& options, Destination& destination) {
+template <class Write>
+Result finish(const t2o::Conversion& conversion, Write&& write) {
   Result result;
   add(result, conversion.diagnostics);
   if (!conversion.ok() || !result.ok()) return result;
-  add(result, t2o::write_model(conversion, options, destination));
+  add(result, write(conversion));
   result.inputs = interface_of(conversion.graph->inputs());
   result.outputs = interface_of(conversion.graph->outputs());
   result.nodes = static_cast<std::int64_t>(conversion.graph->node_count());
@@ -75,31 +75,33 @@ Result finish(const t2o::Conversion& conversion, const Options& options, Destina
 // To the program "-" is standard output, which is not a library's to write to.
 std::string file_called(const std::string& path) { return path == "-" ? "./-" : path; }
 
+Result to_file(const t2o::Conversion& conversion, const Options& options, const std::string& path) {
+  return finish(conversion, [&](const t2o::Conversion& c) { return t2o::write_model(c, options, file_called(path)); });
+}
+
+Result to_memory(const t2o::Conversion& conversion, const Options& options, std::string& onnx_bytes) {
+  return finish(conversion, [&](const t2o::Conversion& c) { return t2o::write_model_bytes(c, options, onnx_bytes); });
+}
+
 t2o::Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
 }  // namespace
 
 Result convert_file(const Options& options, const std::string& out_path) noexcept {
-  return guarded([&] {
-    const std::string file = file_called(out_path);
-    return finish(t2o::convert(options), options, file);
-  });
+  return guarded([&] { return to_file(t2o::convert(options), options, out_path); });
 }
 
 Result convert_file_to_memory(const Options& options, std::string& onnx_bytes) noexcept {
-  return guarded([&] { return finish(t2o::convert(options), options, onnx_bytes); });
+  return guarded([&] { return to_memory(t2o::convert(options), options, onnx_bytes); });
 }
 
 Result convert_memory(const Options& options, std::string_view graph_def, std::string& onnx_bytes) noexcept {
-  return guarded([&] { return finish(t2o::convert(options, as_bytes(graph_def)), options, onnx_bytes); });
+  return guarded([&] { return to_memory(t2o::convert(options, as_bytes(graph_def)), options, onnx_bytes); });
 }
 
 Result convert_memory_to_file(const Options& options, std::string_view graph_def,
                               const std::string& out_path) noexcept {
-  return guarded([&] {
-    const std::string file = file_called(out_path);
-    return finish(t2o::convert(options, as_bytes(graph_def)), options, file);
-  });
+  return guarded([&] { return to_file(t2o::convert(options, as_bytes(graph_def)), options, out_path); });
 }
 
 bool set_option(Options& options, std::string_view name, const std::string& value,

@@ -142,7 +142,7 @@ Diagnostics write_model(const Conversion& c, const Options& o, const std::string
   return diagnostics;
 }
 
-Diagnostics write_model(const Conversion& c, const Options& o, std::string& bytes) {
+Diagnostics write_model_bytes(const Conversion& c, const Options& o, std::string& bytes) {
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] { onnx::write_bytes(*c.graph, model_info(c, o), bytes); });
   return diagnostics;

@@ -36,6 +36,6 @@ GraphPtr read_source(const Options&, Diagnostics&);
 
 // Writes the file (atomically; with its .data file when asked or needed) or the bytes. Never throws.
 Diagnostics write_model(const Conversion&, const Options&, const std::string& path, onnx::Written* = nullptr);
-Diagnostics write_model(const Conversion&, const Options&, std::string& bytes);
+Diagnostics write_model_bytes(const Conversion&, const Options&, std::string& bytes);
 
 }  // namespace t2o

@@ -181,7 +181,7 @@ class Fuzzer {
     const Conversion c = convert_it(options);
     Diagnostics diagnostics = c.diagnostics;
     std::string onnx;
-    if (c.ok()) diagnostics = write_model(c, options, onnx);
+    if (c.ok()) diagnostics = write_model_bytes(c, options, onnx);
     ++(c.ok() ? converted_ : refused_);
     if (!settings_.keep.empty() && options.model.empty()) std::ofstream(settings_.keep + ".onnx", std::ios::binary) << onnx;
     std::string all;

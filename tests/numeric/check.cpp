@@ -272,7 +272,7 @@ void Case::Checker::convert_and_run(const Run& run) {
   if (check_refusal(run, conversion)) return;
   std::string model;
   Diagnostics diagnostics = conversion.diagnostics;
-  if (conversion.ok()) diagnostics = write_model(conversion, options, model);
+  if (conversion.ok()) diagnostics = write_model_bytes(conversion, options, model);
   if (!conversion.ok() || has_errors(diagnostics)) {
     std::string text = "not converted";
     for (const Diagnostic& d : diagnostics) text += "\n  " + to_string(d, true);
@@ -356,7 +356,7 @@ void check_graph_def(const engines::TfGraph& truth, const std::string& graph_def
     for (const auto& [tensor, value] : feeds) options.inputs.push_back(tensor + ":0");
     const Conversion c = convert(options, as_bytes(graph_def));
     std::string model;
-    if (!c.ok() || has_errors(write_model(c, options, model))) {
+    if (!c.ok() || has_errors(write_model_bytes(c, options, model))) {
       ADD_FAILURE_AT(at.file, at.line) << "opset " << opset << ": " << to_string(c.diagnostics.at(0));
       continue;
     }

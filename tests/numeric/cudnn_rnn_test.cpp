@@ -270,7 +270,7 @@ void run_onnx(const Setting& s, const Model& m, const std::vector<TensorPtr>& tr
   const std::string title = name_of(s) + ", opset " + std::to_string(opset);
   ASSERT_TRUE(c.ok()) << title << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
   std::string model;
-  ASSERT_FALSE(has_errors(write_model(c, options, model)));
+  ASSERT_FALSE(has_errors(write_model_bytes(c, options, model)));
   const auto session = engines::OrtSession::from_bytes(as_bytes(model), {.threads = 1});
   engines::Feeds feeds;
   for (const auto& [input, value] : m.feeds)

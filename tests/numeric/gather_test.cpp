@@ -113,7 +113,7 @@ void check_variables(int opset) {
   const Conversion c = convert(options);
   std::string model;
   ASSERT_TRUE(c.ok()) << to_string(c.diagnostics.at(0));
-  ASSERT_FALSE(has_errors(write_model(c, options, model)));
+  ASSERT_FALSE(has_errors(write_model_bytes(c, options, model)));
   const auto onnx = engines::OrtSession::from_bytes(std::as_bytes(std::span(model)), {});
   const std::vector<TensorPtr> got = onnx.run(feeds, fetches);
   for (std::size_t i = 0; i < fetches.size(); ++i)

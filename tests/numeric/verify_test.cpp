@@ -155,7 +155,7 @@ TEST_F(Verify, PlaceholderWithDefault) {
   const std::string graph = g.graph_def();
   const auto inputs = [&] {
     std::string model;
-    EXPECT_FALSE(has_errors(write_model(convert(options, std::as_bytes(std::span(graph))), options, model)));
+    EXPECT_FALSE(has_errors(write_model_bytes(convert(options, std::as_bytes(std::span(graph))), options, model)));
     return engines::OrtSession::from_bytes(std::as_bytes(std::span(model))).inputs().size();
   };
   EXPECT_EQ(inputs(), 2U);
@@ -188,7 +188,7 @@ TEST_F(Verify, InputsThatTensorFlowDoesNotTake) {
   verify::VerifyOptions v;
   v.source = options;
   v.onnx = ::testing::TempDir() + "taken.onnx";
-  ASSERT_FALSE(has_errors(write_model(convert(options), options, std::as_const(v.onnx))));
+  ASSERT_FALSE(has_errors(write_model(convert(options), options, v.onnx)));
   v.input_shapes = {"x:2,3", "z:3,2"};
   try {
     verify::verify(v);

@@ -27,7 +27,7 @@ TEST(Pipeline, ConversionsRunSideBySide) {
     const Conversion c = convert(o, std::as_bytes(std::span(model)));
     std::string bytes;
     EXPECT_TRUE(c.ok());
-    EXPECT_TRUE(!c.ok() || write_model(c, o, bytes).empty());
+    EXPECT_TRUE(!c.ok() || write_model_bytes(c, o, bytes).empty());
     return bytes;
   };
   const std::string expected = converted(0);

@@ -61,6 +61,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::clip_sums(),
       rewriters::mean_of_steps(target),
       rewriters::weighted_sum(target),
+      rewriters::small_norms(target),
       rewriters::merge_scales(target),
       rewriters::widen_shapes(),
       rewriters::share_dims(target),

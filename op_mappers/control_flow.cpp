@@ -229,6 +229,7 @@ class LoopMaker {
 
  private:
   std::size_t size() const { return c_.input_count(); }
+  void find_rounds();
   void find_carried();
   void find_written();
   Shape settle(std::size_t variable, const Shape& now, const Shape& after, bool last_try);
@@ -243,10 +244,33 @@ class LoopMaker {
   const tfgraph::Loop& loop_;
   const ir::Graph& condition_;
   const ir::Graph& body_;
-  Wanted carried_;  // the others are the same in each round, or nobody asks for them
+  Value* count_ = nullptr;              // of its rounds, where that is settled at first
+  std::optional<std::int64_t> rounds_;  // the number, where it is known; it is not 0
+  Wanted carried_;                      // the others are the same in each round, or nobody asks for them
   std::vector<std::optional<Written>> written_;  // the lists that become scan outputs
   Values initial_ = c_.inputs();
 };
+
+// The least of the numbers that its counters stay below, so that the loop need not compare in each round.
+void LoopMaker::find_rounds() {
+  const auto limits = loop_.limits();
+  if (!limits) return;
+  Values mapped;
+  for (const Value* limit : *limits) {
+    std::size_t i = 0;
+    while (i < size() && loop_.initial(i) != limit) ++i;
+    if (i == size() && !limit->constant()) return;
+    Value* v = i < size() ? c_.in(i) : c_.constant(limit->constant());
+    if (!is_int(v->dtype()) || v->shape() != Shape::scalar()) return;
+    if (std::find(mapped.begin(), mapped.end(), v) == mapped.end()) mapped.push_back(v);
+  }
+  Value* least = c_.cast(mapped.at(0), DType::i64);
+  for (std::size_t i = 1; i < mapped.size(); ++i) least = c_.minimum(least, c_.cast(mapped[i], DType::i64));
+  const auto number = constant_ints(least);
+  if (number && number->front() <= 0) return;
+  count_ = least;
+  if (number) rounds_ = number->front();
+}
 
 // What changes and is asked for: behind the loop, by its condition, or for the next round of what is.
 void LoopMaker::find_carried() {
@@ -269,7 +293,7 @@ void LoopMaker::find_carried() {
   for (std::size_t i = 0; i < size(); ++i)
     if (used[i]) need(i);
   Sources sources;
-  sources.add(condition_.outputs()[0], need_variable);
+  if (!count_) sources.add(condition_.outputs()[0], need_variable);
   carried_.assign(size(), false);
   while (!work.empty()) {
     const std::size_t i = work.back();
@@ -283,6 +307,10 @@ void LoopMaker::find_written() {
   for (std::size_t i = 0; i < size(); ++i) {
     const bool asked = carried_[i] && is_list(body_.inputs()[i]);
     written_.push_back(asked ? written_once(loop_, condition_, i) : std::nullopt);
+    const Shape& list = c_.in(i)->shape();
+    if (!written_[i] || written_[i]->appends || !rounds_ || !list.ranked() || list[0] != *rounds_) continue;
+    written_[i]->to_end = true;  // whatever computes its length
+    written_[i]->length = *rounds_;
   }
 }
 
@@ -308,7 +336,7 @@ GraphPtr LoopMaker::make_body(const Shapes& shapes) {
   Values after = c_.map(body_, before, carried_, *g);
   for (std::size_t i = 0; i < size(); ++i)
     if (!carried_[i]) after[i] = before[i];
-  Value* go_on = c_.failed() ? nullptr : condition(*g, after);
+  Value* go_on = c_.failed() ? nullptr : count_ ? g->inputs()[1] : condition(*g, after);
   if (go_on) {
     std::unordered_set<const Value*> taken;
     outputs[0] = own(c_, *g, go_on, taken);
@@ -375,9 +403,10 @@ void LoopMaker::check_effort() {
 
 // The variables keep the shape they have at first where the body, given that, gives it back.
 Values LoopMaker::run() {
+  find_rounds();
   find_carried();
   find_written();
-  Value* at_first = condition(c_.graph(), c_.inputs());
+  Value* at_first = count_ ? c_.constant(true) : condition(c_.graph(), c_.inputs());
   if (!at_first) return {};
   Shapes shapes = first_shapes();
   GraphPtr body;
@@ -422,7 +451,7 @@ Ints dims_in(const Shape& element, const Shape& list) {
 
 Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shapes) {
   ir::NodeSpec spec{.op = "Loop",
-                    .inputs = {nullptr, at_first},
+                    .inputs = {count_, at_first},
                     .attrs = {{"body", body}},
                     .origin = c_.shared_origin(),
                     .name_later = true};

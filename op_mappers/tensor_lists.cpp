@@ -232,6 +232,8 @@ Values map_set(MapperContext& c) {
   if (is_list(c.in(0))) return {c.in(2)};
   Value* list = ready_for(c, c.in(2));
   Value* item = c.unsqueeze(c.in(2), {0});
+  const bool is_all = list->shape().ranked() && list->shape()[0] == 1 && constant_ints(c.in(1)) == Ints{0};
+  if (is_all && !grows) return {item};
   Value* index = c.reshape(c.cast(c.in(1), DType::i64), {1, 1});
   list = fit_to_elements(c, list, item);
   if (grows) {

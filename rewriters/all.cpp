@@ -21,6 +21,8 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::plain_indices(),
       rewriters::drop_neutral(),
       rewriters::cancel_transposes(),
+      rewriters::hoist_steps(target),
+      rewriters::scan_steps(target),
       rewriters::fuse_activation(target),
       rewriters::fuse_einsum(target),
       rewriters::unmerge_batches(target),

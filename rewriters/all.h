@@ -52,6 +52,8 @@ Rewriter drop_guards(const onnx::Target&);  // onnx: what guards against NaN or 
 Rewriter mean_of_steps(const onnx::Target&);  // onnx: a mean that may be of nothing is a sum divided by the size
 Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped
 Rewriter merge_scales(const onnx::Target&);  // onnx: products with two constants are one
+Rewriter hoist_steps(const onnx::Target&);  // onnx: what a loop computes of each row alone is computed in front of it
+Rewriter scan_steps(const onnx::Target&);  // onnx: a Loop over the rows of tensors is a Scan
 Rewriter small_norms(const onnx::Target&);  // onnx: the norm of few numbers, and the division by it, are single nodes
 Rewriter weighted_sum(const onnx::Target&);  // onnx: a sum of what is weighted by a constant is a MatMul
 Rewriter widen_shapes();        // onnx: sizes stay in the 64 bits that Shape gives

@@ -57,6 +57,23 @@ Value* put_back(const ir::Node& n) {
   return x->shape()[at] == 1 && from_front(axes->front()) == at ? x : nullptr;
 }
 
+// The only slice along an axis that x was given: x.
+Value* taken_back(const ir::Node& n) {
+  const ir::Node* given = n.op() == "Gather" ? n.input(0)->producer() : nullptr;
+  const auto at = number_of(n.input(1));
+  if (!given || given->op() != "Unsqueeze" || (at != 0 && at != -1) || n.input(1)->shape() != Shape::scalar())
+    return nullptr;
+  const int rank = n.input(0)->shape().rank();
+  const auto axes = axes_of(*given);
+  const auto* axis = n.attr_if<std::int64_t>("axis");
+  const auto from_front = [&](std::int64_t i) { return i < 0 ? i + rank : i; };
+  Value* x = given->input(0);
+  if (!axes || axes->size() != 1 || from_front(axes->front()) != from_front(axis ? *axis : 0) ||
+      x->constant())
+    return nullptr;
+  return x;
+}
+
 // [Size(x)] of a list is its Shape.
 Value* size_of_list(ir::Node& n, const onnx::Target& target) {
   const ir::Node* size = n.op() == "Unsqueeze" ? n.input(0)->producer() : nullptr;
@@ -78,6 +95,10 @@ Rewriter merge_reshapes(const onnx::Target& target) {
       Value* y = expanded(n, target);
       if (!y) y = size_of_list(n, target);
       if (!y) y = put_back(n);
+      if (Value* x = y ? nullptr : taken_back(n)) {
+        if (take_over(g, n.output(), x)) ++changes;
+        continue;
+      }
       if (!y) continue;
       g.set_type(y, y->dtype(), n.output()->shape());
       if (take_over(g, n.output(), y)) ++changes;
@@ -85,7 +106,7 @@ Rewriter merge_reshapes(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"merge_reshapes", run, {"Reshape", "Size", "Expand"}};
+  return {"merge_reshapes", run, {"Reshape", "Size", "Expand", "Unsqueeze"}};
 }
 
 }  // namespace t2o::rewriters

@@ -1,0 +1,32 @@
+#pragma once
+#include <optional>
+
+#include "ir/graph.h"
+
+namespace t2o::rewriters {
+
+// A Loop seen as one over steps 0, 1, 2 ...
+class Steps {
+ public:
+  static std::optional<Steps> view(ir::Node& n);  // nothing unless it is a Loop
+
+  ir::Node& node() const { return *node_; }
+  ir::Graph& body() const { return *body_; }
+  std::size_t states() const { return node_->input_count() - 2; }
+  Value* before(std::size_t state) const { return body_->inputs()[state + 2]; }
+  Value* after(std::size_t state) const { return body_->outputs()[state + 1]; }
+  Value* initial(std::size_t state) const { return node_->input(state + 2); }
+
+  bool is_counter(std::size_t state) const;  // 0, 1, 2 ...
+  bool is_step(const Value*) const;          // the number of the step
+  bool is_outside(const Value* v) const { return v->constant() || v->graph() != body_; }
+  // The tensor around the loop of which a step reads the row of its number; null: the node does something else.
+  Value* rows_of(const ir::Node&) const;
+
+ private:
+  Steps(ir::Node& n, ir::Graph& body) : node_(&n), body_(&body) {}
+  ir::Node* node_;
+  ir::Graph* body_;
+};
+
+}  // namespace t2o::rewriters

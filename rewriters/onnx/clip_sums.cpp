@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -65,8 +67,54 @@ Rewriter clip_of_sum() {
   });
 }
 
+// Some numbers go into each result, as is known.
+bool reduces_some(const ir::Node& n) {
+  const Shape& s = n.input(0)->shape();
+  const auto axes = axes_of(n);
+  return s.ranked() && axes && std::all_of(axes->begin(), axes->end(), [&](std::int64_t a) {
+           const Dim d = s[static_cast<int>(a < 0 ? a + s.rank() : a)];
+           return is_known(d) && d > 0;
+         });
+}
+
+// The mean of the same numbers, that somebody asks for; null: there is none.
+ir::Node* mean_beside(const ir::Node& max) {
+  for (const ir::Use& u : max.input(0)->uses())
+    if (u.node->op() == "ReduceMean" && u.node->graph() == max.graph() && u.input == 0 &&
+        reduce_the_same(*u.node, max))
+      return u.node;
+  return nullptr;
+}
+
+bool stands_behind(const ir::Node& n, const ir::Node& other) {
+  const ir::Node* at = other.next();
+  while (at && at != &n) at = at->next();
+  return at == &n;
+}
+
+// Min(max(x), sum(x)) is Min(max(x), mean(x) * 2^100) where no number of x is negative: then that is not
+// below the maximum either, and it is NaN where x has one. The mean is often made anyway, as in attention
+// over channels or places, and all of x is gone through one time less.
+Rewriter minimum_of_mean() {
+  const Pat x = any().where([](const Value* v) { return is_never_negative(v) && v->dtype() == DType::f32; });
+  const Pat axes = constant();
+  const Pat max = op("ReduceMax", x, axes) | op("ReduceMax", x);
+  const Pat sum = op("ReduceSum", x, constant()) | op("ReduceSum", x);
+  return rewriter("clip_sums", op("Min", max, sum), [=](const Match& m, Rewrite& r) -> Value* {
+    ir::Node& root = *m.root()->producer();
+    const ir::Node &most = *m[max]->producer(), &all = *m[sum]->producer();
+    ir::Node* mean = mean_beside(most);
+    if (!mean || !reduce_the_same(most, all) || !reduces_some(most)) return nullptr;
+    if (stands_behind(*mean, root)) r.graph().move_before(*mean, &root);
+    Value* much = r.constant(Tensor::scalar(0x1p100F));
+    return r.make("Min", {m[max], r.make("Mul", {mean->output(), much})});
+  });
+}
+
 }  // namespace
 
-Rewriter clip_sums() { return in_turn("clip_sums", {minimum_of_sum(), clip_of_sum()}, {"ReduceSum"}); }
+Rewriter clip_sums() {
+  return in_turn("clip_sums", {minimum_of_sum(), clip_of_sum(), minimum_of_mean()}, {"ReduceSum"});
+}
 
 }  // namespace t2o::rewriters

@@ -1,4 +1,5 @@
 #include "op_mappers/all.h"
+#include "op_mappers/ctc_beams.h"
 #include "op_mappers/ctc_loss.h"
 #include "op_mappers/numbers.h"
 
@@ -29,27 +30,33 @@ Values map_greedy(MapperContext& c) {
   Value* in_sequence = c.less(time, length);
   Value* keep = written(c, best, in_sequence, blank);
 
+  Values out = sparse_labels(c, best, keep);
+
+  Value* score = c.transpose(c.reduce("ReduceMax", logits, {2}, false), {1, 0});
+  Value* counted_score = c.where(in_sequence, score, c.scalar_like(score, 0));
+  Value* sum = c.reduce("ReduceSum", counted_score, {1}, true);
+  out.push_back(c.neg(sum));
+  return out;
+}
+
+}  // namespace
+
+Values sparse_labels(MapperContext& c, Value* labels, Value* keep) {
   Value* ones = c.cast(keep, DType::i64);
   Value* counted = c.cumsum(ones, c.constant<std::int64_t>(1), true, false);
   Value* at = c.transpose(c.emit("NonZero", {keep}), {1, 0});  // [entries, 2]
   Value* row = c.slice(at, {0}, {1}, {1});
   Value* column = c.unsqueeze(c.emit("GatherND", {counted, at}), {1});
   Value* indices = c.concat({row, column}, 1);
-  Value* values = c.emit("GatherND", {best, at});
+  Value* values = c.emit("GatherND", {labels, at});
   Value* lengths = c.reduce("ReduceSum", ones, {1}, false);
   Value* longest = c.reduce("ReduceMax", lengths, {0}, true);
-  Value* shape = c.concat({c.dims(logits, 1, 2), longest}, 0);
-
-  Value* score = c.transpose(c.reduce("ReduceMax", logits, {2}, false), {1, 0});
-  Value* counted_score = c.where(in_sequence, score, c.scalar_like(score, 0));
-  Value* sum = c.reduce("ReduceSum", counted_score, {1}, true);
-  return {indices, values, shape, c.neg(sum)};
+  return {indices, values, c.concat({c.dims(labels, 0, 1), longest}, 0)};
 }
-
-}  // namespace
 
 void register_ctc(OpRegistry& r) {
   r.op("CTCGreedyDecoder").by(map_greedy);
+  r.op("CTCBeamSearchDecoder").by(map_beam_decoder);
   r.op("CTCLoss", "CTCLossV2").note("no preprocess_collapse_repeated").by(map_ctc_loss);
 }
 

@@ -50,7 +50,7 @@ Pivot exchange_rows(Emitter& e, Value* x, Value* k, Value* n) {
 }
 
 // Gauss-Jordan: [A | B] becomes [1 | A^-1 B]
-Value* eliminated(MapperContext& c, Value* a, Value* b) {
+Value* eliminated(Emitter& c, Value* a, Value* b) {
   Value* n = c.dim(a, -2);
   Value* both = c.concat({a, b}, -1);
   const Values out = counted_loop(c, n, {both}, [n](Emitter& e, Value* k, const Values& state) -> Values {
@@ -62,9 +62,14 @@ Value* eliminated(MapperContext& c, Value* a, Value* b) {
   return columns_from(c, out[0], n);
 }
 
+}  // namespace
+
+Value* inverted(Emitter& e, Value* a) { return eliminated(e, a, eye_like(e, a, e.dim(a, -2))); }
+
+namespace {
+
 Values map_inverse(MapperContext& c) {
-  Value* a = matrix(c, 0);
-  Value* inverse = eliminated(c, a, eye_like(c, a, c.dim(a, -2)));
+  Value* inverse = inverted(c, matrix(c, 0));
   if (c.flag("adjoint")) inverse = transposed(c, inverse);
   return {c.cast_like(inverse, c.in(0))};
 }
@@ -226,25 +231,6 @@ Values map_cholesky(MapperContext& c) {
 
 // ---- Qr
 
-// x - tau w w^T x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta at [k, k] and zeros below.
-Value* reflected(Emitter& e, Value* x, Value* k, Value* m) {
-  Value* zero = e.scalar_like(x, 0);
-  Value* one = e.scalar_like(x, 1);
-  Value* rows = row_numbers(e, m);
-  Value* column = e.gather(x, k, -1);
-  Value* head = e.gather(column, k, -2);
-  Value* tail = e.where(e.greater(rows, k), column, zero);
-  Value* tail_square = e.reduce("ReduceSum", e.mul(tail, tail), Ints{-2}, true);
-  Value* norm = e.sqrt(e.add(e.mul(head, head), tail_square));
-  Value* beta = e.where(e.less(head, zero), norm, e.neg(norm));
-  Value* is_done = e.equal(tail_square, zero);
-  Value* tau = e.where(is_done, zero, e.div(e.sub(beta, head), beta));
-  Value* scaled = e.where(is_done, zero, e.div(tail, e.sub(head, beta)));
-  Value* w = e.where(e.equal(rows, k), one, scaled);
-  Value* projection = e.reduce("ReduceSum", e.mul(w, x), Ints{-2}, true);
-  return e.sub(x, e.mul(e.mul(tau, w), projection));
-}
-
 Values map_qr(MapperContext& c) {
   Value* a = matrix(c, 0);
   Value* m = c.dim(a, -2);
@@ -252,7 +238,7 @@ Values map_qr(MapperContext& c) {
   Value* least = c.minimum(m, n);
   Value* both = c.concat({a, eye_like(c, a, m)}, -1);
   Value* x = counted_loop(c, least, {both}, [m](Emitter& e, Value* k, const Values& state) -> Values {
-    return {reflected(e, state[0], k, m)};
+    return {reflected(e, state[0], reflector(e, state[0], k, m))};
   })[0];
   Value* below = c.greater(row_numbers(c, m), iota(c, n));
   Value* r = c.where(below, c.scalar_like(x, 0), columns_before(c, x, n));

@@ -1,4 +1,7 @@
 #pragma once
+#include <initializer_list>
+
+#include "op_mappers/complex.h"
 #include "op_mappers/registry.h"
 
 // Matrices are the last two axes of a tensor.
@@ -15,10 +18,23 @@ Value* columns_before(Emitter&, Value* x, Value* end);
 Value* rows_from(Emitter&, Value* x, Value* first);
 Value* rows_before(Emitter&, Value* x, Value* end);
 
+Value* inverted(Emitter&, Value*);
+Value* doubled(Emitter&, Complex);  // [[re, -im], [im, re]]
+
+// x - tau w w^T x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta at [k, k] of x, with m rows,
+// and zeros below.
+struct Reflector {
+  Value *w, *tau;
+};
+Reflector reflector(Emitter&, Value* x, Value* k, Value* m);
+Value* reflected(Emitter&, Value* x, const Reflector&);
+
 // A decomposition's values, and in place of vectors that an attribute does not ask for a number, as in
 // TensorFlow, whose number is any.
+bool wants_vectors(const MapperContext&, std::initializer_list<std::size_t> outputs);
 Values with_vectors(MapperContext&, const std::string& attr, Value* values, std::size_t count);
 
 void register_linalg_jacobi(OpRegistry&);
+void register_linalg_functions(OpRegistry&);
 
 }  // namespace t2o::op_mappers

@@ -12,11 +12,6 @@
 namespace t2o::op_mappers {
 namespace {
 
-Value* doubled(MapperContext& c, Complex z) {
-  Value* upper = c.concat({z.re, c.neg(z.im)}, -1);
-  return c.concat({upper, c.concat({z.im, z.re}, -1)}, -2);
-}
-
 Complex halves(MapperContext& c, Value* x) {  // of rows: [re; im]
   Value* n = c.div(c.dim(x, -2), c.constant<std::int64_t>(2));
   return {rows_before(c, x, n), rows_from(c, x, n)};
@@ -166,7 +161,11 @@ Value* every_second(MapperContext& c, Value* sorted) {
   return pairs(c, {s, apply_one(c, "ZerosLike", {s})});
 }
 
+// Of vectors of the real matrix every second one need not be at right angles to the others.
 Values without_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
+  const bool wanted = c.attr_or<std::int64_t>(attr, 1) != 0 && wants_vectors(c, {1, 2});
+  if (wanted)
+    c.fail(Code::unsupported_op, "vectors of a decomposition of complex numbers", "ask for the values alone");
   Values out = with_vectors(c, attr, parts(c, values).re, count);
   out[0] = values;
   for (std::size_t i = 1; i < out.size(); ++i)
@@ -222,6 +221,7 @@ void register_linalg_complex(OpRegistry& r) {
   r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
   r.complex("Svd").note("singular values; no vectors").ignores({"full_matrices"}).by(map_singular_values);
   r.complex("SelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
+  register_linalg_functions(r);
   r.complex("TridiagonalMatMul").by(map_tridiagonal_product);
 }
 

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "op_mappers/all.h"
 #include "op_mappers/linalg.h"
@@ -93,6 +95,13 @@ Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* column
 
 }  // namespace
 
+bool wants_vectors(const MapperContext& c, std::initializer_list<std::size_t> outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [&](std::size_t i) {
+    return i < c.node().outputs().size() &&
+           (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output());
+  });
+}
+
 Values with_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
   Values out{values};
   const bool none = c.attr_or<std::int64_t>(attr, 1) == 0;
@@ -102,35 +111,90 @@ Values with_vectors(MapperContext& c, const std::string& attr, Value* values, st
 
 namespace {
 
-void want_values_alone(MapperContext& c, const std::string& attr, std::initializer_list<std::size_t> vectors,
-                       const std::string& remedy) {
-  if (c.attr_or<std::int64_t>(attr, 1) == 0) return;
-  for (const std::size_t i : vectors)
-    if (i < c.node().outputs().size() &&
-        (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output()))
-      c.fail(Code::unsupported_op,
-             "vectors of a decomposition are determined up to their signs, and TensorFlow's signs are those "
-             "of its own steps",
-             remedy);
+// Columns in another order: [.., 1, as many as there are in a tensor with the shape of `like`].
+Value* picked_columns(MapperContext& c, Value* x, Value* order, Value* like) {
+  Value* at = c.expand(order, c.shape_of(like));
+  return c.emit("GatherElements", {x, at}, {{"axis", std::int64_t{-1}}});
 }
 
-Values map_singular_values(MapperContext& c) {
-  want_values_alone(
-      c, "compute_uv", {1, 2},
-      "ask for the singular values alone (compute_uv=False); tf.linalg.lstsq solves with fast=False");
-  Value* a = matrix(c, 0);
-  if (a->shape().ranked() && a->shape().rank() >= 2) {
-    const Shape& s = a->shape();
-    if (s[s.rank() - 2] >= 0 && s[s.rank() - 2] < s[s.rank() - 1])
-      a = transposed(c, a);  // fewer columns, the same values
+// ---- singular values
+
+// Of w, whose first `count` columns stand at right angles, columns of length 1 in their directions, also
+// where those are (nearly) 0; full: as many as there are rows. They are a product of reflections, with which
+// the columns of w become those of a diagonal matrix: right angles do not depend on how exact the columns
+// are.
+Value* basis(MapperContext& c, Value* w, Value* rows, Value* count, bool full) {
+  const Values out = counted_loop(c, count, {w}, [rows](Emitter& e, Value* k, const Values& state) -> Values {
+    const Reflector r = reflector(e, state[0], k, rows);
+    return {reflected(e, state[0], r), e.mul(r.w, e.sqrt(r.tau))};
+  });
+  Value* row = row_numbers(c, rows);
+  Value* is_on = c.equal(row, iota(c, count));
+  Value* zero = c.scalar_like(w, 0);
+  Value* unit = c.scalar_like(w, 1);
+  Value* diagonal = c.where(is_on, columns_before(c, out[0], count), zero);
+  diagonal = c.reduce("ReduceSum", diagonal, Ints{-2}, true);
+  Value* signs = c.where(c.less(diagonal, zero), c.scalar_like(w, -1), unit);
+  if (full) {
+    Value* more = c.reshape(c.sub(rows, count), {1});
+    Value* ones = c.expand(unit, c.concat({c.dims(w, 0, -2), c.ints({1}), more}, 0));
+    signs = c.concat({signs, ones}, -1);
+    is_on = c.equal(row, iota(c, rows));
   }
+  Value* last = c.sub(count, one(c));
+  Value* start = c.where(is_on, signs, zero);
+  return counted_loop(c, count, {start}, [&](Emitter& e, Value* step, const Values& state) -> Values {
+    Value* k = e.squeeze(e.sub(last, step), {0});
+    Value* root = e.gather(out[1], k, 0);
+    Value* projection = e.reduce("ReduceSum", e.mul(root, state[0]), Ints{-2}, true);
+    return {e.sub(state[0], e.mul(root, projection))};
+  })[0];
+}
+
+struct Svd {
+  Value *s, *u, *v;
+};
+
+// A V = W with columns at right angles, longest first: their lengths are s, their directions U.
+Svd with_singular_vectors(MapperContext& c, Value* a, bool full) {
+  Value* rows = c.dim(a, -2);
+  Value* columns = c.dim(a, -1);
+  Value* count = c.minimum(rows, columns);
+  Value* eye = eye_like(c, a, columns);
+  Value* x = orthogonal_columns(c, c.concat({a, eye}, -2), rows, columns);
+  Value* w = rows_before(c, x, rows);
+  Value* sizes = c.sqrt(c.reduce("ReduceSum", c.mul(w, w), Ints{-2}, true));
+  const Values sorted = c.topk(sizes, c.reshape(columns, {1}), -1, true);
+  Value* v = picked_columns(c, rows_from(c, x, rows), sorted[1], eye);
+  Value* u = basis(c, picked_columns(c, w, sorted[1], a), rows, count, full);
+  Value* s = c.squeeze(columns_before(c, sorted[0], count), {-2});
+  return {s, u, full ? v : columns_before(c, v, count)};
+}
+
+Value* singular_values(MapperContext& c, Value* a) {
   Value* rows = c.dim(a, -2);
   Value* columns = c.dim(a, -1);
   Value* x = orthogonal_columns(c, a, rows, columns);
   Value* sizes = c.sqrt(c.reduce("ReduceSum", c.mul(x, x), Ints{-2}, false));
   Value* count = c.reshape(c.minimum(rows, columns), {1});
-  Value* s = c.topk(sizes, count, -1, true)[0];
-  return with_vectors(c, "compute_uv", c.cast_like(s, c.in(0)), 2);
+  return c.topk(sizes, count, -1, true)[0];
+}
+
+bool is_wide(const Value* a) {
+  if (!a->shape().ranked() || a->shape().rank() < 2) return false;
+  const Shape& s = a->shape();
+  return s[s.rank() - 2] >= 0 && s[s.rank() - 2] < s[s.rank() - 1];
+}
+
+Values map_svd(MapperContext& c) {
+  Value* a = matrix(c, 0);
+  const bool wide = is_wide(a), full = c.flag("full_matrices");
+  if (wide) a = transposed(c, a);  // fewer columns, the same values
+  if (c.attr_or<std::int64_t>("compute_uv", 1) == 0 || !wants_vectors(c, {1, 2}))
+    return with_vectors(c, "compute_uv", c.cast_like(singular_values(c, a), c.in(0)), 2);
+  Svd d = with_singular_vectors(c, a, full);
+  if (wide) std::swap(d.u, d.v);
+  return {c.cast_like(d.s, c.in(0)), c.cast_like(d.u, c.in(0)), c.cast_like(d.v, c.in(0))};
 }
 
 // ---- symmetric matrices
@@ -161,8 +225,11 @@ Value* diagonal(Emitter& e, Value* x, Value* n) {  // [.., 1, n]
   return e.reduce("ReduceSum", e.where(is_on, x, e.scalar_like(x, 0)), Ints{-2}, true);
 }
 
-Values map_eigenvalues(MapperContext& c) {
-  want_values_alone(c, "compute_v", {1}, "ask for the eigenvalues alone (tf.linalg.eigvalsh)");
+struct Eigen {
+  Value *values, *vectors;  // [.., 1, n], and null where nobody wants them
+};
+
+Eigen decomposed(MapperContext& c, bool vectors) {
   Value* a = matrix(c, 0);
   Value* n = c.dim(a, -1);
   const Rounds r = rounds(c, n, a->dtype());
@@ -174,13 +241,34 @@ Values map_eigenvalues(MapperContext& c) {
     Value* x = diagonal(e, rows_before(e, right, r.half), r.half);
     const Rotation rot = rotation(e, p, q, x);
     Value* y = transposed(e, turned(e, left, right, rot, r.order));
-    Value* upper = columns_before(e, y, r.half);
-    return {turned(e, upper, columns_from(e, y, r.half), rot, r.order)};
+    const auto columns_turned = [&](Value* m) {
+      Value* first = columns_before(e, m, r.half);
+      return turned(e, first, columns_from(e, m, r.half), rot, r.order);
+    };
+    Values after{columns_turned(y)};
+    if (vectors) after.push_back(columns_turned(state[1]));
+    return after;
   };
-  Value* x = counted_loop(c, r.count, {symmetric(c, a, n)}, step)[0];
-  Value* values = c.squeeze(diagonal(c, x, c.add(r.half, r.half)), {-2});
-  Value* e = c.topk(values, c.reshape(n, {1}), -1, false)[0];
-  return with_vectors(c, "compute_v", c.cast_like(e, c.in(0)), 1);
+  Values initial{symmetric(c, a, n)};
+  if (vectors) initial.push_back(evened(c, eye_like(c, a, n), n));
+  const Values out = counted_loop(c, r.count, initial, step);
+  Value* values = diagonal(c, out[0], c.add(r.half, r.half));
+  const Values sorted = c.topk(values, c.reshape(n, {1}), -1, false);
+  return {sorted[0], vectors ? picked_columns(c, out[1], sorted[1], a) : nullptr};
+}
+
+Values map_self_adjoint_eig(MapperContext& c) {
+  const bool vectors = c.attr_or<std::int64_t>("compute_v", 1) != 0 && wants_vectors(c, {1});
+  const Eigen d = decomposed(c, vectors);
+  Value* e = c.cast_like(c.squeeze(d.values, {-2}), c.in(0));
+  if (!vectors) return with_vectors(c, "compute_v", e, 1);
+  return {e, c.cast_like(d.vectors, c.in(0))};
+}
+
+// The vectors below the values.
+Values map_old_self_adjoint_eig(MapperContext& c) {
+  const Eigen d = decomposed(c, true);
+  return {c.cast_like(c.concat({d.values, d.vectors}, -2), c.in(0))};
 }
 
 // ---- least squares
@@ -217,11 +305,10 @@ Values map_least_squares(MapperContext& c) {
 }  // namespace
 
 void register_linalg_jacobi(OpRegistry& r) {
-  r.op("SelfAdjointEigV2", "BatchSelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
-  r.op("Svd", "BatchSvd")
-      .note("singular values; no vectors")
-      .ignores({"full_matrices"})
-      .by(map_singular_values);
+  const std::string signs = "vectors have any signs, where values are equal any directions";
+  r.op("SelfAdjointEigV2", "BatchSelfAdjointEigV2").note(signs).by(map_self_adjoint_eig);
+  r.op("SelfAdjointEig", "BatchSelfAdjointEig").note(signs).by(map_old_self_adjoint_eig);
+  r.op("Svd", "BatchSvd").note(signs).ignores({"full_matrices"}).by(map_svd);
   r.op("MatrixSolveLs", "BatchMatrixSolveLs").by(map_least_squares);
 }
 

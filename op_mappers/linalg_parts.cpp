@@ -64,6 +64,32 @@ Value* rows_before(Emitter& e, Value* x, Value* end) {
   return e.slice(x, from, to, e.ints({-2}));
 }
 
+Value* doubled(Emitter& e, Complex z) {
+  Value* upper = e.concat({z.re, e.neg(z.im)}, -1);
+  return e.concat({upper, e.concat({z.im, z.re}, -1)}, -2);
+}
+
+Reflector reflector(Emitter& e, Value* x, Value* k, Value* m) {
+  Value* zero = e.scalar_like(x, 0);
+  Value* one = e.scalar_like(x, 1);
+  Value* rows = row_numbers(e, m);
+  Value* column = e.gather(x, k, -1);
+  Value* head = e.gather(column, k, -2);
+  Value* tail = e.where(e.greater(rows, k), column, zero);
+  Value* tail_square = e.reduce("ReduceSum", e.mul(tail, tail), Ints{-2}, true);
+  Value* norm = e.sqrt(e.add(e.mul(head, head), tail_square));
+  Value* beta = e.where(e.less(head, zero), norm, e.neg(norm));
+  Value* is_done = e.equal(tail_square, zero);
+  Value* tau = e.where(is_done, zero, e.div(e.sub(beta, head), beta));
+  Value* scaled = e.where(is_done, zero, e.div(tail, e.sub(head, beta)));
+  return {e.where(e.equal(rows, k), one, scaled), tau};
+}
+
+Value* reflected(Emitter& e, Value* x, const Reflector& r) {
+  Value* projection = e.reduce("ReduceSum", e.mul(r.w, x), Ints{-2}, true);
+  return e.sub(x, e.mul(e.mul(r.tau, r.w), projection));
+}
+
 Value* matrix(MapperContext& c, std::size_t input) {
   Value* x = c.in(input);
   if (is_complex(x->dtype()))

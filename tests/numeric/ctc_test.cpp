@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -23,6 +25,22 @@ TEST(Ctc, GreedyDecoder) {
       .note("equal classes: the first")
       .check();
   op_case("CTCGreedyDecoder").in(f32, {5, 2, 1}).i32s({5, 4}).note("nothing but blanks").check();
+}
+
+// Ordered beams are compared, so what they have in common, drop and forget is compared too.
+TEST(Ctc, BeamSearchDecoder) {
+  const std::string op = "CTCBeamSearchDecoder";
+  for (const std::int64_t width : {1, 2, 5, 30})
+    for (const bool merge : {false, true}) {
+      const std::int64_t paths = std::min<std::int64_t>(width, 3);
+      op_case(op).in(f32, {9, 4, 4}).range(-4, 4).i32s({9, 3, 5, 4}, fed).attr("beam_width", width).attr("top_paths", paths).attr("merge_repeated", merge).only_opsets({11, 12, 13, 18, 26}).check();
+    }
+  op_case(op).in(any, {7, 2, 5}).i32s({7, 6}).attr("beam_width", std::int64_t{100}).attr("top_paths", std::int64_t{20}).dtypes({f32, f64}).check();
+  op_case(op).in(f64, {40, 3, 6}).range(-9, 9).i32s({40, 31, 40}).attr("beam_width", std::int64_t{12}).attr("top_paths", std::int64_t{12}).attr("merge_repeated", false).only_opsets({11, 18}).note("long ones").check();
+  op_case(op).in(f64, {30, 2, 9}).range(-2, 2).i32s({30, 30}).attr("beam_width", std::int64_t{7}).attr("top_paths", std::int64_t{7}).attr("merge_repeated", false).only_opsets({11, 18}).note("much is dropped").check();
+  op_case(op).in(f32, {6, 2, 2}).i32s({6, 1}).attr("beam_width", std::int64_t{4}).attr("top_paths", std::int64_t{2}).note("one label").check();
+  op_case(op).in(f32, {5, 2, 1}).i32s({5, 4}).attr("beam_width", std::int64_t{4}).attr("top_paths", std::int64_t{1}).note("nothing but blanks").check();
+  op_case(op).in(f32, {5, 2, 3}).i32s({0, 4}).attr("beam_width", std::int64_t{4}).attr("top_paths", std::int64_t{1}).note("a sequence of nothing").check();
 }
 
 // Four sequences, of 3, 1, 2 and 2 labels.

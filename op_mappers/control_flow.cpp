@@ -496,9 +496,15 @@ Values map_while(MapperContext& context) {
 }  // namespace
 
 void register_control_flow(OpRegistry& r) {
-  r.op("If", "StatelessIf", "XlaIf").ignores({"output_shapes"}).by(map_if);
-  r.op("Case", "StatelessCase").ignores({"output_shapes"}).by(map_case);
-  r.op("While", "StatelessWhile", "XlaWhile").ignores({"output_shapes", "parallel_iterations"}).by(map_while);
+  const auto rows = [](const auto& row) {  // complex numbers too: what is handed on may be pairs
+    row("If", "StatelessIf", "XlaIf").ignores({"output_shapes"}).by(map_if);
+    row("Case", "StatelessCase").ignores({"output_shapes"}).by(map_case);
+    row("While", "StatelessWhile", "XlaWhile")
+        .ignores({"output_shapes", "parallel_iterations"})
+        .by(map_while);
+  };
+  rows([&r](const auto&... names) { return r.op(names...); });
+  rows([&r](const auto&... names) { return r.complex(names...); });
 }
 
 }  // namespace t2o::op_mappers

@@ -1,9 +1,13 @@
 #include "rewriters/all.h"
 
+#include "rewriters/tf/complex_lists.h"
+#include "rewriters/tf/ragged_rows.h"
+
 namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters() {
   static const std::vector<Rewriter> list = {
+      rewriters::complex_lists(), rewriters::ragged_rows(),     rewriters::ragged_results(),
       rewriters::gather_loop(),   rewriters::length_branches(), rewriters::unrolled(),
       rewriters::recurrent(),     rewriters::fuse_gelu(),       rewriters::layer_norm_of_batch_norm(),
       rewriters::fuse_conv1d(),

@@ -45,6 +45,18 @@ TEST(TensorLists, Carried) {
   check_file("tf1_dp", {4, 3}, {"Identity", "Identity_1", "Identity_2"});
 }
 
+TEST(TensorLists, OfComplexNumbers) {
+  for (const char* file : {"complex_scan", "complex_array"}) check_file(file, {4, 8}, {"Identity"});
+  for (const Ints& dims : {Ints{3, 3}, {4, 3}, {1, 3}})
+    check_file("complex_branches", dims, {"Identity", "Identity_1", "Identity_2", "Identity_3"});
+  check_file("complex_map", {4, 8}, {"Identity"}, {"x"}, {Mode::dims, Mode::rank});
+}
+
+// tf.map_fn over the rows of ragged tensors.
+TEST(TensorLists, RaggedRows) {
+  for (const char* file : {"ragged_rows", "ragged_deep", "ragged_results"}) check_file(file, {6, 3}, {"Identity", "Identity_1"});
+}
+
 TEST(TensorLists, OutsideOfLoops) {
   check_file("if", {4, 3}, {"Identity"});
   check_file("raw", {4, 3}, {"Identity", "Identity_1", "Identity_2", "Identity_3"});

@@ -17,7 +17,7 @@ namespace t2o::op_mappers {
 namespace {
 
 constexpr std::int64_t kNone = -10;
-constexpr int kRounds = 3;
+constexpr int kRounds = 5;
 
 struct Beams {                   // N to each sequence of the batch
   Value *total, *blank, *label;  // [batch, N], logarithms
@@ -105,9 +105,9 @@ struct Candidates {
 
 // TensorFlow's search goes through the beams in their order, and drops the least of what it has as soon as
 // there is something better. A beam that is dropped before the one that it continues has its turn is
-// forgotten then: it is not continued itself. Which are forgotten depends on what comes before them, less
-// what those do not give that are forgotten themselves: as an upper bound and a lower one in turn, which
-// nearly always are the same at once.
+// forgotten then: it is not continued itself, and makes others neither dropped nor forgotten. So this depends
+// on which others are forgotten: what comes of none, then of those, and so on are upper and lower bounds in
+// turn, which soon are the same.
 Value* without_forgotten(Emitter& e, const Search& s, const Continued& c, const Candidates& k) {
   Value* own = e.unsqueeze(c.total, {2});
   Value* is_above = e.greater(e.unsqueeze(k.total, {1}), own);
@@ -117,21 +117,22 @@ Value* without_forgotten(Emitter& e, const Search& s, const Continued& c, const 
   better = e.reduce("ReduceSum", better, Ints{2}, false);
   Value* missing = e.sub(e.constant(static_cast<float>(s.width)), better);
   Value* is_later = e.less(c.place, numbers(e, s.width));
-  is_later = e.logical_and(is_later, e.logical_not(e.less(c.place, count(e, 0))));
+  Value* place = e.maximum(c.place, count(e, 0));
+  Value* may_be = e.cast(e.logical_and(is_later, e.equal(c.place, place)), DType::f32);
   Value* parent = e.div(k.at, e.maximum(s.classes, count(e, 1)));
   parent = e.minimum(parent, count(e, s.width - 1));
-  Value* counted = counts;
-  Value* forgotten = nullptr;
-  for (int round = 0; round < kRounds; ++round) {
+  Value* one = e.constant(1.0F);
+  Value *counted = counts, *can_be = may_be, *kept = nullptr;
+  for (int round = 0;; ++round) {
     Value* many = e.reduce("ReduceSum", counted, Ints{2}, false);
-    Value* is_out = e.logical_not(e.less(many, missing));
-    Value* out = e.cast(e.logical_and(is_later, is_out), DType::f32);
-    forgotten = picked(e, out, parent);
+    Value* is_out = e.cast(e.logical_not(e.less(many, missing)), DType::f32);
+    Value* is_kept = e.sub(one, e.mul(can_be, is_out));  // [batch, N]
+    kept = picked(e, is_kept, parent);
     if (round + 1 == kRounds) break;
-    Value* kept = e.sub(e.constant(1.0F), forgotten);
     counted = e.mul(counts, e.unsqueeze(kept, {1}));
+    can_be = e.mul(may_be, picked(e, is_kept, place));
   }
-  return e.where(e.cast(forgotten, DType::boolean), s.nothing, k.total);
+  return e.where(e.cast(kept, DType::boolean), k.total, s.nothing);
 }
 
 // What is not above the least beam cannot be among the next.

@@ -71,6 +71,23 @@ std::optional<Ints> picked(const Values& in, const Attrs& attrs) {
   return out;
 }
 
+// A part of a list by constant bounds: ONNX itself follows it from opset 13 on.
+std::optional<Ints> cut_out(const Values& in) {
+  const std::optional<Ints> all = elements(in[0]);
+  if (!all || in.size() < 3 || !in[0]->shape().ranked() || in[0]->shape().rank() != 1) return std::nullopt;
+  const auto number = [&](std::size_t i, std::int64_t otherwise) -> std::optional<std::int64_t> {
+    if (i >= in.size() || !in[i]) return otherwise;
+    if (!in[i]->constant() || in[i]->constant()->elements() != 1) return std::nullopt;
+    return in[i]->constant()->int_at(0);
+  };
+  const auto start = number(1, 0), end = number(2, 0), step = number(4, 1);
+  if (!start || !end || step != 1) return std::nullopt;
+  const auto n = static_cast<std::int64_t>(all->size());
+  const auto place = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + n : i, 0, n); };
+  const std::int64_t first = place(*start), last = std::max(first, place(*end));
+  return Ints(all->begin() + first, all->begin() + last);
+}
+
 // One list behind the other. A constant that is no size, as -1 is, is not known.
 std::optional<Ints> joined(const Values& in) {
   Ints out;
@@ -162,20 +179,62 @@ int length_of(const Value* v) {  // of a list; -1 where it is not known
   return known ? static_cast<int>(v->shape()[0]) : -1;
 }
 
+std::int64_t int_attr(const Attrs& attrs, std::string_view name, std::int64_t otherwise) {
+  for (const ir::NamedAttr& a : attrs)
+    if (const auto* i = std::get_if<std::int64_t>(&a.value); i && a.name == name) return *i;
+  return otherwise;
+}
+
+// Of a length that is known at run time only, along an axis that is: the other axes keep their sizes.
+Shape shape_of_dft(const Values& in, const Attrs& attrs) {
+  const int rank = in[0]->shape().rank();
+  std::int64_t axis = int_attr(attrs, "axis", 1);
+  if (in.size() > 2 && in[2]) {
+    if (!in[2]->constant() || in[2]->constant()->elements() != 1) return {};
+    axis = in[2]->constant()->int_at(0);
+  }
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return {};
+  Ints dims = in[0]->shape().dims();
+  const auto length = in.size() > 1 && in[1] ? elements(in[1]) : std::nullopt;
+  const bool whole = int_attr(attrs, "onesided", 0) == 0 && length && length->size() == 1;
+  dims[static_cast<std::size_t>(axis)] = whole ? length->front() : kUnknownDim;
+  const bool real = int_attr(attrs, "onesided", 0) != 0 && int_attr(attrs, "inverse", 0) != 0;
+  dims.back() = real ? 1 : 2;
+  return Shape(std::move(dims));
+}
+
+// Sizes that the list tells; a 0 may stand for the size of x.
+Shape shape_of_reshape(const Value& list, int rank) {
+  if (!list.known_elements() || static_cast<int>(list.known_elements()->size()) != rank)
+    return Shape::unknown_dims(rank);
+  Ints dims = *list.known_elements();
+  std::replace(dims.begin(), dims.end(), Dim{0}, kUnknownDim);
+  return Shape(std::move(dims));
+}
+
+// With a kernel whose size is not known.
+Shape shape_of_conv(const Values& in) {
+  Shape out = Shape::unknown_dims(in[0]->shape().rank());
+  Ints dims = out.dims();
+  dims[0] = in[0]->shape()[0];
+  if (in.size() > 1 && in[1] && in[1]->shape().ranked() && in[1]->shape().rank() > 0)
+    dims[1] = in[1]->shape()[0];
+  return Shape(std::move(dims));
+}
+
 // The rank where nothing else is known.
 Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
   if (in.empty() || !in[0]) return {};
   const Shape& x = in[0]->shape();
-  if (op.starts_with("Reduce") && x.ranked()) {
-    const auto keeps =
-        std::find_if(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "keepdims"; });
-    const auto* keep = keeps == attrs.end() ? nullptr : std::get_if<std::int64_t>(&keeps->value);
-    return keep && *keep == 0 ? Shape() : Shape::unknown_dims(x.rank());
-  }
+  if (op.starts_with("Reduce") && x.ranked())
+    return int_attr(attrs, "keepdims", 1) == 0 ? Shape() : Shape::unknown_dims(x.rank());
+  if (op == "DFT" && x.ranked() && x.rank() > 1) return shape_of_dft(in, attrs);
+  if (op == "Conv" && x.ranked() && x.rank() > 1) return shape_of_conv(in);
   if (op == "Tile" && x.ranked()) return Shape::unknown_dims(x.rank());
   if (op == "ConstantOfShape" && length_of(in[0]) >= 0) return Shape::unknown_dims(length_of(in[0]));
   const int n = in.size() > 1 ? length_of(in[1]) : -1;
-  if (op == "Reshape" && n >= 0) return Shape::unknown_dims(n);
+  if (op == "Reshape" && n >= 0) return shape_of_reshape(*in[1], n);
   if (op == "Expand" && n >= 0 && x.ranked()) return Shape::unknown_dims(std::max(n, x.rank()));
   return {};
 }
@@ -233,7 +292,8 @@ Shape broadcast_shape(std::string_view op, const Values& in, const Shape& inferr
 
 Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, const Shape& inferred,
                     Symbols& symbols) {
-  if (op == "Reshape") return reshaped(in, inferred, symbols);
+  if (op == "Reshape")
+    return reshaped(in, inferred.ranked() ? inferred : ranked_shape(op, in, attrs), symbols);
   if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() &&
       in[1]->known_elements()->size() == 1)
     return Shape(Ints{in[1]->known_elements()->front()});
@@ -258,6 +318,8 @@ std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values
     out = elements(in[0]);
   else if (op == "Gather")
     out = picked(in, attrs);
+  else if (op == "Slice")
+    out = cut_out(in);
   else if (op == "Concat")
     out = joined(in);
   else if (op == "Add")

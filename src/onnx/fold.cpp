@@ -217,7 +217,7 @@ TensorPtr converted(const TensorPtr& t, DType to) {
 }
 
 std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vector<TensorPtr>& in,
-                                           const Attrs& attrs, int) {
+                                           const Attrs& attrs, int opset) {
   const auto one = [](TensorPtr t) -> std::optional<std::vector<TensorPtr>> {
     if (!t) return std::nullopt;
     return std::vector<TensorPtr>{std::move(t)};
@@ -244,6 +244,13 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   if (op == "Slice") return one(folding::slice(in, attrs));
   if (op == "Split") return folding::split(in, attrs);
   if (op == "Gather") return one(folding::gather(in, attrs));
+  if (op == "Unique") return folding::unique(x, attrs);
+  if (op == "NonZero") return one(folding::non_zero(x));
+  if (op == "ScatterElements") return one(folding::scatter_elements(in, attrs));
+  if (op == "Trilu") return one(folding::trilu(in, attrs));
+  if (op == "CumSum") return one(folding::cum_sum(in, attrs));
+  if (op == "Softmax") return one(opset < 13 ? nullptr : folding::softmax(x, attrs));  // over all axes behind
+  if (op == "Pad") return one(folding::pad(in, attrs));
   if (op == "Expand") return one(folding::expand(in));
   if (op == "Tile") return one(folding::tile(in));
   if (op == "Where") return one(folding::where(in));

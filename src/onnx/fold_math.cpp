@@ -195,6 +195,11 @@ TensorPtr unary(const std::string& op, const Tensor& x) {
     for (std::int64_t& i : v) i = ~i;
     return from_ints(x.dtype(), x.dims(), v);
   }
+  if (integral(x.dtype()) && op == "Sign" && x.dtype() != DType::u64) {
+    Ints v = x.to_ints();
+    for (std::int64_t& i : v) i = i == 0 ? 0 : i < 0 ? -1 : 1;
+    return from_ints(x.dtype(), x.dims(), v);
+  }
   if (integral(x.dtype()) && (op == "Neg" || op == "Abs") && x.dtype() != DType::u64) {
     Ints v = x.to_ints();
     for (std::int64_t& i : v) i = op == "Neg" || i < 0 ? wrap(U{0} - static_cast<U>(i)) : i;

@@ -30,4 +30,13 @@ TensorPtr where(const std::vector<TensorPtr>& in);
 TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr range(const std::vector<TensorPtr>& in);
 
+std::optional<std::vector<TensorPtr>> unique(const Tensor&, const Attrs&);
+TensorPtr non_zero(const Tensor&);
+TensorPtr scatter_elements(const std::vector<TensorPtr>& in, const Attrs&);
+
+TensorPtr trilu(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr cum_sum(const std::vector<TensorPtr>& in, const Attrs&);
+TensorPtr softmax(const Tensor&, const Attrs&);
+TensorPtr pad(const std::vector<TensorPtr>& in, const Attrs&);
+
 }  // namespace t2o::onnx::folding

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "ir/graph.h"
@@ -91,15 +92,17 @@ TEST(Fold, ReshapesThatCannotBeAreLeft) {
   expect(run("Reshape", {x, vec({2, -1})}), {2, 2}, {0, 1, 2, 3});
 }
 
-// What a computed weight is made of is made once, however many parts and pieces are written of it, and then given back.
+// What a computed weight is made of is made once, however many parts and pieces are written of it, and then
+// given back.
 TEST(Fold, AComputedWeightIsComputedOnce) {
   int made = 0;
   const auto weight = [&](Ints dims) {
     const auto size = static_cast<std::size_t>(element_count(dims)) * sizeof(float);
-    return std::make_shared<const Tensor>(DType::f32, std::move(dims), computed_storage(size, [&made](std::span<std::byte> out) {
-      ++made;
-      std::fill(out.begin(), out.end(), std::byte{1});
-    }));
+    return std::make_shared<const Tensor>(DType::f32, std::move(dims),
+                                          computed_storage(size, [&made](std::span<std::byte> out) {
+                                            ++made;
+                                            std::fill(out.begin(), out.end(), std::byte{1});
+                                          }));
   };
   const auto write = [](const TensorPtr& t) {
     std::size_t bytes = 0;
@@ -107,7 +110,8 @@ TEST(Fold, AComputedWeightIsComputedOnce) {
     EXPECT_EQ(bytes, t->byte_size());
     t->storage()->release();
   };
-  const auto parts = fold("Split", {weight({1000, 400}), vec({100, 100, 100, 100})}, {{"axis", std::int64_t{1}}}, 21);
+  const auto parts =
+      fold("Split", {weight({1000, 400}), vec({100, 100, 100, 100})}, {{"axis", std::int64_t{1}}}, 21);
   ASSERT_TRUE(parts);
   for (const TensorPtr& part : *parts) write(part);
   EXPECT_EQ(made, 1);
@@ -127,7 +131,8 @@ TEST(Fold, RemaindersHaveTheSignThatOnnxGivesThem) {
   expect(run("Mod", {x, y}), {5}, {1, 2, -2, -1, 0});
   expect(run("Mod", {x, y}, {{"fmod", std::int64_t{1}}}), {5}, {1, -1, 1, -1, 0});
   EXPECT_EQ(run("Mod", {x, vec({0})}), nullptr);
-  EXPECT_EQ(run("Mod", {f32({2}, {5.5F, -5.5F}), f32({}, {2})}, {{"fmod", std::int64_t{1}}})->to_floats(), (std::vector<double>{1.5, -1.5}));
+  EXPECT_EQ(run("Mod", {f32({2}, {5.5F, -5.5F}), f32({}, {2})}, {{"fmod", std::int64_t{1}}})->to_floats(),
+            (std::vector<double>{1.5, -1.5}));
 }
 
 TEST(Fold, PartsOfWeights) {
@@ -137,7 +142,8 @@ TEST(Fold, PartsOfWeights) {
   const auto parts = fold("Split", {w, vec({400, 600})}, {{"axis", std::int64_t{1}}}, 21);
   ASSERT_TRUE(parts && parts->size() == 2);
   EXPECT_EQ((*parts)[1]->dims(), (Ints{200, 600}));
-  for (const std::int64_t i : {0, 599, 600, 119999}) EXPECT_EQ((*parts)[1]->at<float>(i), static_cast<float>(i / 600 * 1000 + 400 + i % 600));
+  for (const std::int64_t i : {0, 599, 600, 119999})
+    EXPECT_EQ((*parts)[1]->at<float>(i), static_cast<float>(i / 600 * 1000 + 400 + i % 600));
   const auto whole = fold("Concat", {(*parts)[0], (*parts)[1]}, {{"axis", std::int64_t{-1}}}, 21);
   ASSERT_TRUE(whole);
   EXPECT_TRUE(same_content(*(*whole)[0], *w));
@@ -173,7 +179,8 @@ TEST(Fold, ProductsOfMatricesAndMeans) {
   const TensorPtr a = f32({2, 2}, {1, 2, 3, 4}), stack = f32({2, 1, 2, 1}, {1, 10, 100, 1000});
   expect(whole(run("MatMul", {a, f32({2, 3}, {1, 0, 2, 0, 1, 3})})), {2, 3}, {1, 2, 8, 3, 4, 18});
   expect(whole(run("MatMul", {a, stack})), {2, 1, 2, 1}, {21, 43, 2100, 4300});
-  expect(whole(run("MatMul", {f32({3, 1, 2}, {1, 2, 3, 4, 5, 6}), stack})), {2, 3, 1, 1}, {21, 43, 65, 2100, 4300, 6500});
+  expect(whole(run("MatMul", {f32({3, 1, 2}, {1, 2, 3, 4, 5, 6}), stack})), {2, 3, 1, 1},
+         {21, 43, 65, 2100, 4300, 6500});
   EXPECT_TRUE(std::isnan(run("MatMul", {f32({1, 2}, {INFINITY, 1}), f32({2, 1}, {0, 1})})->float_at(0)));
   EXPECT_EQ(run("MatMul", {a, f32({3, 1}, {1, 2, 3})}), nullptr);
   EXPECT_EQ(run("MatMul", {a, f32({2}, {1, 2})}), nullptr);
@@ -191,7 +198,8 @@ TEST(Fold, DivisionByZeroIsLeftToTheRuntime) { EXPECT_EQ(run("Div", {vec({1}), v
 
 TEST(Fold, CastsWrapTruncateAndSaturateWithoutUndefinedBehaviour) {
   expect(converted(vec({300, -1}), DType::u8), {2}, {44, 255});
-  expect(converted(f32({4}, {1.9F, -1.9F, 1e30F, NAN}), DType::i32)->with_dtype(DType::i32), {4}, {1, -1, -1, 0});
+  expect(converted(f32({4}, {1.9F, -1.9F, 1e30F, NAN}), DType::i32)->with_dtype(DType::i32), {4},
+         {1, -1, -1, 0});
   expect(converted(f32({2}, {0.5F, 0}), DType::boolean), {2}, {1, 0});
   EXPECT_EQ(converted(f32({1}, {1.0F}), DType::f16)->at<std::uint16_t>(0), 0x3c00);
 }
@@ -210,8 +218,12 @@ TEST(Fold, DoesNotBlowUpConstants) {
 }
 
 TEST(Fold, BitsOfIntegers) {
-  const auto u8 = [](std::vector<std::uint8_t> v) { return Tensor::of<std::uint8_t>({static_cast<std::int64_t>(v.size())}, v); };
-  const auto i8 = [](std::vector<std::int8_t> v) { return Tensor::of<std::int8_t>({static_cast<std::int64_t>(v.size())}, v); };
+  const auto u8 = [](std::vector<std::uint8_t> v) {
+    return Tensor::of<std::uint8_t>({static_cast<std::int64_t>(v.size())}, v);
+  };
+  const auto i8 = [](std::vector<std::int8_t> v) {
+    return Tensor::of<std::int8_t>({static_cast<std::int64_t>(v.size())}, v);
+  };
   expect(run("BitwiseAnd", {i8({-62, 70, -1}), i8({15})}), {3}, {2, 6, 15});
   expect(run("BitwiseOr", {i8({-62, 70, 0}), i8({15})}), {3}, {-49, 79, 15});
   expect(run("BitwiseXor", {i8({-62, 70, -128}), i8({8})}), {3}, {-54, 78, -120});
@@ -220,8 +232,81 @@ TEST(Fold, BitsOfIntegers) {
   const Attrs left = {{"direction", std::string("LEFT")}}, right = {{"direction", std::string("RIGHT")}};
   expect(run("BitShift", {u8({200, 3, 255}), u8({4})}, right), {3}, {12, 0, 15});
   expect(run("BitShift", {u8({200, 3, 255}), u8({0, 7, 1})}, left), {3}, {200, 128, 254});
-  EXPECT_EQ(run("BitShift", {u8({200}), u8({8})}, right), nullptr) << "by all bits: what that gives is the runtime's";
+  EXPECT_EQ(run("BitShift", {u8({200}), u8({8})}, right), nullptr)
+      << "by all bits: what that gives is the runtime's";
 }
+
+TEST(Fold, UniqueTellsWhereEachValueStands) {
+  const auto in_order = fold("Unique", {vec({3, 1, 3, 2, 1})}, {{"sorted", std::int64_t{0}}}, 21);
+  ASSERT_TRUE(in_order && in_order->size() == 4);
+  expect(in_order->at(0), {3}, {3, 1, 2});
+  expect(in_order->at(1), {3}, {0, 1, 3});
+  expect(in_order->at(2), {5}, {0, 1, 0, 2, 1});
+  expect(in_order->at(3), {3}, {2, 2, 1});
+  const auto sorted = fold("Unique", {vec({3, 1, 3, 2, 1})}, {}, 21);
+  ASSERT_TRUE(sorted && sorted->size() == 4);
+  expect(sorted->at(0), {3}, {1, 2, 3});
+  expect(sorted->at(1), {3}, {1, 3, 0});
+  expect(sorted->at(2), {5}, {2, 0, 2, 1, 0});
+  expect(run("Unique", {vec({})}), {0}, {});
+  EXPECT_EQ(run("Unique", {i64({1, 2}, {1, 1})}), nullptr);  // rows, or all of it
+  EXPECT_EQ(run("Unique", {f32({2}, {1, 1})}), nullptr);     // NaN
+}
+
+TEST(Fold, PlacesOfListsAreFoundAndFilled) {
+  expect(run("NonZero", {vec({0, 5, 0, -1})}), {1, 2}, {1, 3});
+  expect(run("NonZero", {vec({0})}), {1, 0}, {});
+  EXPECT_EQ(run("NonZero", {i64({1, 1}, {1})}), nullptr);
+  expect(run("ScatterElements", {vec({0, 0, 0}), vec({2, -3, 2}), vec({7, 8, 9})}), {3}, {8, 0, 9});
+  EXPECT_EQ(run("ScatterElements", {vec({0, 0}), vec({2}), vec({7})}), nullptr);  // no such place
+  const Attrs add = {{"reduction", std::string("add")}};
+  EXPECT_EQ(run("ScatterElements", {vec({0}), vec({0}), vec({7})}, add), nullptr);
+}
+
+TEST(Fold, Masks) {
+  const TensorPtr x = i64({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Attrs lower = {{"upper", std::int64_t{0}}};
+  expect(run("Trilu", {x}), {2, 3}, {1, 2, 3, 0, 5, 6});
+  expect(run("Trilu", {x}, lower), {2, 3}, {1, 0, 0, 4, 5, 0});
+  expect(run("Trilu", {x, i64({}, {1})}), {2, 3}, {0, 2, 3, 0, 0, 6});
+  expect(run("Trilu", {x, i64({}, {-1})}, lower), {2, 3}, {0, 0, 0, 4, 0, 0});
+  const TensorPtr y = run("Trilu", {f32({2, 2, 2}, {1, NAN, 3, 4, 5, INFINITY, 7, 8})}, lower);
+  ASSERT_NE(y, nullptr);
+  EXPECT_EQ(y->to_floats(), (std::vector<double>{1, 0, 3, 4, 5, 0, 7, 8}));
+  EXPECT_EQ(run("Trilu", {x, i64({}, {std::numeric_limits<std::int64_t>::min()})}), nullptr);
+}
+
+TEST(Fold, SumsThatRunOn) {
+  const TensorPtr x = i64({2, 3}, {1, 2, 3, 4, 5, 6});
+  expect(run("CumSum", {x, i64({}, {1})}), {2, 3}, {1, 3, 6, 4, 9, 15});
+  expect(run("CumSum", {x, i64({}, {0})}), {2, 3}, {1, 2, 3, 5, 7, 9});
+  expect(run("CumSum", {x, i64({}, {-1})}, {{"reverse", std::int64_t{1}}, {"exclusive", std::int64_t{1}}}),
+         {2, 3}, {5, 3, 0, 11, 6, 0});
+  EXPECT_EQ(run("CumSum", {x, i64({}, {2})}), nullptr);
+  const TensorPtr y = run("CumSum", {f32({3}, {1, 2, 4}), i64({}, {0})});
+  ASSERT_NE(y, nullptr);
+  EXPECT_EQ(y->to_floats(), (std::vector<double>{1, 3, 7}));
+}
+
+TEST(Fold, SoftmaxOfRows) {
+  const TensorPtr y = run("Softmax", {f32({2, 2}, {0, 0, 1, -INFINITY})});
+  ASSERT_NE(y, nullptr);
+  EXPECT_EQ(y->to_floats(), (std::vector<double>{0.5, 0.5, 1, 0}));
+  EXPECT_FALSE(fold("Softmax", {f32({2}, {0, 0})}, {}, 12));  // over all axes behind the first
+}
+
+TEST(Fold, Margins) {
+  const TensorPtr x = f32({1, 2}, {1, 2});
+  const TensorPtr y = run("Pad", {x, vec({1, 0, 0, 1}), f32({}, {9})});
+  ASSERT_NE(y, nullptr);
+  EXPECT_EQ(y->dims(), (Ints{2, 3}));
+  EXPECT_EQ(y->to_floats(), (std::vector<double>{9, 9, 9, 1, 2, 9}));
+  EXPECT_EQ(run("Pad", {x, vec({1, 0, 0, -1})}), nullptr);  // takes away
+  EXPECT_EQ(run("Pad", {x, vec({1, 0, 0, 1})}, {{"mode", std::string("edge")}}), nullptr);
+  EXPECT_EQ(run("Pad", {x, vec({0, 65536, 0, 0})}), nullptr);  // too big
+}
+
+TEST(Fold, SignsOfIntegers) { expect(run("Sign", {vec({-3, 0, 7})}), {3}, {-1, 0, 1}); }
 
 }  // namespace
 }  // namespace t2o::onnx

@@ -144,7 +144,11 @@ PassedGradient passed(MapperContext& c, Value* min, Value* max) {
   Value* passes = c.logical_or(inside, off);
   Value* goes_down = c.logical_and(is_below, on);
   Value* goes_up = c.logical_and(is_above, on);
-  return {c.where(passes, g, zero), c.where(goes_down, g, zero), c.where(goes_up, g, zero)};
+  // TensorFlow multiplies: a gradient that is NaN is NaN where it does not pass too
+  const auto part = [&](Value* takes) { return c.mul(g, c.cast(takes, DType::f32)); };
+  Value* of_x = part(passes);
+  Value* below = part(goes_down);
+  return {of_x, below, part(goes_up)};
 }
 
 Values map_fake_quant_args_grad(MapperContext& c) {

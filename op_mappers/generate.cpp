@@ -77,7 +77,10 @@ Values map_lin_space(MapperContext& c) {
   Value* intervals = c.cast(c.maximum(c.sub(num, one), one), start->dtype());
   Value* step = c.div(c.sub(stop, start), intervals);
   Value* index = c.cast(c.range(zero, num, one), start->dtype());
-  return {c.add(start, c.mul(index, step))};
+  // Both ends are as they were given, also where there is no step between them that is a number.
+  Value* rest = c.where(c.equal(index, intervals), stop, c.add(start, c.mul(index, step)));
+  Value* is_first = c.equal(index, c.scalar_like(index, 0));
+  return {c.where(is_first, start, rest)};
 }
 
 Values map_fill(MapperContext& c) { return {c.expand(as_scalar(c, c.in(1)), c.cast(c.in(0), DType::i64))}; }

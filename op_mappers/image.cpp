@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/random_source.h"
@@ -191,10 +193,12 @@ Values map_dilation(MapperContext& c) {
   const DType type = c.in(0)->dtype();
   if (!is_float(type)) return {dilation_of_integers(c, w)};
   const DType work = type == DType::f64 ? DType::f64 : DType::f32;
-  Value* x = dilation_windows(c, c.cast(c.in(0), work), w, -3.0e38);  // pads count as the lowest number
+  // pads never win: TensorFlow begins with the lowest number, which is all that a window beyond the image has
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  Value* x = dilation_windows(c, c.cast(c.in(0), work), w, kNever);
   Value* filter = c.unsqueeze(c.cast(c.in(1), work), {1});
   Value* sums = c.add(x, filter);
-  Value* low = lowest(c, work);  // where TensorFlow begins; it passes over NaN
+  Value* low = c.cast(lowest(c, type), work);  // it passes over NaN
   Value* finite = c.where(c.greater(sums, low), sums, low);
   Value* y = c.reduce("ReduceMax", finite, Ints{2, 4}, false);
   return {c.cast(y, type)};

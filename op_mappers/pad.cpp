@@ -3,6 +3,7 @@
 #include "op_mappers/mirror.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/three_axes.h"
+#include "op_mappers/weighted_sums.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -68,7 +69,9 @@ Value* folded(Emitter& e, Value* three, Value* begin, Value* end, bool doubles_e
   Value* source = mirrored_index(e, begin, end, n, doubles_edges);
   Value* own = iota(e, n);
   Value* images = e.cast(e.equal(e.unsqueeze(own, {1}), source), three->dtype());
-  return e.emit("MatMul", {images, three});
+  return weighted_sums(e, three, images, Weights::not_negative, [&](Value* x, Value* m) {
+    return e.emit("MatMul", {m, x});
+  });
 }
 
 Values map_mirror_pad_grad(MapperContext& c) {

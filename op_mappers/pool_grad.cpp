@@ -128,21 +128,22 @@ Values map_avg_pool_grad(MapperContext& c) {
     Value* size = c.gather(sizes, c.constant(first + static_cast<std::int64_t>(i)), 0);
     matrices.push_back(shares(c, w, i, size, c.dim(gradient, static_cast<int>(i) + 2), work));
   }
-  Value* y = spatial_products(c, gradient, matrices);
+  Value* y = spatial_products(c, gradient, matrices, Weights::not_negative);
   return {c.cast(from_channels_first(c, y, layout, w.spatial()), type)};
 }
 
 }  // namespace
 
 // As often turned as there are axes, so that each is the last one once.
-Value* spatial_products(Emitter& e, Value* y, const Values& matrices) {
+Value* spatial_products(Emitter& e, Value* y, const Values& matrices, Weights weights) {
   const auto last = static_cast<std::int64_t>(matrices.size()) + 1;
   Ints perm{0, 1};
   for (std::int64_t i = 3; i <= last; ++i) perm.push_back(i);
   perm.push_back(2);
   for (Value* matrix : matrices) {
-    Value* turned = e.transpose(y, perm);
-    y = e.emit("MatMul", {turned, matrix});
+    y = weighted_sums(e, e.transpose(y, perm), matrix, weights, [&](Value* turned, Value* m) {
+      return e.emit("MatMul", {turned, m});
+    });
   }
   return y;
 }

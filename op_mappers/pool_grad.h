@@ -1,5 +1,6 @@
 #pragma once
 #include "op_mappers/registry.h"
+#include "op_mappers/weighted_sums.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -8,6 +9,6 @@ void register_pool_gradients(OpRegistry&);
 void register_fractional_pools(OpRegistry&);
 
 // Channels-first y: each spatial axis, from the first on, times its matrix [size, new size].
-Value* spatial_products(Emitter&, Value* y, const Values& matrices);
+Value* spatial_products(Emitter&, Value* y, const Values& matrices, Weights);
 
 }  // namespace t2o::op_mappers

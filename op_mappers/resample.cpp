@@ -38,8 +38,14 @@ Taps area_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* right = e.minimum(e.add(cell, one), end);
   Value* left = e.maximum(cell, begin);
   Value* weight = e.maximum(e.sub(right, left), e.scalar(DType::f32, 0));
-  // A tap without weight reads a pixel that counts anyway: 0 * NaN of a foreign one would spoil the sum.
+  // A tap without weight reads the last pixel that counts and shares its weight: 0 times an infinity would
+  // spoil the sum.
   Value* last = e.sub(e.emit("Ceil", {end}), one);
+  Value* at_last = e.greater_equal(cell, last);
+  Value* shares = e.cast(at_last, DType::f32);
+  Value* of_last = e.reduce("ReduceSum", e.mul(weight, shares), Ints{1}, true);
+  Value* readers = e.maximum(e.reduce("ReduceSum", shares, Ints{1}, true), one);
+  weight = e.where(at_last, e.div(of_last, readers), weight);
   Value* index = e.cast(e.maximum(e.minimum(cell, last), e.scalar(DType::f32, 0)), DType::i64);
   return {e.minimum(index, e.sub(axis.in, e.scalar(DType::i64, 1))), weight, scale};
 }
@@ -321,7 +327,7 @@ Values map_bicubic_grad(MapperContext& c) {  // in(1): the source
     const Taps taps = cubic_taps(c, sizes, sampling);
     matrices.push_back(tap_matrix(c, taps.index, taps.weight, sizes.in));
   }
-  return {c.cast(resize_gradient(c, c.in(0), matrices[0], matrices[1]), c.output_dtype())};
+  return {c.cast(resize_gradient(c, c.in(0), matrices[0], matrices[1], Weights::any), c.output_dtype())};
 }
 
 // [boxes, 1, crop, size]: how much of each pixel is in each of the crop; position: [boxes, crop, 1]
@@ -355,8 +361,13 @@ Values map_crop_grad(MapperContext& c) {
       crop_weights(c, c.transpose(x.position, turned), c.transpose(x.inside, turned), x.in, bilinear);
   Value* rows = crop_weights(c, y.position, y.inside, y.in, bilinear);
   Value* g = to_channels_first(c, c.in(0), Layout::channels_last, 2);
-  Value* wide = c.emit("MatMul", {g, columns});
-  Value* images = c.emit("MatMul", {c.transpose(rows, {0, 1, 3, 2}), wide});
+  Value* wide = weighted_sums(c, g, columns, Weights::not_negative, [&](Value* pixels, Value* m) {
+    return c.emit("MatMul", {pixels, m});
+  });
+  Value* images = weighted_sums(c, wide, c.transpose(rows, {0, 1, 3, 2}), Weights::not_negative,
+                                [&](Value* pixels, Value* m) {
+                                  return c.emit("MatMul", {m, pixels});
+                                });
   Value* sum = segment_sum(c, by, images, c.cast(c.in(2), DType::i64), as_vector(c, size(0)));
   return {c.cast(from_channels_first(c, sum, Layout::channels_last, 2), c.output_dtype())};
 }

@@ -174,13 +174,13 @@ Value* linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   return e.add(of_low, at(high, share));
 }
 
-using Weights = Value* (*)(Emitter&, const AxisSizes&, Sampling);
-Value* gradient_to(MapperContext& c, Value* height, Value* width, Weights weights) {
+using WeightsOf = Value* (*)(Emitter&, const AxisSizes&, Sampling);
+Value* gradient_to(MapperContext& c, Value* height, Value* width, WeightsOf weights) {
   const Sampling sampling = read_sampling(c);
   Value* g = c.cast(c.in(0), DType::f32);
   Value* rows = weights(c, {height, c.dim(g, 1)}, sampling);
   Value* columns = weights(c, {width, c.dim(g, 2)}, sampling);
-  return c.cast(resize_gradient(c, g, rows, columns), c.output_dtype());
+  return c.cast(resize_gradient(c, g, rows, columns, Weights::not_negative), c.output_dtype());
 }
 
 Values map_bilinear_grad(MapperContext& c) {
@@ -289,9 +289,10 @@ Value* tap_matrix(Emitter& e, Value* index, Value* weight, Value* in) {
   return e.reduce("ReduceSum", e.mul(here, e.unsqueeze(weight, {2})), Ints{1}, false);
 }
 
-Value* resize_gradient(Emitter& e, Value* gradient, Value* rows, Value* columns) {
+Value* resize_gradient(Emitter& e, Value* gradient, Value* rows, Value* columns, Weights weights) {
   Value* first = to_channels_first(e, gradient, Layout::channels_last, 2);
-  return from_channels_first(e, spatial_products(e, first, {rows, columns}), Layout::channels_last, 2);
+  Value* sums = spatial_products(e, first, {rows, columns}, weights);
+  return from_channels_first(e, sums, Layout::channels_last, 2);
 }
 
 Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling sampling) {

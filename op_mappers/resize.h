@@ -1,5 +1,6 @@
 #pragma once
 #include "op_mappers/context.h"
+#include "op_mappers/weighted_sums.h"
 
 namespace t2o::op_mappers {
 
@@ -26,7 +27,7 @@ Value* nearest_index(Emitter&, const AxisSizes&, Sampling);
 // [out, in] of weights, of taps [out, taps]
 Value* tap_matrix(Emitter&, Value* index, Value* weight, Value* in);
 // Of a gradient [n, h, w, c] that of the source, by the weights of rows and columns
-Value* resize_gradient(Emitter&, Value* gradient, Value* rows, Value* columns);
+Value* resize_gradient(Emitter&, Value* gradient, Value* rows, Value* columns, Weights);
 
 // Resize-11 has to have all inputs, empty ones where newer forms leave them out.
 enum class ResizeForm : std::uint8_t { empty_inputs, omitted_inputs };

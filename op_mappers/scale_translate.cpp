@@ -136,7 +136,7 @@ Values map_gradient(MapperContext& c) {
     const Taps taps = taps_of(c, kernel, antialias, axis, sizes);
     matrices.push_back(tap_matrix(c, taps.index, taps.weight, sizes.in));
   }
-  return {c.cast(resize_gradient(c, g, matrices[0], matrices[1]), c.output_dtype())};
+  return {c.cast(resize_gradient(c, g, matrices[0], matrices[1], Weights::any), c.output_dtype())};
 }
 
 }  // namespace

@@ -145,7 +145,8 @@ PadPlan plan_padding(const Window& w, const Ints& dims) {
   return plan;
 }
 
-// total = max((ceil(in / stride) - 1) * stride + extent - in, 0)
+// total = (ceil(in / stride) - 1) * stride + extent - in, and 0 where that is negative unless the window
+// crops
 Value* runtime_same_pads(Emitter& e, Value* x, const Window& w, int first_axis) {
   const int n = static_cast<int>(w.spatial());
   Ints extents, rounding, constants;
@@ -165,7 +166,8 @@ Value* runtime_same_pads(Emitter& e, Value* x, const Window& w, int first_axis) 
     Value* scaled = e.mul(e.dims(w.filter, 0, n), e.ints(w.dilations));
     beyond = e.add(scaled, e.ints(constants));
   }
-  Value* total = e.maximum(e.add(e.sub(rounded, in), beyond), none);
+  Value* total = e.add(e.sub(rounded, in), beyond);
+  if (!w.crops) total = e.maximum(total, none);
   Value* begin = e.div(total, e.ints({2}));
   Value* end = e.sub(total, begin);
   return e.concat({begin, end}, 0);

@@ -13,6 +13,7 @@ struct Window {
   Ints strides, dilations;
   std::string padding;      // "SAME", "VALID", "EXPLICIT"
   Ints pad_begin, pad_end;  // of EXPLICIT
+  bool crops = false;       // SAME takes away what lies beyond the windows, half of it at the beginning
   std::size_t spatial() const { return strides.size(); }
   // Of a known kernel; both refuse one that is longer than any should be.
   std::int64_t extent(std::size_t axis) const;

@@ -197,6 +197,7 @@ TEST(FakeQuant, Gradients) {
         .attr("min", -0.7F)
         .attr("max", 0.9F)
         .attr("narrow_range", narrow)
+        .nan_inf()
         .check();
     for (const auto& [min, max] :
          std::vector<std::pair<float, float>>{{-0.7F, 0.9F}, {0.0F, 0.0F}, {-1.3F, 0.1F}})

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -27,6 +29,10 @@ TEST(Generate, LinSpace) {
   for (const Kind kind : {constant, fed}) {
     for (const std::int32_t n : {1, 2, 7})
       op_case("LinSpace").values_as(any, {}, {-1}, kind).values_as(any, {}, {2}, kind).scalar<std::int32_t>(n, kind).dtypes({f32, f64}).check();
+    for (const std::int32_t n : {1, 2, 4}) {  // its ends are as they are given
+      op_case("LinSpace").values<float>({}, {INFINITY}, kind).values<float>({}, {2}).scalar<std::int32_t>(n, kind).check();
+      op_case("LinSpace").values<float>({}, {1}).values<float>({}, {-INFINITY}, kind).scalar<std::int32_t>(n, kind).check();
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -83,6 +85,11 @@ TEST(Dilation2D, Windows) {
         .attr("padding", padding)
         .dtypes({i8, u8, i16, u16, i32, u32, i64, u64})
         .check();
+}
+
+TEST(Dilation2D, WindowsWithoutANumber) {
+  op_case("Dilation2D").values_as(any, {1, 1, 4, 1}, {-INFINITY, NAN, 1, -INFINITY}).values_as(any, {2, 2, 1}, {1, 2, -1, 0}, constant)
+      .attr("strides", Ints{1, 1, 1, 1}).attr("rates", Ints{1, 2, 2, 1}).attr("padding", "SAME").dtypes({f32, f64, f16}).check();
 }
 
 TEST(FusedPadConv2D, Modes) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -65,7 +67,7 @@ TEST(ResizeArea, ModesAndSizes) {
   for (const bool align : {false, true})
     for (const auto& size : kSizes)
       for (const Kind kind : {constant, fed})
-        op_case("ResizeArea").in(f32, {2, 4, 6, 3}).i32s(size, kind).attr("align_corners", align).check();
+        op_case("ResizeArea").in(f32, {2, 4, 6, 3}).i32s(size, kind).attr("align_corners", align).nan_inf().check();
   op_case("ResizeArea").in(any, {2, 4, 6, 3}).i32s({3, 5}).dtypes({f16, f64, u8, i32}).check();
 }
 
@@ -129,7 +131,7 @@ TEST(Resize, Gradients) {
             .attr("half_pixel_centers", half).dtypes({f32, f64}).check();
         for (const Kind kind : {constant, fed})
           op_case("ResizeNearestNeighborGrad").in(any, {2, 6, 5, 3}).i32s({height, width}, kind).attr("align_corners", align)
-              .attr("half_pixel_centers", half).dtypes({f32, f16}).check();
+              .attr("half_pixel_centers", half).dtypes({f32, f16}).nan_inf().check();
       }
     }
 }
@@ -150,6 +152,10 @@ TEST(Resize, GradientsOfSums) {
     for (const std::int64_t crop : {1, 3})
       op_case("CropAndResizeGradImage").in(f32, {3, crop, 4, 2}).values<float>({3, 4}, {0, 0.1F, 0.7F, 0.9F, -0.2F, 0.3F, 0.5F, 1.2F, 1, 1, 0, 0}).i32s({1, 0, 1}, fed)
           .i32s({2, 6, 5, 2}).attr("T", f32).attr("method", method).check();
+  for (const char* method : {"bilinear", "nearest"})  // what a gradient does not reach it does not spoil
+    op_case("CropAndResizeGradImage").values<float>({2, 1, 2, 2}, {INFINITY, 1, 2, NAN, -INFINITY, 3, 4, -5})
+        .values<float>({2, 4}, {0.1F, 0.13F, 0.71F, 0.9F, 0.23F, 0.31F, 0.53F, 0.83F}).i32s({1, 0}, fed).i32s({2, 6, 5, 2}).attr("T", f32)
+        .attr("method", method).check();
 }
 
 }  // namespace

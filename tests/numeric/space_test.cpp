@@ -127,6 +127,13 @@ TEST(ExtractPatches, WindowsAndDtypes) {
         .attr("strides", Ints{1, 2, 1, 3, 1})
         .attr("padding", padding)
         .check();
+  // Windows with gaps: the first begins behind pixels that none covers.
+  op_case("ExtractVolumePatches")
+      .in(f32, {1, 5, 6, 8, 2})
+      .attr("ksizes", Ints{1, 2, 1, 1, 1})
+      .attr("strides", Ints{1, 5, 3, 4, 1})
+      .attr("padding", "SAME")
+      .check();
 }
 
 }  // namespace

@@ -333,8 +333,9 @@ void register_resize(OpRegistry& r) {
   const auto with = [](Values (*map)(MapperContext&, Form), Form form) {
     return [=](MapperContext& c) { return map(c, form); };
   };
-  r.op("ResizeBilinear").by(with(bilinear, Form::empty_inputs));
-  r.op("ResizeBilinear").since(13).by(with(bilinear, Form::omitted_inputs));
+  constexpr auto kSpreads = "a NaN or an infinity may spread to pixels beside it";  // by weights of 0
+  r.op("ResizeBilinear").note(kSpreads).by(with(bilinear, Form::empty_inputs));
+  r.op("ResizeBilinear").since(13).note(kSpreads).by(with(bilinear, Form::omitted_inputs));
   r.op("ResizeNearestNeighbor").by(with(nearest, Form::empty_inputs));
   r.op("ResizeNearestNeighbor").since(13).by(with(nearest, Form::omitted_inputs));
   r.op("ResizeBilinearGrad").by(map_bilinear_grad);

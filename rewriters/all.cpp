@@ -27,6 +27,8 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::cancel_transposes(),
       rewriters::hoist_steps(target),
       rewriters::scan_steps(target),
+      rewriters::join_steps(target),
+      rewriters::cancel_transposes(),  // of what was joined
       rewriters::fuse_activation(target),
       rewriters::fuse_einsum(target),
       rewriters::unmerge_batches(target),
@@ -40,6 +42,8 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
       rewriters::channel_shuffle(target),
       rewriters::join_directions(target),
+      rewriters::fold_axes(target),
+      rewriters::cancel_transposes(),
       rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
   };
   list.push_back(rewriters::drop_guards(target));

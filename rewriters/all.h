@@ -53,6 +53,8 @@ Rewriter mean_of_steps(const onnx::Target&);  // onnx: a mean that may be of not
 Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped
 Rewriter merge_scales(const onnx::Target&);  // onnx: products with two constants are one
 Rewriter hoist_steps(const onnx::Target&);  // onnx: what a loop computes of each row alone is computed in front of it
+Rewriter fold_axes(const onnx::Target&);  // onnx: axes of size 1 that come and go between transposes
+Rewriter join_steps(const onnx::Target&);  // onnx: a layer drawn out for each step works on all of them at once
 Rewriter scan_steps(const onnx::Target&);  // onnx: a Loop over the rows of tensors is a Scan
 Rewriter small_norms(const onnx::Target&);  // onnx: the norm of few numbers, and the division by it, are single nodes
 Rewriter weighted_sum(const onnx::Target&);  // onnx: a sum of what is weighted by a constant is a MatMul

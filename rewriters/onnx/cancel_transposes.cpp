@@ -27,7 +27,7 @@ Rewriter cancel_transposes() {
         g.set_attr(n, "perm", std::move(both));
       } else if (!n.output()->is_graph_output()) {
         g.replace_all_uses(n.output(), x);
-      } else {
+      } else if (!take_over(g, n.output(), x)) {
         continue;  // a graph output keeps a node of its own
       }
       ++changes;

@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "onnx/emitter.h"
+#include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
+#include "rewriters/onnx/layout_form.h"
+
+// Axes of size 1 that come and go between transposes, as convolutions and pools of sequences work on images
+// of height 1, and shapes that are given again: so that layouts are folded through them.
+namespace t2o::rewriters {
+namespace {
+
+std::optional<Ints> sorted_axes(const ir::Node& n, int rank) {
+  auto axes = axes_of(n);
+  if (!axes || axes->empty() || rank < 1) return std::nullopt;
+  for (std::int64_t& a : *axes) a += a < 0 ? rank : 0;
+  std::sort(axes->begin(), axes->end());
+  return axes;
+}
+
+bool contains(const Ints& list, std::int64_t i) {
+  return std::find(list.begin(), list.end(), i) != list.end();
+}
+
+int rank_of(const Value* v) { return v->shape().ranked() ? v->shape().rank() : 0; }
+
+// Transpose(Unsqueeze(Transpose(x))) that leaves the axes of x in their order is an Unsqueeze of x.
+Value* unsqueezed(Emitter& e, const ir::Node& n) {
+  const Ints* outer = perm_of(n);
+  const ir::Node* give = outer ? n.input(0)->producer() : nullptr;
+  if (!give || give->op() != "Unsqueeze" || only_reader(n.input(0)) != &n) return nullptr;
+  const ir::Node* move = give->input(0)->producer();
+  const Ints* inner = move ? perm_of(*move) : nullptr;
+  const auto given = sorted_axes(*give, static_cast<int>(outer->size()));
+  if (!inner || !given || inner->size() + given->size() != outer->size()) return nullptr;
+  Ints from(outer->size(), -1), order, axes;
+  for (std::size_t i = 0, k = 0; i < from.size(); ++i)
+    if (!contains(*given, static_cast<std::int64_t>(i))) from[i] = (*inner)[k++];
+  for (std::size_t i = 0; i < outer->size(); ++i) {
+    const std::int64_t axis = from[static_cast<std::size_t>((*outer)[i])];
+    if (axis < 0)
+      axes.push_back(static_cast<std::int64_t>(i));
+    else
+      order.push_back(axis);
+  }
+  return std::is_sorted(order.begin(), order.end()) ? e.unsqueeze(move->input(0), axes) : nullptr;
+}
+
+// Squeeze(Transpose(x)) -> Transpose(Squeeze(x))
+Value* squeezed(Emitter& e, const ir::Node& n) {
+  const ir::Node* move = n.op() == "Squeeze" ? n.input(0)->producer() : nullptr;
+  const Ints* perm = move ? perm_of(*move) : nullptr;
+  const auto taken = sorted_axes(n, perm ? static_cast<int>(perm->size()) : 0);
+  if (!taken || only_reader(n.input(0)) != &n || move->input(0)->constant()) return nullptr;
+  Ints axes, order;
+  for (std::size_t i = 0; i < perm->size(); ++i)
+    (contains(*taken, static_cast<std::int64_t>(i)) ? axes : order).push_back((*perm)[i]);
+  std::sort(axes.begin(), axes.end());
+  for (std::int64_t& a : order)
+    a -= std::count_if(axes.begin(), axes.end(), [a](std::int64_t t) { return t < a; });
+  Value* x = e.squeeze(move->input(0), axes);
+  return std::is_sorted(order.begin(), order.end()) ? x : e.transpose(x, order);
+}
+
+// Of a Reshape: the batch is what is left, and the other sizes are the same; null: they are not. Looks
+// through another Reshape.
+Value* same_rows(const ir::Node& n) {
+  if (n.op() != "Reshape" || n.output()->is_graph_output()) return nullptr;
+  const auto sizes = constant_ints(n.input(1));
+  Value* x = n.input(0);
+  if (const ir::Node* other = x->producer(); other && other->op() == "Reshape") x = other->input(0);
+  const int rank = rank_of(x);
+  if (!sizes || rank < 2 || static_cast<int>(sizes->size()) != rank || sizes->front() != -1 || x->constant())
+    return nullptr;
+  for (int i = 1; i < rank; ++i)
+    if ((*sizes)[static_cast<std::size_t>(i)] != x->shape()[i] || x->shape()[i] < 1) return nullptr;
+  return x;
+}
+
+}  // namespace
+
+Rewriter fold_axes(const onnx::Target& target) {
+  const auto run = [target](ir::Graph& g) {
+    int changes = 0;
+    for (ir::Node& n : g.nodes()) {
+      if (n.outputs().size() != 1) continue;
+      if (Value* x = same_rows(n)) {
+        g.replace_all_uses(n.output(), x);
+        ++changes;
+        continue;
+      }
+      Emitter e(g, target, n.shared_origin(), &n);
+      Value* y = unsqueezed(e, n);
+      if (!y) y = squeezed(e, n);
+      if (!y) continue;
+      g.set_type(y, y->dtype(), n.output()->shape());
+      if (take_over(g, n.output(), y)) ++changes;
+    }
+    if (changes != 0) g.erase_dead();
+    return changes;
+  };
+  return {"fold_axes", run, {"Unsqueeze", "Squeeze", "Reshape"}};
+}
+
+}  // namespace t2o::rewriters

@@ -50,7 +50,8 @@ Value* unsqueezed(Emitter& e, const ir::Node& n) {
 Value* squeezed(Emitter& e, const ir::Node& n) {
   const ir::Node* move = n.op() == "Squeeze" ? n.input(0)->producer() : nullptr;
   const Ints* perm = move ? perm_of(*move) : nullptr;
-  const auto taken = sorted_axes(n, perm ? static_cast<int>(perm->size()) : 0);
+  if (!perm) return nullptr;
+  const auto taken = sorted_axes(n, static_cast<int>(perm->size()));
   if (!taken || only_reader(n.input(0)) != &n || move->input(0)->constant()) return nullptr;
   Ints axes, order;
   for (std::size_t i = 0; i < perm->size(); ++i)

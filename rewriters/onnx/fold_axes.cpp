@@ -24,26 +24,27 @@ bool contains(const Ints& list, std::int64_t i) {
 
 int rank_of(const Value* v) { return v->shape().ranked() ? v->shape().rank() : 0; }
 
-// Transpose(Unsqueeze(Transpose(x))) that leaves the axes of x in their order is an Unsqueeze of x.
+// Transpose(Unsqueeze(x)) -> Unsqueeze(Transpose(x))
 Value* unsqueezed(Emitter& e, const ir::Node& n) {
-  const Ints* outer = perm_of(n);
-  const ir::Node* give = outer ? n.input(0)->producer() : nullptr;
-  if (!give || give->op() != "Unsqueeze" || only_reader(n.input(0)) != &n) return nullptr;
-  const ir::Node* move = give->input(0)->producer();
-  const Ints* inner = move ? perm_of(*move) : nullptr;
-  const auto given = sorted_axes(*give, static_cast<int>(outer->size()));
-  if (!inner || !given || inner->size() + given->size() != outer->size()) return nullptr;
-  Ints from(outer->size(), -1), order, axes;
-  for (std::size_t i = 0, k = 0; i < from.size(); ++i)
-    if (!contains(*given, static_cast<std::int64_t>(i))) from[i] = (*inner)[k++];
-  for (std::size_t i = 0; i < outer->size(); ++i) {
-    const std::int64_t axis = from[static_cast<std::size_t>((*outer)[i])];
+  const Ints* perm = perm_of(n);
+  const ir::Node* give = perm ? n.input(0)->producer() : nullptr;
+  if (!give || give->op() != "Unsqueeze" || only_reader(n.input(0)) != &n || give->input(0)->constant())
+    return nullptr;
+  const auto given = sorted_axes(*give, static_cast<int>(perm->size()));
+  if (!given) return nullptr;
+  Ints from(perm->size(), -1), order, axes;
+  std::int64_t k = 0;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!contains(*given, static_cast<std::int64_t>(i))) from[i] = k++;
+  for (std::size_t i = 0; i < perm->size(); ++i) {
+    const std::int64_t axis = from[static_cast<std::size_t>((*perm)[i])];
     if (axis < 0)
       axes.push_back(static_cast<std::int64_t>(i));
     else
       order.push_back(axis);
   }
-  return std::is_sorted(order.begin(), order.end()) ? e.unsqueeze(move->input(0), axes) : nullptr;
+  Value* x = give->input(0);
+  return e.unsqueeze(std::is_sorted(order.begin(), order.end()) ? x : e.transpose(x, order), axes);
 }
 
 // Squeeze(Transpose(x)) -> Transpose(Squeeze(x))

@@ -42,6 +42,18 @@ Value* symmetric_step(Emitter& e, DType plain, Value* min, Value* max) {
   return e.div(greater_bound(e, min, max), e.scalar(DType::f32, highest_level(plain)));
 }
 
+// Of a product: the levels of signed bytes go from -127 to 127 for oneDNN, whose two ends are alike.
+QuantizedRange symmetric_range(Emitter& e, DType a, QuantizedRange ra, DType b, QuantizedRange rb) {
+  const auto step = [&](DType t, QuantizedRange r) {
+    const double levels = is_unsigned_int(t) ? highest_level(t) : 2 * highest_level(t);
+    return e.div(e.sub(r.max, r.min), e.scalar(DType::f32, levels));
+  };
+  Value* step_a = step(a, ra);
+  Value* step_c = e.mul(step_a, step(b, rb));
+  Value* max = e.mul(step_c, e.scalar(DType::f32, highest_level(DType::i32)));
+  return {e.neg(max), max};
+}
+
 void check_padding_list(MapperContext& c) {
   const Ints pads = c.attr_or("padding_list", Ints{});
   if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
@@ -101,7 +113,8 @@ Values map_conv(MapperContext& c) {
     zero_w = zero_point(c, tw, rw);
   }
   Value* y = integer_conv(c, zero_x, zero_w, depthwise);
-  const QuantizedRange r = product_range(c, tx, rx, tw, rw);
+  const QuantizedRange r =
+      tw == DType::u8 ? product_range(c, tx, rx, tw, rw) : symmetric_range(c, tx, rx, tw, rw);
   return {y, r.min, r.max};
 }
 
@@ -110,8 +123,18 @@ void want_signed_filter(MapperContext& c) {
     c.fail(Code::unsupported_type, "a fused quantized convolution with filters other than qint8");
 }
 
+// The ranges of the filter and of the result have an entry for each channel.
+Values map_conv_per_channel(MapperContext& c) {
+  want_signed_filter(c);
+  Value* y = integer_conv(c, nullptr, nullptr, false);
+  const QuantizedRange rx = range_at(c, 2), rw{c.in(4), c.in(5)};
+  const QuantizedRange r = symmetric_range(c, c.in(0)->dtype(), rx, c.in(1)->dtype(), rw);
+  return {y, r.min, r.max};
+}
+
 struct Fused {
   bool bias, relu, depthwise;
+  bool summand = false;
 };
 
 Value* real_step(MapperContext& c, Bounds at) {
@@ -129,7 +152,7 @@ Mapper map_fused_conv(Fused f) {
     Value* y = integer_conv(c, nullptr, nullptr, f.depthwise);
     if (f.bias) y = c.add(y, c.cast(c.emit("Round", {c.div(c.in(2), real_step(c, at))}), DType::i32));
     if (f.relu) y = c.maximum(y, c.scalar(DType::i32, 0));
-    const QuantizedRange r = product_range(c, c.in(0)->dtype(), rx, c.in(1)->dtype(), rw);
+    const QuantizedRange r = symmetric_range(c, c.in(0)->dtype(), rx, c.in(1)->dtype(), rw);
     return {y, r.min, r.max};
   };
 }
@@ -139,6 +162,11 @@ Value* requantized(MapperContext& c, Value* y, Value* step, Fused f, QuantizedRa
   const DType type = plain_type(c.output_dtype());
   Value* real = c.mul(c.cast(y, DType::f32), step);
   if (f.bias) real = c.add(real, c.in(2));
+  if (f.summand) {
+    const QuantizedRange rs = range_at(c, 10);
+    Value* levels = c.cast(c.in(9), DType::f32);
+    real = c.add(real, c.mul(levels, symmetric_step(c, c.in(9)->dtype(), rs.min, rs.max)));
+  }
   if (f.relu && lowest_level(type) < 0) real = c.emit("Relu", {real});  // else saturating does that
   Value* level = c.emit("Round", {c.div(real, symmetric_step(c, type, to.min, to.max))});
   return c.cast(c.clip(level, lowest_level(type), highest_level(type)), type);
@@ -183,7 +211,7 @@ Values map_biased_matmul(MapperContext& c) {
   const QuantizedRange ra = range_at(c, 3), rb = checked_filter_range(c, at);
   y = c.add(y, c.cast(c.emit("Round", {c.div(c.in(2), real_step(c, at))}), DType::i32));
   if (relu) y = c.maximum(y, c.scalar(DType::i32, 0));
-  const QuantizedRange r = product_range(c, c.in(0)->dtype(), ra, DType::i8, rb);
+  const QuantizedRange r = symmetric_range(c, c.in(0)->dtype(), ra, DType::i8, rb);
   return {y, r.min, r.max};
 }
 
@@ -207,6 +235,7 @@ void register_quantized_products(OpRegistry& r) {
   r.op("QuantizedMatMul").by(map_matmul);
   r.op("QuantizedConv2D").note("one range for the filter").by(map_conv<false>);
   r.op("QuantizedDepthwiseConv2D").note("one range for the filter").by(map_conv<true>);
+  r.op("QuantizedConv2DPerChannel").note("filters of qint8").by(map_conv_per_channel);
   r.op("QuantizedConv2DAndRelu").note(types).by(map_fused_conv({false, true, false}));
   r.op("QuantizedConv2DWithBias").note(types).by(map_fused_conv({true, false, false}));
   r.op("QuantizedConv2DWithBiasAndRelu").note(types).by(map_fused_conv({true, true, false}));
@@ -218,6 +247,8 @@ void register_quantized_products(OpRegistry& r) {
   requantized("QuantizedConv2DWithBiasAndRequantize", {true, false, false});
   requantized("QuantizedConv2DWithBiasAndReluAndRequantize", {true, true, false});
   requantized("QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize", {true, true, true});
+  requantized("QuantizedConv2DWithBiasSumAndReluAndRequantize", {true, true, false, true});
+  requantized("QuantizedConv2DWithBiasSignedSumAndReluAndRequantize", {true, true, false, true});
   const std::string mode = "; mode SCALED, or a range from 0";
   const std::vector<std::string> about{"input_quant_mode", "is_weight_const", "is_bias_const"};
   const auto matmul = [&](const char* op, Mapper m) {

@@ -204,19 +204,27 @@ struct OneDnn {
   bool bias() const { return op.find("Bias") != op.npos; }
   bool relu() const { return op.find("Relu") != op.npos; }
   bool requantized() const { return op.find("Requantize") != op.npos; }
-  bool per_channel() const { return conv() && bias() && requantized(); }
+  bool summed() const { return op.find("Sum") != op.npos; }
+  DType summand() const { return op.find("Signed") != op.npos ? qi8 : qu8; }
+  bool per_channel() const { return conv() && ((bias() && requantized()) || op.ends_with("PerChannel")); }
   Ints input() const { return conv() ? Ints{2, 7, 6, 4} : Ints{3, 4}; }
   Ints filter() const { return !conv() ? Ints{4, 4} : depthwise() ? Ints{3, 3, 4, 1} : Ints{3, 3, 4, 4}; }
 };
 
 const std::vector<float> kBias = {-0.5F, 3, 0.25F, 1}, kLow = {-1, -0.5F, -2, -0.25F},
                          kHigh = {1, 0.7F, 1, 0.1F};
-const float kEnd = 2, kResultLow = -5, kResultHigh = 9;
+const float kEnd = 2, kResultLow = -5, kResultHigh = 9, kSummandHigh = 7;
 const std::vector<TfAttr> kConv = {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}};
 
 TensorPtr scalar(float v) { return Tensor::scalar<float>(v); }
 
-engines::TfGraph fused(const OneDnn& d, const TensorPtr& filter, const char* mode) {
+TensorPtr summand(const OneDnn& d) {
+  verify::Random random(11);
+  const bool is_signed = d.summand() == qi8;
+  return verify::random_tensor(d.summand(), d.input(), random, verify::Range{is_signed ? -127.0 : 0.0, is_signed ? 127.0 : 255.0});
+}
+
+engines::TfGraph fused(const OneDnn& d, const TensorPtr& filter, const char* mode, const char* result = "y") {
   engines::TfGraph g;
   const auto number = [&](const char* name, float v) { return g.constant(name, scalar(v)); };
   std::vector<TfInput> in = {
@@ -232,9 +240,14 @@ engines::TfGraph fused(const OneDnn& d, const TensorPtr& filter, const char* mod
     in.emplace_back(number("y_min", kResultLow));
     in.emplace_back(number("y_max", kResultHigh));
   }
+  if (d.summed()) {
+    in.emplace_back(g.constant("s", summand(d)));
+    in.emplace_back(number("s_min", d.summand() == qu8 ? 0 : -kSummandHigh));
+    in.emplace_back(number("s_max", kSummandHigh));
+  }
   std::vector<TfAttr> attrs = d.conv() ? kConv : std::vector<TfAttr>{{"input_quant_mode", mode}};
   attrs.push_back({d.conv() ? "out_type" : "Toutput", d.result});
-  g.add({d.op, "y", in, attrs});
+  g.add({d.op, result, in, attrs});
   return g;
 }
 
@@ -261,6 +274,11 @@ engines::TfGraph plain(const OneDnn& d, const TensorPtr& filter) {
     const std::string bias = constant(Tensor::of<float>({4}, kBias));
     y = op("AddV2", {y, levels ? op("Round", {op("Div", {bias, steps})}) : bias});
   }
+  if (d.summed()) {
+    const bool is_signed = d.summand() == qi8;
+    const std::string s = real(op("Bitcast", {constant(summand(d))}, {{"type", is_signed ? i8 : u8}}));
+    y = op("AddV2", {y, op("Mul", {s, constant(scalar(kSummandHigh / (is_signed ? 127 : 255)))})});
+  }
   if (d.relu()) y = op("Relu", {y});
   const DType type = levels ? i32 : d.result == qi8 ? i8 : d.result == qu8 ? u8 : f32;
   if (d.requantized()) {
@@ -283,13 +301,39 @@ void check_one_dnn(const OneDnn& d, const char* mode = "") {
 
 TEST(Quantized, FusedConv) {
   for (const char* op : {"QuantizedConv2DAndRelu", "QuantizedConv2DWithBias",
-                         "QuantizedConv2DWithBiasAndRelu", "QuantizedConv2D"})
+                         "QuantizedConv2DWithBiasAndRelu", "QuantizedConv2D", "QuantizedConv2DPerChannel"})
     check_one_dnn({op, qi32});
   for (const char* op : {"QuantizedConv2DAndRequantize", "QuantizedConv2DWithBiasAndRequantize"})
     check_one_dnn({op, qi8});
   for (const char* op :
        {"QuantizedConv2DAndReluAndRequantize", "QuantizedConv2DWithBiasAndReluAndRequantize"})
     check_one_dnn({op, qu8});
+}
+
+TEST(Quantized, FusedSum) {  // TensorFlow 2.21 ends the process
+  for (const char* op : {"QuantizedConv2DWithBiasSumAndReluAndRequantize",
+                         "QuantizedConv2DWithBiasSignedSumAndReluAndRequantize"})
+    check_one_dnn({op, qu8});
+}
+
+// In oneDNN's kernels signed bytes have 254 steps, as TensorFlow 2.21 gives it for x from 0 to 2.
+TEST(Quantized, RangesOfProducts) {
+  if (engines_missing()) return;
+  verify::Random random(7);
+  const auto check = [&](const OneDnn& d, const TensorPtr& expected) {
+    const TensorPtr filter = verify::random_tensor(qi8, d.filter(), random, verify::Range{-127, 127});
+    const engines::Feeds feeds = {{"x", verify::random_tensor(u8, d.input(), random, verify::Range{0, 255})}};
+    for (const bool is_max : {false, true}) {
+      engines::TfGraph g = fused(d, filter, "SCALED", "product"), truth;
+      g.add({"Identity", "y", {is_max ? "product:2" : "product:1"}});
+      const std::string x = truth.placeholder("x", u8, Shape(d.input()));
+      const std::string end = truth.constant("end", expected);
+      truth.add({is_max ? "Identity" : "Neg", "y", {end}});
+      check_against(truth, g, feeds, {11, 18});
+    }
+  };
+  for (const char* op : {"QuantizedConv2D", "QuantizedConv2DWithBias", "QuantizedMatMulWithBias"}) check({op, qi32}, scalar(165777.66F));
+  check({"QuantizedConv2DPerChannel", qi32}, Tensor::of<float>({4}, {132622.12F, 79573.27F, 198933.2F, 23208.87F}));
 }
 
 TEST(Quantized, FusedDepthwise) {

@@ -188,12 +188,11 @@ Values map_triangular_solve(MapperContext& c) {
   return {c.cast_like(substituted(c, a, b, lower != adjoint), c.in(1))};
 }
 
+}  // namespace
+
 // Column j of the bands has what row j of the matrix has: of a lower triangle from the main diagonal down, of
 // an upper one to the main diagonal.
-Values map_banded_triangular_solve(MapperContext& c) {
-  Value* bands = matrix(c, 0);
-  Value* b = matrix(c, 1);
-  const bool lower = c.attr_or<std::int64_t>("lower", 1) != 0, adjoint = c.flag("adjoint");
+Value* matrix_of_bands(Emitter& c, Value* bands, bool lower) {
   Value* n = c.dim(bands, -1);
   Value* count = c.dim(bands, -2);
   Value* last = c.sub(count, c.constant<std::int64_t>(1));
@@ -205,7 +204,16 @@ Values map_banded_triangular_solve(MapperContext& c) {
   Value* square = c.concat({c.dims(bands, 0, -2), side, side}, 0);
   Value* at = c.expand(place, square);
   Value* entries = c.emit("GatherElements", {transposed(c, bands), at}, {{"axis", std::int64_t{-1}}});
-  Value* dense = c.where(c.equal(band, place), entries, c.scalar_like(bands, 0));
+  return c.where(c.equal(band, place), entries, c.scalar_like(bands, 0));
+}
+
+namespace {
+
+Values map_banded_triangular_solve(MapperContext& c) {
+  Value* bands = matrix(c, 0);
+  Value* b = matrix(c, 1);
+  const bool lower = c.attr_or<std::int64_t>("lower", 1) != 0, adjoint = c.flag("adjoint");
+  Value* dense = matrix_of_bands(c, bands, lower);
   if (adjoint) dense = transposed(c, dense);
   if (!have_same_batch(dense, b)) b = c.expand(b, c.concat({c.dims(dense, 0, -2), c.ints({1, 1})}, 0));
   return {c.cast_like(substituted(c, dense, b, lower != adjoint), c.in(1))};
@@ -252,13 +260,14 @@ Values map_qr(MapperContext& c) {
 
 // ---- three diagonals
 
-Value* diagonal_column(MapperContext& c, Value* rows) { return transposed(c, rows); }
+Value* diagonal_column(Emitter& c, Value* rows) { return transposed(c, rows); }
 
-Values map_tridiagonal_solve(MapperContext& c) {
+}  // namespace
+
+Value* matrix_of_diagonals(MapperContext& c, Value* diagonals) {
   if (c.flag("perturb_singular"))
     c.fail(Code::unsupported_attr, "perturb_singular is not supported", "solve without it");
   c.flag("partial_pivoting");
-  Value* diagonals = matrix(c, 0);
   Value* n = c.dim(diagonals, -1);
   Value* rows = row_numbers(c, n);
   Value* distance = c.sub(iota(c, n), rows);
@@ -268,6 +277,13 @@ Values map_tridiagonal_solve(MapperContext& c) {
     Value* here = c.equal(distance, c.constant<std::int64_t>(1 - i));
     dense = c.where(here, entries, dense);
   }
+  return dense;
+}
+
+namespace {
+
+Values map_tridiagonal_solve(MapperContext& c) {
+  Value* dense = matrix_of_diagonals(c, matrix(c, 0));
   return {c.cast_like(eliminated(c, dense, matrix(c, 1)), c.in(1))};
 }
 

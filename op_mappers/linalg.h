@@ -19,6 +19,8 @@ Value* rows_from(Emitter&, Value* x, Value* first);
 Value* rows_before(Emitter&, Value* x, Value* end);
 
 Value* inverted(Emitter&, Value*);
+Value* matrix_of_bands(Emitter&, Value* bands, bool lower);        // as BandedTriangularSolve has them
+Value* matrix_of_diagonals(MapperContext&, Value* diagonals);      // as TridiagonalSolve has them
 Value* doubled(Emitter&, Complex);  // [[re, -im], [im, re]]
 
 // x - tau w w^T x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta at [k, k] of x, with m rows,
@@ -36,5 +38,6 @@ Values with_vectors(MapperContext&, const std::string& attr, Value* values, std:
 
 void register_linalg_jacobi(OpRegistry&);
 void register_linalg_functions(OpRegistry&);
+void register_linalg_complex_factors(OpRegistry&);
 
 }  // namespace t2o::op_mappers

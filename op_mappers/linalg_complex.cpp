@@ -37,6 +37,16 @@ Complex expanded(MapperContext& c, Complex z, Value* batch_of) {
   return {c.expand(z.re, dims), c.expand(z.im, dims)};
 }
 
+// With the batch of both.
+Complex solved_of_any_batch(MapperContext& c, Complex a, Complex b) {
+  const auto is_matrix = [](const Value* v) { return v->shape().ranked() && v->shape().rank() == 2; };
+  if (!is_matrix(a.re) || !is_matrix(b.re)) {
+    b = expanded(c, b, a.re);
+    a = expanded(c, a, b.re);
+  }
+  return solved(c, a, b);
+}
+
 Values map_triangular_solve(MapperContext& c) {
   Complex a = parts(c, c.in(0)), b = parts(c, c.in(1));
   Value* rows = row_numbers(c, c.dim(a.re, -1));
@@ -45,12 +55,26 @@ Values map_triangular_solve(MapperContext& c) {
   Value* is_in = lower ? c.greater_equal(rows, columns) : c.less_equal(rows, columns);
   Value* zero = c.scalar_like(a.re, 0);
   a = {c.where(is_in, a.re, zero), c.where(is_in, a.im, zero)};
-  const auto is_matrix = [](const Value* v) { return v->shape().ranked() && v->shape().rank() == 2; };
-  if (!is_matrix(a.re) || !is_matrix(b.re)) {
-    b = expanded(c, b, a.re);
-    a = expanded(c, a, b.re);
-  }
-  return {pairs(c, solved(c, a, b))};
+  return {pairs(c, solved_of_any_batch(c, a, b))};
+}
+
+Values map_banded_triangular_solve(MapperContext& c) {
+  const Complex bands = parts(c, c.in(0)), b = parts(c, c.in(1));
+  const bool lower = c.attr_or<std::int64_t>("lower", 1) != 0;
+  Value* re = matrix_of_bands(c, bands.re, lower);
+  return {pairs(c, solved_of_any_batch(c, {re, matrix_of_bands(c, bands.im, lower)}, b))};
+}
+
+Values map_tridiagonal_solve(MapperContext& c) {
+  const Complex diagonals = parts(c, c.in(0)), b = parts(c, c.in(1));
+  Value* re = matrix_of_diagonals(c, diagonals.re);
+  return {pairs(c, solved(c, {re, matrix_of_diagonals(c, diagonals.im)}, b))};
+}
+
+Values map_least_squares(MapperContext& c) {
+  const Complex a = parts(c, c.in(0)), b = parts(c, c.in(1));
+  Value* both = doubled(c, a);
+  return {pairs(c, halves(c, apply_one(c, "MatrixSolveLs", {both, c.concat({b.re, b.im}, -2), c.in(2)})))};
 }
 
 // ---- elimination with row exchanges, for determinants
@@ -221,7 +245,11 @@ void register_linalg_complex(OpRegistry& r) {
   r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
   r.complex("Svd").note("singular values; no vectors").ignores({"full_matrices"}).by(map_singular_values);
   r.complex("SelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
+  r.complex("BandedTriangularSolve").note(singular + "; by a dense matrix").by(map_banded_triangular_solve);
+  r.complex("TridiagonalSolve").note(singular + "; by a dense matrix").by(map_tridiagonal_solve);
+  r.complex("MatrixSolveLs").by(map_least_squares);
   register_linalg_functions(r);
+  register_linalg_complex_factors(r);
   r.complex("TridiagonalMatMul").by(map_tridiagonal_product);
 }
 

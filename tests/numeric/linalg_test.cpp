@@ -48,6 +48,27 @@ TEST(Linalg, OfComplexNumbers) {
   op_case("TridiagonalMatMul").in(any, {1, 4}).in(any, {1, 4}).in(any, {1, 4}).in(any, {4, 3}).dtypes(complexes).check();
 }
 
+TEST(Linalg, SolutionsInComplexNumbers) {
+  const DTypes complexes = {c64, c128};
+  op_case("TridiagonalSolve").in(any, {2, 3, 5}).in(any, {2, 5, 2}).dtypes(complexes).tol(1e-3, 1e-3).only_opsets({11, 18, 26}).check();
+  for (const bool lower : {false, true})
+    for (const bool adjoint : {false, true})
+      op_case("BandedTriangularSolve").in(any, {2, 3, 5}).range(0.5, 1).in(any, {2, 5, 2}).attr("lower", lower).attr("adjoint", adjoint).dtypes(complexes).tol(1e-3, 1e-3).only_opsets({11, 18, 26}).check();
+  for (const bool fast : {false, true})
+    for (const Ints& dims : {Ints{5, 3}, {3, 5}, {2, 4, 4}}) {
+      Ints right = dims;
+      right.back() = 2;
+      op_case("MatrixSolveLs").in(c128, dims).in(c128, right).scalar(0.5, fed).attr("fast", fast).only_opsets({11, 18, 26}).tol(1e-6, 1e-6).check();
+    }
+}
+
+TEST(Linalg, FactorsOfComplexNumbers) {
+  for (const DType index : {i32, i64}) op_case("Lu").in(any, {2, 4, 4}).attr("output_idx_type", index).dtypes({c64, c128}).tol(1e-3, 1e-3).check();
+  for (const bool full : {false, true})
+    for (const Ints& dims : {Ints{3, 3}, {5, 3}, {3, 5}, {2, 4, 3}}) op_case("Qr").in(c128, dims).attr("full_matrices", full).since(12).tol(1e-6, 1e-6).check();
+  op_case("Qr").in(c64, {4, 3}).since(12).tol(1e-3, 1e-3).check();
+}
+
 TEST(Linalg, DecompositionsOfComplexNumbers) {
   for (const DType t : {c64, c128})
     for (const Ints& dims : {Ints{3, 3}, Ints{2, 4, 4}}) {

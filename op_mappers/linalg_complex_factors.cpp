@@ -1,0 +1,136 @@
+#include "op_mappers/all.h"
+#include "op_mappers/complex.h"
+#include "op_mappers/linalg.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/segments.h"
+
+// Lu and Qr of complex numbers, step by step like those of real ones.
+namespace t2o::op_mappers {
+namespace {
+
+Complex taken(Emitter& e, Value* here, Complex a, Complex b) {
+  return {e.where(here, a.re, b.re), e.where(here, a.im, b.im)};
+}
+Complex product(Emitter& e, Complex a, Complex b) {
+  Value* re = e.mul(a.re, b.re);
+  re = e.sub(re, e.mul(a.im, b.im));
+  Value* im = e.mul(a.re, b.im);
+  return {re, e.add(im, e.mul(a.im, b.re))};
+}
+Complex difference(Emitter& e, Complex a, Complex b) { return {e.sub(a.re, b.re), e.sub(a.im, b.im)}; }
+Complex conjugate(Emitter& e, Complex a) { return {a.re, e.neg(a.im)}; }
+Complex at(Emitter& e, Complex z, Value* k, std::int64_t axis) {
+  return {e.gather(z.re, k, axis), e.gather(z.im, k, axis)};
+}
+Value* square_of(Emitter& e, Complex z) {
+  Value* re = e.mul(z.re, z.re);
+  return e.add(re, e.mul(z.im, z.im));
+}
+Complex quotient(Emitter& e, Complex a, Complex b) {
+  Value* square = square_of(e, b);
+  const Complex y = product(e, a, conjugate(e, b));
+  return {e.div(y.re, square), e.div(y.im, square)};
+}
+
+// The numbers of the rows are exchanged like these.
+Values map_lu(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  Value* n = c.dim(z.re, -2);
+  Value* numbers = c.cast_like(row_numbers(c, n), z.re);
+  Value* order = c.expand(numbers, c.concat({c.dims(z.re, 0, -2), c.ints({1, 1})}, 0));
+  const auto step = [n](Emitter& e, Value* k, const Values& state) -> Values {
+    Complex x{state[0], state[1]};
+    Value* zero = e.scalar_like(x.re, 0);
+    Value* rows = row_numbers(e, n);
+    Value* sizes = square_of(e, at(e, x, k, -1));
+    Value* candidates = e.where(e.less(rows, k), e.scalar_like(x.re, -1), sizes);
+    Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
+    Value* is_best = e.equal(rows, best);
+    Value* is_k = e.equal(rows, k);
+    const auto picked = [&](Value* v) {
+      return e.reduce("ReduceSum", e.where(is_best, v, zero), Ints{-2}, true);
+    };
+    const auto exchanged = [&](Value* v, Value* row) {
+      return e.where(is_k, row, e.where(is_best, e.gather(v, k, -2), v));
+    };
+    Value* re = picked(x.re);
+    const Complex row{re, picked(x.im)};
+    Value* place = exchanged(state[2], picked(state[2]));
+    re = exchanged(x.re, row.re);
+    x = {re, exchanged(x.im, row.im)};
+    const Complex factor = quotient(e, at(e, x, k, -1), at(e, row, k, -1));
+    Value* is_below = e.greater(rows, k);
+    Value* columns = iota(e, n);
+    Value* is_rest = e.logical_and(is_below, e.greater(columns, k));
+    Value* is_factor = e.logical_and(is_below, e.equal(columns, k));
+    const Complex rest = taken(e, is_rest, difference(e, x, product(e, factor, row)), x);
+    const Complex y = taken(e, is_factor, factor, rest);
+    return {y.re, y.im, place};
+  };
+  const Values out = counted_loop(c, n, {z.re, z.im, order}, step);
+  return {pairs(c, {out[0], out[1]}), c.cast(c.squeeze(out[2], {-1}), c.output_dtype(1))};
+}
+
+// x - tau w w^H x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta, a real number, at [k, k]
+// and zeros below.
+Complex reflected(Emitter& e, Complex x, Value* k, Value* m) {
+  Value* zero = e.scalar_like(x.re, 0);
+  Value* one = e.scalar_like(x.re, 1);
+  Value* rows = row_numbers(e, m);
+  const Complex column = at(e, x, k, -1), head = at(e, column, k, -2);
+  const Complex nothing{zero, zero};
+  const Complex tail = taken(e, e.greater(rows, k), column, nothing);
+  Value* rest = e.reduce("ReduceSum", square_of(e, tail), Ints{-2}, true);
+  Value* norm = e.sqrt(e.add(square_of(e, head), rest));
+  Value* beta = e.where(e.less(head.re, zero), norm, e.neg(norm));
+  Value* is_done = e.equal(e.add(rest, e.abs(head.im)), zero);
+  const Complex less{e.sub(head.re, beta), head.im};
+  Complex w = taken(e, is_done, nothing, quotient(e, tail, less));
+  w = taken(e, e.equal(rows, k), {one, zero}, w);
+  // conj((beta - head) / beta)
+  Value* tau_re = e.where(is_done, zero, e.neg(e.div(less.re, beta)));
+  const Complex tau{tau_re, e.where(is_done, zero, e.div(less.im, beta))};
+  const Complex along = product(e, conjugate(e, w), x);
+  Value* re = e.reduce("ReduceSum", along.re, Ints{-2}, true);
+  const Complex projection{re, e.reduce("ReduceSum", along.im, Ints{-2}, true)};
+  return difference(e, x, product(e, product(e, tau, w), projection));
+}
+
+Values map_qr(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  Value* m = c.dim(z.re, -2);
+  Value* n = c.dim(z.re, -1);
+  Value* least = c.minimum(m, n);
+  Value* eye = eye_like(c, z.re, m);
+  Value* none = c.mul(eye, c.scalar_like(eye, 0));
+  Value* re = c.concat({z.re, eye}, -1);
+  Value* im = c.concat({z.im, none}, -1);
+  const auto step = [m](Emitter& e, Value* k, const Values& state) -> Values {
+    const Complex x = reflected(e, {state[0], state[1]}, k, m);
+    return {x.re, x.im};
+  };
+  const Values out = counted_loop(c, least, {re, im}, step);
+  Value* below = c.greater(row_numbers(c, m), iota(c, n));
+  const bool full = c.flag("full_matrices");
+  const auto r_part = [&](Value* v) {
+    Value* r = c.where(below, c.scalar_like(v, 0), columns_before(c, v, n));
+    return full ? r : rows_before(c, r, least);
+  };
+  const auto q_part = [&](Value* v) {
+    Value* q = transposed(c, columns_from(c, v, n));
+    return full ? q : columns_before(c, q, least);
+  };
+  Value* q_re = q_part(out[0]);
+  Value* q = pairs(c, {q_re, c.neg(q_part(out[1]))});
+  Value* r_re = r_part(out[0]);
+  return {q, pairs(c, {r_re, r_part(out[1])})};
+}
+
+}  // namespace
+
+void register_linalg_complex_factors(OpRegistry& r) {
+  r.complex("Lu").note("of a singular matrix infinities or NaN, no error").by(map_lu);
+  r.complex("Qr").by(map_qr);
+}
+
+}  // namespace t2o::op_mappers

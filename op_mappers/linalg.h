@@ -38,6 +38,5 @@ Values with_vectors(MapperContext&, const std::string& attr, Value* values, std:
 
 void register_linalg_jacobi(OpRegistry&);
 void register_linalg_functions(OpRegistry&);
-void register_linalg_complex_factors(OpRegistry&);
 
 }  // namespace t2o::op_mappers

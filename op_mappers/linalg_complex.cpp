@@ -2,8 +2,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
-#include "op_mappers/complex.h"
-#include "op_mappers/linalg.h"
+#include "op_mappers/linalg_complex.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/segments.h"
 
@@ -85,26 +84,6 @@ struct Pivot {
   Value* exchanged;
 };
 
-Complex taken(Emitter& e, Value* here, Complex a, Complex b) {
-  return {e.where(here, a.re, b.re), e.where(here, a.im, b.im)};
-}
-
-Complex product(Emitter& e, Complex a, Complex b) {
-  Value* re = e.mul(a.re, b.re);
-  re = e.sub(re, e.mul(a.im, b.im));
-  Value* im = e.mul(a.re, b.im);
-  return {re, e.add(im, e.mul(a.im, b.re))};
-}
-
-Value* square_of(Emitter& e, Complex z) {
-  Value* re = e.mul(z.re, z.re);
-  return e.add(re, e.mul(z.im, z.im));
-}
-
-Complex at(Emitter& e, Complex z, Value* k, std::int64_t axis) {
-  return {e.gather(z.re, k, axis), e.gather(z.im, k, axis)};
-}
-
 Pivot eliminated(Emitter& e, Complex x, Value* k, Value* n) {
   Value* zero = e.scalar_like(x.re, 0);
   Value* rows = row_numbers(e, n);
@@ -178,42 +157,6 @@ Values map_cholesky(MapperContext& c) {
   return {pairs(c, {out[2], out[3]})};
 }
 
-// ---- decompositions: the real matrix has each of the values twice
-
-Value* every_second(MapperContext& c, Value* sorted) {
-  Value* s = c.slice(sorted, {0}, {std::numeric_limits<std::int64_t>::max()}, {-1}, {2});
-  return pairs(c, {s, apply_one(c, "ZerosLike", {s})});
-}
-
-// Of vectors of the real matrix every second one need not be at right angles to the others.
-Values without_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
-  const bool wanted = c.attr_or<std::int64_t>(attr, 1) != 0 && wants_vectors(c, {1, 2});
-  if (wanted)
-    c.fail(Code::unsupported_op, "vectors of a decomposition of complex numbers", "ask for the values alone");
-  Values out = with_vectors(c, attr, parts(c, values).re, count);
-  out[0] = values;
-  for (std::size_t i = 1; i < out.size(); ++i)
-    if (out[i]) out[i] = pairs(c, {out[i], out[i]});
-  return out;
-}
-
-Values map_singular_values(MapperContext& c) {
-  Value* s = every_second(c, apply_one(c, "Svd", {doubled(c, parts(c, c.in(0)))}));
-  return without_vectors(c, "compute_uv", s, 2);
-}
-
-// Only the lower triangle tells, and of the diagonal the real parts.
-Values map_eigenvalues(MapperContext& c) {
-  const Complex z = parts(c, c.in(0));
-  Value* rows = row_numbers(c, c.dim(z.re, -1));
-  Value* columns = iota(c, c.dim(z.re, -1));
-  Value* mirrored = c.neg(transposed(c, z.im));
-  Value* upper = c.where(c.less(rows, columns), mirrored, c.scalar_like(z.im, 0));
-  const Complex whole{z.re, c.where(c.greater(rows, columns), z.im, upper)};
-  Value* e = every_second(c, apply_one(c, "SelfAdjointEigV2", {doubled(c, whole)}));
-  return without_vectors(c, "compute_v", e, 1);
-}
-
 // Linear in the diagonals, and in what they are multiplied with.
 Values map_tridiagonal_product(MapperContext& c) {
   Values re, im;
@@ -243,8 +186,7 @@ void register_linalg_complex(OpRegistry& r) {
   r.complex("MatrixTriangularSolve").note(singular).by(map_triangular_solve);
   r.complex("MatrixDeterminant", "LogMatrixDeterminant").by(map_determinant);
   r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
-  r.complex("Svd").note("singular values; no vectors").ignores({"full_matrices"}).by(map_singular_values);
-  r.complex("SelfAdjointEigV2").note("eigenvalues; no vectors").by(map_eigenvalues);
+  register_linalg_complex_vectors(r);
   r.complex("BandedTriangularSolve").note(singular + "; by a dense matrix").by(map_banded_triangular_solve);
   r.complex("TridiagonalSolve").note(singular + "; by a dense matrix").by(map_tridiagonal_solve);
   r.complex("MatrixSolveLs").by(map_least_squares);

@@ -1,36 +1,11 @@
 #include "op_mappers/all.h"
-#include "op_mappers/complex.h"
-#include "op_mappers/linalg.h"
+#include "op_mappers/linalg_complex.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/segments.h"
 
 // Lu and Qr of complex numbers, step by step like those of real ones.
 namespace t2o::op_mappers {
 namespace {
-
-Complex taken(Emitter& e, Value* here, Complex a, Complex b) {
-  return {e.where(here, a.re, b.re), e.where(here, a.im, b.im)};
-}
-Complex product(Emitter& e, Complex a, Complex b) {
-  Value* re = e.mul(a.re, b.re);
-  re = e.sub(re, e.mul(a.im, b.im));
-  Value* im = e.mul(a.re, b.im);
-  return {re, e.add(im, e.mul(a.im, b.re))};
-}
-Complex difference(Emitter& e, Complex a, Complex b) { return {e.sub(a.re, b.re), e.sub(a.im, b.im)}; }
-Complex conjugate(Emitter& e, Complex a) { return {a.re, e.neg(a.im)}; }
-Complex at(Emitter& e, Complex z, Value* k, std::int64_t axis) {
-  return {e.gather(z.re, k, axis), e.gather(z.im, k, axis)};
-}
-Value* square_of(Emitter& e, Complex z) {
-  Value* re = e.mul(z.re, z.re);
-  return e.add(re, e.mul(z.im, z.im));
-}
-Complex quotient(Emitter& e, Complex a, Complex b) {
-  Value* square = square_of(e, b);
-  const Complex y = product(e, a, conjugate(e, b));
-  return {e.div(y.re, square), e.div(y.im, square)};
-}
 
 // The numbers of the rows are exchanged like these.
 Values map_lu(MapperContext& c) {
@@ -71,9 +46,9 @@ Values map_lu(MapperContext& c) {
   return {pairs(c, {out[0], out[1]}), c.cast(c.squeeze(out[2], {-1}), c.output_dtype(1))};
 }
 
-// x - tau w w^H x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta, a real number, at [k, k]
-// and zeros below.
-Complex reflected(Emitter& e, Complex x, Value* k, Value* m) {
+}  // namespace
+
+ComplexReflector reflector(Emitter& e, Complex x, Value* k, Value* m) {
   Value* zero = e.scalar_like(x.re, 0);
   Value* one = e.scalar_like(x.re, 1);
   Value* rows = row_numbers(e, m);
@@ -85,16 +60,18 @@ Complex reflected(Emitter& e, Complex x, Value* k, Value* m) {
   Value* beta = e.where(e.less(head.re, zero), norm, e.neg(norm));
   Value* is_done = e.equal(e.add(rest, e.abs(head.im)), zero);
   const Complex less{e.sub(head.re, beta), head.im};
-  Complex w = taken(e, is_done, nothing, quotient(e, tail, less));
-  w = taken(e, e.equal(rows, k), {one, zero}, w);
-  // conj((beta - head) / beta)
-  Value* tau_re = e.where(is_done, zero, e.neg(e.div(less.re, beta)));
-  const Complex tau{tau_re, e.where(is_done, zero, e.div(less.im, beta))};
-  const Complex along = product(e, conjugate(e, w), x);
-  Value* re = e.reduce("ReduceSum", along.re, Ints{-2}, true);
-  const Complex projection{re, e.reduce("ReduceSum", along.im, Ints{-2}, true)};
-  return difference(e, x, product(e, product(e, tau, w), projection));
+  const Complex scaled = taken(e, is_done, nothing, quotient(e, tail, less));
+  Value* tau_re = e.where(is_done, zero, e.neg(e.div(less.re, beta)));  // conj((beta - head) / beta)
+  Value* tau_im = e.where(is_done, zero, e.div(less.im, beta));
+  return {taken(e, e.equal(rows, k), {one, zero}, scaled), {tau_re, tau_im}};
 }
+
+Complex reflected(Emitter& e, Complex x, const ComplexReflector& r) {
+  const Complex projection = sum_of_rows(e, product(e, conjugated(e, r.w), x));
+  return difference(e, x, product(e, product(e, r.tau, r.w), projection));
+}
+
+namespace {
 
 Values map_qr(MapperContext& c) {
   const Complex z = parts(c, c.in(0));
@@ -106,7 +83,8 @@ Values map_qr(MapperContext& c) {
   Value* re = c.concat({z.re, eye}, -1);
   Value* im = c.concat({z.im, none}, -1);
   const auto step = [m](Emitter& e, Value* k, const Values& state) -> Values {
-    const Complex x = reflected(e, {state[0], state[1]}, k, m);
+    const Complex before{state[0], state[1]};
+    const Complex x = reflected(e, before, reflector(e, before, k, m));
     return {x.re, x.im};
   };
   const Values out = counted_loop(c, least, {re, im}, step);

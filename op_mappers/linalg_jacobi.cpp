@@ -4,6 +4,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/linalg.h"
+#include "op_mappers/linalg_jacobi.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/segments.h"
 
@@ -17,10 +18,7 @@ constexpr std::int64_t kSweeps32 = 10, kSweeps64 = 14;  // the error of a sweep 
 
 Value* one(Emitter& e) { return e.constant<std::int64_t>(1); }
 
-struct Rounds {
-  Value *half, *count;
-  Value* order;  // which column comes to which place before the next round
-};
+}  // namespace
 
 // Those of a tournament: all places but the first take what is next to them, around both halves.
 Rounds rounds(MapperContext& c, Value* columns, DType type) {
@@ -38,10 +36,6 @@ Rounds rounds(MapperContext& c, Value* columns, DType type) {
   Value* sweeps = c.constant(type == DType::f64 ? kSweeps64 : kSweeps32);
   return {half, c.maximum(c.mul(sweeps, last), c.constant<std::int64_t>(0)), order};
 }
-
-struct Rotation {
-  Value *cosine, *sine;
-};
 
 // The one that makes [p, x; x, q] diagonal.
 Rotation rotation(Emitter& e, Value* p, Value* q, Value* x) {
@@ -74,6 +68,14 @@ Value* evened(MapperContext& c, Value* x, Value* columns) {
   return c.concat({x, zeros}, -1);
 }
 
+// Columns in another order: [.., 1, as many as there are in a tensor with the shape of `like`].
+Value* picked_columns(MapperContext& c, Value* x, Value* order, Value* like) {
+  Value* at = c.expand(order, c.shape_of(like));
+  return c.emit("GatherElements", {x, at}, {{"axis", std::int64_t{-1}}});
+}
+
+namespace {
+
 // Turned until the columns, as far as their first `rows` go, are at right angles.
 Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* columns) {
   const Rounds r = rounds(c, columns, x->dtype());
@@ -95,6 +97,12 @@ Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* column
 
 }  // namespace
 
+bool is_wide(const Value* a) {
+  if (!a->shape().ranked() || a->shape().rank() < 2) return false;
+  const Shape& s = a->shape();
+  return s[s.rank() - 2] >= 0 && s[s.rank() - 2] < s[s.rank() - 1];
+}
+
 bool wants_vectors(const MapperContext& c, std::initializer_list<std::size_t> outputs) {
   return std::any_of(outputs.begin(), outputs.end(), [&](std::size_t i) {
     return i < c.node().outputs().size() &&
@@ -111,38 +119,46 @@ Values with_vectors(MapperContext& c, const std::string& attr, Value* values, st
 
 namespace {
 
-// Columns in another order: [.., 1, as many as there are in a tensor with the shape of `like`].
-Value* picked_columns(MapperContext& c, Value* x, Value* order, Value* like) {
-  Value* at = c.expand(order, c.shape_of(like));
-  return c.emit("GatherElements", {x, at}, {{"axis", std::int64_t{-1}}});
-}
-
 // ---- singular values
 
-// Of w, whose first `count` columns stand at right angles, columns of length 1 in their directions, also
-// where those are (nearly) 0; full: as many as there are rows. They are a product of reflections, with which
-// the columns of w become those of a diagonal matrix: right angles do not depend on how exact the columns
-// are.
-Value* basis(MapperContext& c, Value* w, Value* rows, Value* count, bool full) {
-  const Values out = counted_loop(c, count, {w}, [rows](Emitter& e, Value* k, const Values& state) -> Values {
-    const Reflector r = reflector(e, state[0], k, rows);
-    return {reflected(e, state[0], r), e.mul(r.w, e.sqrt(r.tau))};
-  });
+}  // namespace
+
+Value* column_sizes(Emitter& e, Value* absolute) {
+  Value* size = e.reduce("ReduceSum", absolute, Ints{-2}, true);
+  return e.where(e.equal(size, e.scalar_like(size, 0)), e.scalar_like(size, 1), size);
+}
+
+Value* first_of_basis(MapperContext& c, Value* w, Value* rows, Value* count, bool full) {
   Value* row = row_numbers(c, rows);
   Value* is_on = c.equal(row, iota(c, count));
   Value* zero = c.scalar_like(w, 0);
   Value* unit = c.scalar_like(w, 1);
-  Value* diagonal = c.where(is_on, columns_before(c, out[0], count), zero);
-  diagonal = c.reduce("ReduceSum", diagonal, Ints{-2}, true);
-  Value* signs = c.where(c.less(diagonal, zero), c.scalar_like(w, -1), unit);
+  Value* on = c.where(is_on, columns_before(c, w, count), zero);
+  on = c.reduce("ReduceSum", on, Ints{-2}, true);
+  Value* signs = c.where(c.less(on, zero), c.scalar_like(w, -1), unit);
   if (full) {
     Value* more = c.reshape(c.sub(rows, count), {1});
     Value* ones = c.expand(unit, c.concat({c.dims(w, 0, -2), c.ints({1}), more}, 0));
     signs = c.concat({signs, ones}, -1);
     is_on = c.equal(row, iota(c, rows));
   }
+  return c.where(is_on, signs, zero);
+}
+
+namespace {
+
+// Of w, whose first `count` columns stand at right angles, columns of length 1 in their directions, also
+// where those are (nearly) 0; full: as many as there are rows. They are a product of reflections, with which
+// the columns of w become those of a diagonal matrix: right angles do not depend on how exact the columns
+// are.
+Value* basis(MapperContext& c, Value* w, Value* rows, Value* count, bool full) {
+  w = c.div(w, column_sizes(c, c.abs(w)));
+  const Values out = counted_loop(c, count, {w}, [rows](Emitter& e, Value* k, const Values& state) -> Values {
+    const Reflector r = reflector(e, state[0], k, rows);
+    return {reflected(e, state[0], r), e.mul(r.w, e.sqrt(r.tau))};
+  });
+  Value* start = first_of_basis(c, out[0], rows, count, full);
   Value* last = c.sub(count, one(c));
-  Value* start = c.where(is_on, signs, zero);
   return counted_loop(c, count, {start}, [&](Emitter& e, Value* step, const Values& state) -> Values {
     Value* k = e.squeeze(e.sub(last, step), {0});
     Value* root = e.gather(out[1], k, 0);
@@ -180,12 +196,6 @@ Value* singular_values(MapperContext& c, Value* a) {
   return c.topk(sizes, count, -1, true)[0];
 }
 
-bool is_wide(const Value* a) {
-  if (!a->shape().ranked() || a->shape().rank() < 2) return false;
-  const Shape& s = a->shape();
-  return s[s.rank() - 2] >= 0 && s[s.rank() - 2] < s[s.rank() - 1];
-}
-
 Values map_svd(MapperContext& c) {
   Value* a = matrix(c, 0);
   const bool wide = is_wide(a), full = c.flag("full_matrices");
@@ -198,6 +208,8 @@ Values map_svd(MapperContext& c) {
 }
 
 // ---- symmetric matrices
+
+}  // namespace
 
 // The lower triangle tells the whole matrix. Where there is one row too few, one more has the greatest number
 // on the diagonal: the last of the eigenvalues then.
@@ -224,6 +236,8 @@ Value* diagonal(Emitter& e, Value* x, Value* n) {  // [.., 1, n]
   Value* is_on = e.equal(rows, iota(e, n));
   return e.reduce("ReduceSum", e.where(is_on, x, e.scalar_like(x, 0)), Ints{-2}, true);
 }
+
+namespace {
 
 struct Eigen {
   Value *values, *vectors;  // [.., 1, n], and null where nobody wants them

@@ -1,8 +1,5 @@
 #include "rewriters/all.h"
 
-#include "rewriters/tf/complex_lists.h"
-#include "rewriters/tf/ragged_rows.h"
-
 namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters() {

@@ -1,8 +1,7 @@
-#include "rewriters/tf/complex_lists.h"
-
 #include <optional>
 
 #include "ir/complex.h"
+#include "rewriters/all.h"
 #include "rewriters/tf/facts.h"
 
 // A TensorList is a list whatever its elements are, so that what hands it on, as loops do, need not know:

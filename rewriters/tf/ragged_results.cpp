@@ -1,7 +1,7 @@
 #include <optional>
 
+#include "rewriters/all.h"
 #include "rewriters/tf/loop.h"
-#include "rewriters/tf/ragged_rows.h"
 
 // tf.map_fn collects rows of different lengths as a list of variants, which become a ragged tensor behind the
 // loop. Here the list has the lengths of the rows, and one more variable the rows so far.

@@ -1,5 +1,4 @@
-#include "rewriters/tf/ragged_rows.h"
-
+#include "rewriters/all.h"
 #include "rewriters/tf/loop.h"
 
 // tf.map_fn hands the rows of a ragged tensor to its loop as a list of variants. What a step takes out of the

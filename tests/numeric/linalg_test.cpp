@@ -201,9 +201,31 @@ TEST(Linalg, SingularVectors) {
         const bool square = dims.back() == dims[dims.size() - 2];
         of_matrix([t, dims](Builder& b) { return b.input(t, dims); }, full, !square).only_opsets(kSome).without(unless_empty(dims)).tol(bound, bound).check();
       }
-  for (const std::vector<float>& v : {std::vector<float>{1, 2, 3, 2, 4, 6, 1, 1, 1}, {0, 0, 0, 0, 2, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0}})
+  for (const std::vector<float>& v : {std::vector<float>{1, 2, 3, 2, 4, 6, 1, 1, 1}, {0, 0, 0, 0, 2, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0}, {1, 2e-22F, 0, 0, 3e-22F, 1e-22F, 0, 1e-22F, 2e-22F}})
     for (const bool full : {false, true})
       of_matrix([v](Builder& b) { return b.input(Tensor::of<float>({3, 3}, v)); }, full, false).only_opsets(kSome).tol(1e-4, 1e-4).check();
+}
+
+TEST(Linalg, VectorsOfComplexNumbers) {
+  for (const DType t : {c64, c128}) {
+    const double bound = t == c128 ? 1e-9 : 1e-3;
+    for (const Ints& dims : {Ints{4, 4}, {2, 3, 3}, {1, 1}, {11, 11}})
+      eigenvectors_of([t, dims](Builder& b) { return b.input(t, dims); }).only_opsets(kSome).tol(bound, bound).check();
+    for (const bool full : {false, true})
+      for (const Ints& dims : {Ints{4, 4}, {3, 5}, {5, 3}, {2, 4, 3}})
+        graph_case("singular vectors", [t, dims, full](Builder& b) {
+          const std::string s = b.op("Svd", {b.input(t, dims)}, {{"full_matrices", full}});
+          for (const char* v : {":1", ":2"}) b.output(b.op("BatchMatMulV2", {s + v, s + v}, {{"adj_x", true}}));
+          if (!full) add_product(b, s + ":1", s, s + ":2");
+          else if (dims.back() == dims[dims.size() - 2]) add_product(b, s + ":1", s, s + ":2");
+        }).only_opsets(kSome).tol(bound, bound).check();
+  }
+  // equal values: [[1, i], [-i, 1]] twice along the diagonal
+  eigenvectors_of([](Builder& b) {
+    const std::string re = b.input(Tensor::of<float>({4, 4}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}));
+    const std::string im = b.input(Tensor::of<float>({4, 4}, {0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0}));
+    return b.op("Complex", {re, im});
+  }).only_opsets(kSome).tol(1e-4, 1e-4).check();
 }
 
 // tf.linalg.pinv: v of the greater values, each divided by its own, times u^T

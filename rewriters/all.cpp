@@ -7,7 +7,7 @@ const std::vector<Rewriter>& tf_rewriters() {
       rewriters::complex_lists(), rewriters::ragged_rows(),     rewriters::ragged_results(),
       rewriters::gather_loop(),   rewriters::length_branches(), rewriters::unrolled(),
       rewriters::recurrent(),     rewriters::fuse_gelu(),       rewriters::layer_norm_of_batch_norm(),
-      rewriters::fuse_conv1d(),
+      rewriters::fuse_conv1d(),   rewriters::sign_bit(),        rewriters::log_sum_exp(),
       rewriters::fuse_dilation(),  // of sequences too
       rewriters::bidirectional(),
   };

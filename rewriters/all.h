@@ -21,6 +21,8 @@ Rewriter fuse_gelu();           // tf: t2o.Gelu
 Rewriter complex_lists();       // tf: a TensorList of complex numbers is one of pairs (re, im)
 Rewriter ragged_rows();         // tf: rows of a ragged tensor that a loop takes out of a list are slices of its values
 Rewriter ragged_results();      // tf: rows of different lengths that a loop collects are one tensor, with their lengths beside
+Rewriter log_sum_exp();         // tf: t2o.LogSumExp
+Rewriter sign_bit();            // tf: the sign of a float, asked for by way of its bits
 Rewriter gather_loop();         // tf: a loop that collects a tensor's rows, as pfor leaves it, is one Gather
 Rewriter length_branches();     // tf: an If on the longest or shortest of sequences, whose branches choose by row anyway
 Rewriter recurrent();           // tf: a loop over time of LSTM, GRU or simple cells becomes t2o.LSTM, t2o.GRU, t2o.RNN

@@ -20,6 +20,9 @@ inline constexpr std::string_view kGuarded = "t2o.Guarded";
 // x, of ONNX's Gelu; attribute approximate
 inline constexpr std::string_view kGelu = "t2o.Gelu";
 
+// log(sum(exp(x))) over axes, without overflow; inputs x, axes; attribute keep_dims
+inline constexpr std::string_view kLogSumExp = "t2o.LogSumExp";
+
 enum class CellKind : std::uint8_t { lstm, gru, rnn };
 enum class Direction : std::uint8_t { forward, reverse, both };
 std::string_view name(Direction);  // ONNX's

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "harness.h"
 
@@ -55,6 +56,45 @@ TEST(Fusions, BoundsAndMish) {
   activation("min(relu(x), 6)", [](Builder& b, const std::string& x) { return b.op("Minimum", {b.op("Relu", {x}), scalar(b, 6)}); });
   activation("max(x, 0)", [](Builder& b, const std::string& x) { return b.op("Maximum", {x, scalar(b, 0)}); });
   activation("mish", [](Builder& b, const std::string& x) { return mul(b, x, b.op("Tanh", {b.op("Softplus", {x})})); });
+}
+
+// By way of the bits, as in Keras: also of -0, and of which zero an argmax takes.
+TEST(Fusions, SignBit) {
+  const auto bit = [](Builder& b, const std::string& x) {
+    const std::string bits = b.op("Bitcast", {x}, {{"type", DType::i32}});
+    const std::string mask = b.const_input(Tensor::of<std::int32_t>({}, {std::numeric_limits<std::int32_t>::min()}));
+    return b.op("Less", {b.op("BitwiseAnd", {bits, mask}), b.const_input(Tensor::of<std::int32_t>({}, {0}))});
+  };
+  const std::vector<float> numbers = {INFINITY, -INFINITY, -0.0F, 0.0F, 1e30F, -1e30F, 3e38F, -3e38F, 0.5F, -0.5F, 2.0F, -2.0F};
+  graph_case("sign bit", [=](Builder& b) { b.output(bit(b, b.input(Tensor::of<float>({3, 4}, numbers)))); }).check();
+  for (const char* op : {"ArgMax", "ArgMin"})
+    graph_case(op, [=](Builder& b) {
+      const std::string x = b.input(Tensor::of<float>({4, 3}, std::vector<float>{-0.0F, 0.0F, -1, 0, -0.0F, 0, 0, -0.0F, 1, -2, 3, 3}));
+      const std::string minus_zero = b.op("LogicalAnd", {b.op("Equal", {x, scalar(b, 0)}), bit(b, x)});
+      const std::string told = b.op("SelectV2", {minus_zero, scalar(b, -1.17549435e-38), x});
+      b.output(b.op(op, {told, b.const_input(Tensor::of<std::int32_t>({}, {1}))}, {{"output_type", DType::i32}}));
+    }).check();
+}
+
+TEST(Fusions, LogSumExp) {
+  const auto drawn = [](Builder& b, const std::string& x, const std::vector<std::int32_t>& axes, bool keep) {
+    const auto over = [&] { return b.const_input(Tensor::of<std::int32_t>({std::ssize(axes)}, axes)); };
+    const std::string most = b.op("Max", {x, over()}, {{"keep_dims", true}});
+    const std::string m = b.op("SelectV2", {b.op("IsFinite", {most}), most, b.op("ZerosLike", {most})});
+    const std::string log = b.op("Log", {b.op("Sum", {b.op("Exp", {b.op("Sub", {x, m})}), over()}, {{"keep_dims", keep}})});
+    return b.op("AddV2", {log, keep ? m : b.op("Reshape", {m, b.op("Shape", {log})})});
+  };
+  const float nan = std::nanf("");
+  const std::vector<float> edges = {1, 2, 3, INFINITY, 1, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 1, 2,
+                                    nan, 1, 2, 1, 2, nan, INFINITY, -INFINITY, 0, 3e38F, 1, 3e38F, -3e38F, -3e38F, -3e38F, nan, INFINITY, -INFINITY};
+  for (const bool keep : {false, true}) {
+    graph_case("edges", [=](Builder& b) { b.output(drawn(b, b.input(Tensor::of<float>({10, 3}, edges)), {1}, keep)); }).check();
+    for (const DType t : {f32, f64, f16}) {
+      graph_case("two axes", [=](Builder& b) { b.output(drawn(b, b.input(t, {2, 3, 4}, verify::Range{-9, 9}), {0, -1}, keep)); }).check();
+      graph_case("all", [=](Builder& b) { b.output(drawn(b, b.input(t, {3, 4}, verify::Range{-9, 9}), {0, 1}, keep)); }).check();
+    }
+    graph_case("of nothing", [=](Builder& b) { b.output(drawn(b, b.input(f32, {2, 0}), {1}, keep)); }).check();
+  }
 }
 
 TEST(Fusions, Gelu) {

@@ -78,9 +78,12 @@ Wanted used_lists(const ir::Node& n) {
   return lists;
 }
 
-// One ONNX If in `g`; its wanted outputs.
+// One ONNX If in `g`; its wanted outputs. Of a condition that is known one branch alone: the other may not
+// even fit the shapes.
 Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch,
                const MakeBranch& else_branch) {
+  if (const TensorPtr& known = condition->constant(); known && known->elements() == 1)
+    return known->int_at(0) != 0 ? then_branch(g) : else_branch(g);
   const Wanted lists = used_lists(c.node());
   GraphPtr branches[2];
   Values results[2];

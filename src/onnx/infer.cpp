@@ -214,6 +214,20 @@ void split_elements(std::vector<Inferred>& parts, const Value& list) {
   }
 }
 
+// Of sizes that are known at run time only: the other axes keep theirs.
+void split_shapes(std::vector<Inferred>& parts, const Value& x, const Attrs& attrs) {
+  if (!x.shape().ranked() || x.shape().rank() == 0) return;
+  std::int64_t axis = 0;
+  for (const ir::NamedAttr& a : attrs)
+    if (const auto* i = std::get_if<std::int64_t>(&a.value); i && a.name == "axis") axis = *i;
+  if (axis < 0) axis += x.shape().rank();
+  if (axis < 0 || axis >= x.shape().rank()) return;
+  Ints dims = x.shape().dims();
+  dims[static_cast<std::size_t>(axis)] = kUnknownDim;
+  for (Inferred& part : parts)
+    if (!part.shape.ranked()) part.shape = Shape(dims);
+}
+
 bool is_unknown(Dim d) { return d == kUnknownDim; }
 
 // The schemas of Slice and Gather take a bound or an index that is no number for 0.
@@ -256,7 +270,10 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
                            std::count_if(result[0].elements->begin(), result[0].elements->end(), is_unknown)))
         take_elements(result[0], elements);
     }
-    if (info.op == "Split") split_elements(result, *inputs[0]);
+    if (info.op == "Split") {
+      split_shapes(result, *inputs[0], attrs);
+      split_elements(result, *inputs[0]);
+    }
     if (outputs == 1) result[0].shape = refined_shape(info.op, inputs, attrs, result[0].shape, symbols);
   } catch (const std::exception& e) {
     t2o::fail(Code::bad_model, "the shapes do not fit ONNX " + info.op + ": " + e.what());

@@ -195,6 +195,12 @@ TEST(ControlFlow, FunctionalIf) {
                                          kOneFloat + attr("Tcond", "type: DT_INT32") +
                                              call("then_branch", "neg") + call("else_branch", "exp")),
                true, n);
+  for (const int n : {0, 7})
+    check_text("a condition that is known",
+               library(kBranches) + integer("c", n) +
+                   node("y", "If", {"c", "x"},
+                        kOneFloat + attr("Tcond", "type: DT_INT32") + call("then_branch", "neg") +
+                            call("else_branch", "same")));
 }
 
 TEST(ControlFlow, FunctionalWhile) {
@@ -228,6 +234,9 @@ TEST(ControlFlow, FunctionalCase) {
   for (const std::int32_t n : {0, 1, 2, 3, -1})
     for (const char* op : {"Case", "StatelessCase"})
       check_text(op, library(kBranches) + node("y", op, {"n", "x"}, kOneFloat + branches), true, n);
+  for (const int n : {1, 5})
+    check_text("an index that is known",
+               library(kBranches) + integer("c", n) + node("y", "Case", {"c", "x"}, kOneFloat + branches));
 }
 
 // A gradient makes lists like those of the loop before it.

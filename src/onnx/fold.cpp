@@ -247,6 +247,7 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   if (op == "Unique") return folding::unique(x, attrs);
   if (op == "NonZero") return one(folding::non_zero(x));
   if (op == "ScatterElements") return one(folding::scatter_elements(in, attrs));
+  if (op == "Einsum") return one(folding::einsum(in, attrs));
   if (op == "Trilu") return one(folding::trilu(in, attrs));
   if (op == "CumSum") return one(folding::cum_sum(in, attrs));
   if (op == "Softmax") return one(opset < 13 ? nullptr : folding::softmax(x, attrs));  // over all axes behind

@@ -115,7 +115,7 @@ std::optional<Ints> shifted(const Broadcast& b, const Tensor& x, const Tensor& y
   const std::string* direction = string_attr(attrs, "direction");
   const bool left = direction && *direction == "LEFT";
   return map_ints(b, x, y, [left](std::int64_t p, std::int64_t q) {
-    return left ? wrap(static_cast<U>(p) << q) : p >> q;
+    return wrap(left ? static_cast<U>(p) << q : static_cast<U>(p) >> q);
   });
 }
 
@@ -132,6 +132,7 @@ std::optional<Ints> int_arithmetic(const std::string& op, const Broadcast& b, co
   if (op == "BitwiseOr") return go([](std::int64_t p, std::int64_t q) { return p | q; });
   if (op == "BitwiseXor") return go([](std::int64_t p, std::int64_t q) { return p ^ q; });
   if (op == "BitShift") return shifted(b, x, y, attrs);
+  if (x.dtype() == DType::u64) return std::nullopt;                      // whose upper half is negative here
   if ((op == "Div" || op == "Mod") && any_zero(y)) return std::nullopt;  // the runtime's to report
   if (op == "Mod") {
     const bool of_dividend = int_attr(attrs, "fmod", 0) != 0;
@@ -246,7 +247,7 @@ TensorPtr binary(const std::string& op, const Tensor& x, const Tensor& y, const 
       integral(x.dtype()) ? x.dtype() != DType::u64 : real(x.dtype()) || x.dtype() == DType::boolean;
   if (comparable)
     if (auto r = compare(op, *b, x, y)) return from_bools(b->dims, *r);
-  if (integral(x.dtype()) && x.dtype() != DType::u64)
+  if (integral(x.dtype()))
     if (auto r = int_arithmetic(op, *b, x, y, attrs)) return from_ints(x.dtype(), b->dims, *r);
   if (real(x.dtype()))
     if (auto r = float_arithmetic(op, *b, x, y)) return from_floats(x.dtype(), b->dims, *r);

@@ -34,6 +34,8 @@ std::optional<std::vector<TensorPtr>> unique(const Tensor&, const Attrs&);
 TensorPtr non_zero(const Tensor&);
 TensorPtr scatter_elements(const std::vector<TensorPtr>& in, const Attrs&);
 
+TensorPtr einsum(const std::vector<TensorPtr>& in, const Attrs&);
+
 TensorPtr trilu(const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr cum_sum(const std::vector<TensorPtr>& in, const Attrs&);
 TensorPtr softmax(const Tensor&, const Attrs&);

@@ -308,5 +308,47 @@ TEST(Fold, Margins) {
 
 TEST(Fold, SignsOfIntegers) { expect(run("Sign", {vec({-3, 0, 7})}), {3}, {-1, 0, 1}); }
 
+TEST(Fold, Einsums) {
+  const auto run_it = [](const char* equation, const std::vector<TensorPtr>& in) {
+    return run("Einsum", in, {{"equation", std::string(equation)}});
+  };
+  const TensorPtr x = f32({2}, {1, 2}), y = f32({3}, {3, 4, 5}), m = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto is = [](const TensorPtr& t, const Ints& dims, const std::vector<double>& v) {
+    ASSERT_NE(t, nullptr);
+    EXPECT_EQ(t->dims(), dims);
+    EXPECT_EQ(t->to_floats(), v);
+  };
+  is(run_it("i,j->ij", {x, y}), {2, 3}, {3, 4, 5, 6, 8, 10});
+  is(run_it("i, j -> j i", {x, y}), {3, 2}, {3, 6, 4, 8, 5, 10});
+  is(run_it("ij,j->i", {m, y}), {2}, {26, 62});
+  is(run_it("ij,kj->ik", {m, m}), {2, 2}, {14, 32, 32, 77});
+  is(run_it("ij->", {m}), {}, {21});
+  is(run_it("ii->i", {f32({2, 2}, {1, 2, 3, 4})}), {2}, {1, 4});
+  is(run_it("i,i,i->", {x, x, x}), {}, {9});
+  EXPECT_EQ(run_it("i,j", {x, y}), nullptr);
+  EXPECT_EQ(run_it("...i,i->...", {m, y}), nullptr);
+  EXPECT_EQ(run_it("i,j->ik", {x, y}), nullptr);
+  EXPECT_EQ(run_it("i,j->ii", {x, y}), nullptr);
+  EXPECT_EQ(run_it("i,i->i", {x, y}), nullptr);
+  EXPECT_EQ(run_it("ij,j->i", {x, y}), nullptr);
+  EXPECT_EQ(run_it("i->i->i", {x}), nullptr);
+  const TensorPtr big = f32({2048}, std::vector<float>(2048, 1));
+  EXPECT_EQ(run_it("i,j->ij", {big, big}), nullptr);
+}
+
+TEST(Fold, NumbersOf64BitsWithoutSign) {
+  const auto u64 = [](std::vector<std::uint64_t> v) {
+    return Tensor::of<std::uint64_t>({static_cast<std::int64_t>(v.size())}, v);
+  };
+  const std::uint64_t top = std::uint64_t{1} << 63;
+  const auto first = [](const TensorPtr& t) { return t ? t->at<std::uint64_t>(0) : 0xbad; };
+  EXPECT_EQ(first(run("Add", {u64({top}), u64({top + 5})})), 5U);
+  EXPECT_EQ(first(run("Mul", {u64({top + 3}), u64({3})})), top + 9);
+  EXPECT_EQ(first(run("BitwiseAnd", {u64({top + 3}), u64({top + 5})})), top + 1);
+  EXPECT_EQ(first(run("BitShift", {u64({top}), u64({63})}, {{"direction", std::string("RIGHT")}})), 1U);
+  EXPECT_EQ(run("Div", {u64({top}), u64({2})}), nullptr);
+  EXPECT_EQ(run("Mod", {u64({top}), u64({3})}), nullptr);
+}
+
 }  // namespace
 }  // namespace t2o::onnx

@@ -67,7 +67,7 @@ Value* Importer::changed_value(Frame& f, std::uint32_t n, const std::vector<Item
     spec.origin = from;
     return f.graph->add(std::move(spec)).output();
   };
-  Value* before = value(inputs[0]);
+  Value* before = f.body->read_after.contains(n) ? changed(f, n) : value(inputs[0]);
   Values in{before};
   for (std::size_t i = 1; i < inputs.size(); ++i) in.push_back(value(inputs[i]));
   if (change->form == Form::rows) {
@@ -82,21 +82,25 @@ Value* Importer::changed_value(Frame& f, std::uint32_t n, const std::vector<Item
 
 std::vector<Item> Importer::import_change(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
   Value* after = changed_value(f, n, inputs);
-  Variable& v = variables_[static_cast<std::size_t>(inputs[0].variable)];
-  if (v.changed)
-    fail(Code::unsupported_op,
-         "changes variable '" + v.ref.node + "', which another node has changed before it",
-         "Change it once: its last value is what is handed on.");
-  v.changed = after;
+  if (request_->keep_state) {
+    Variable& v = variables_[static_cast<std::size_t>(inputs[0].variable)];
+    if (v.changed && (!f.body->read_after.contains(n) || v.changed != changed(f, n)))
+      fail(Code::unsupported_op,
+           "changes variable '" + v.ref.node + "', which another node has changed before it",
+           "Change it once: its last value is what is handed on.");
+    v.changed = after;
+  }
+  f.changes[n] = after;
   return f.body->ops[n]->def->outputs.empty() ? std::vector<Item>{} : std::vector<Item>{{after}};
 }
 
-Value* Importer::changed(const Item& variable) {
-  const Variable& v = variables_[static_cast<std::size_t>(variable.variable)];
-  if (!v.changed && std::none_of(diagnostics_->begin(), diagnostics_->end(),
-                                 [](const Diagnostic& d) { return d.severity == Severity::error; }))
-    fail(Code::bad_model, "reads variable '" + v.ref.node + "' after a change that itself waits for it");
-  return v.changed ? v.changed : poison();
+Value* Importer::changed(Frame& f, std::uint32_t n) {
+  const auto it = f.changes.find(f.body->read_after.at(n));
+  if (it == f.changes.end() &&
+      std::none_of(diagnostics_->begin(), diagnostics_->end(),
+                   [](const Diagnostic& d) { return d.severity == Severity::error; }))
+    fail(Code::bad_model, "reads a variable after a change that itself waits for it");
+  return it != f.changes.end() ? it->second : poison();
 }
 
 }  // namespace t2o::tf

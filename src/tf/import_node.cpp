@@ -84,11 +84,11 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
     case OpKind::variable_reference:
       return import_variable(f, n);
     case OpKind::read_variable:
-      if (first().variable >= 0 && f.body->read_after.contains(n)) return {Item{changed(first())}};
+      if (first().variable >= 0 && f.body->read_after.contains(n)) return {Item{changed(f, n)}};
       if (first().variable >= 0) return {Item{value(first())}};
       return import_node(f, n, inputs);
     case OpKind::write_variable:
-      if (request_->keep_state) return import_change(f, n, inputs);
+      if (request_->keep_state || f.body->followed.contains(n)) return import_change(f, n, inputs);
       fail(Code::unsupported_op,
            "the result of " + std::string(def.op) + ", which changes a variable, is read",
            "Export the model for inference, name outputs that do not need it, or use --stateful-io.");

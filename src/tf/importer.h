@@ -68,6 +68,7 @@ struct Frame {
   std::vector<std::uint32_t> stack = {};
   std::size_t next = 0;
   std::vector<LateEdge> late = {};
+  std::unordered_map<std::uint32_t, Value*> changes = {};  // what nodes that others follow change a variable to
   std::unique_ptr<PendingNode> pending = {};
 };
 
@@ -109,7 +110,7 @@ class Importer {
   // changes.cpp: states
   std::vector<Item> import_change(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   Value* changed_value(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
-  Value* changed(const Item& variable);  // what it has been changed to
+  Value* changed(Frame&, std::uint32_t node);  // what the variable that it reads has been changed to
 
   // walk.cpp: the order of things
   void push_frame(Frame);

@@ -1,6 +1,7 @@
 #include "tf/state_effects.h"
 
 #include <algorithm>
+#include <bitset>
 #include <iterator>
 #include <set>
 
@@ -19,6 +20,15 @@ struct Access {
 
 struct Summary {  // of a function: what it does to its arguments
   std::set<Key> reads, writes;
+};
+
+// The nodes that run in an order in which they may, and who waits for each.
+struct Walk {
+  std::vector<std::uint32_t> order, first, readers;
+  template <class F>
+  void for_readers(std::uint32_t n, F&& f) const {
+    for (std::uint32_t r = first[n]; r < first[n + 1]; ++r) f(readers[r]);
+  }
 };
 
 bool keeps_reference(std::string_view op) { return op.starts_with("Ref"); }
@@ -46,8 +56,10 @@ class Analysis {
   void add_accesses(const Body&, std::uint32_t node);
   void add_call(const Body&, std::uint32_t node);
   Key variable_behind(const Body&, InputRef);
-  void find_stale_reads(Body&, const std::vector<bool>& runs, const std::vector<Key>& shared);
-  bool follow_change(Body&, std::uint32_t reader, Key) const;
+  std::vector<bool>& needed(Body& b) const { return is_main(b) ? *scope_->needed : b.needed; }
+  void need(Body&, std::vector<std::uint32_t> nodes) const;
+  void find_stale_reads(Body&, const std::vector<bool>& runs, std::vector<Key> shared);
+  std::set<Key> follow_changes(Body&, const Walk&, const std::vector<Key>& shared);
   void report_stale(const Body&, std::uint32_t reader, Key);
   void warn_of_lost_changes(const Body&);
   std::string variable_name(const Body&, Key) const;
@@ -144,9 +156,8 @@ void Analysis::analyse(Body& body) {
   std::vector<Key> shared;
   std::set_intersection(reads.begin(), reads.end(), writes.begin(), writes.end(), std::back_inserter(shared));
   if (!shared.empty()) find_stale_reads(body, runs, shared);
-  const std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
   for (const Access& a : accesses_)  // the next round reads what this one has changed
-    if (!a.write && needed[a.node] && entered_.contains(a.variable) && writes.contains(a.variable))
+    if (!a.write && needed(body)[a.node] && entered_.contains(a.variable) && writes.contains(a.variable))
       report_stale(body, a.node, a.variable);
   if (!writes.empty() && !scope_->keep_changes) warn_of_lost_changes(body);
   Summary& s = summaries_[&body];
@@ -176,10 +187,14 @@ void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
   }
   if (changes.empty()) return;
   changing_.insert(&body);
-  std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
-  const std::vector<bool> more = reachable(
-      body, std::move(changes), [&](const InputRef& in) { return is_main(body) && scope_->cut(in); });
-  for (std::size_t i = 0; i < more.size(); ++i) needed[i] = needed[i] || more[i];
+  need(body, std::move(changes));
+}
+
+void Analysis::need(Body& body, std::vector<std::uint32_t> nodes) const {
+  std::vector<bool>& all = needed(body);
+  const std::vector<bool> more =
+      reachable(body, std::move(nodes), [&](const InputRef& in) { return is_main(body) && scope_->cut(in); });
+  for (std::size_t i = 0; i < more.size(); ++i) all[i] = all[i] || more[i];
 }
 
 void Analysis::add_accesses(const Body& body, std::uint32_t n) {
@@ -251,28 +266,38 @@ Key Analysis::variable_behind(const Body& body, InputRef in) {
   return not_a_value(kNone);
 }
 
-// Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".
-void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, const std::vector<Key>& shared) {
-  const std::vector<bool>& needed = is_main(body) ? *scope_->needed : body.needed;
-  std::vector<std::uint32_t> first(body.size() + 1), order, missing(body.size());
+Walk walk_of(const Body& body, const std::vector<bool>& runs) {
+  Walk w;
+  w.first.resize(body.size() + 1);
+  std::vector<std::uint32_t> missing(body.size());
   for (std::uint32_t n = 0; n < body.size(); ++n)
     if (runs[n])
       for_each_source(body, n, [&](std::uint32_t s, const InputRef*) {
         missing[n] += runs[s];
-        first[s + 1] += runs[s];
+        w.first[s + 1] += runs[s];
       });
-  for (std::size_t n = 0; n < body.size(); ++n) first[n + 1] += first[n];
-  std::vector<std::uint32_t> readers(first.back()), fill(first.begin(), first.end() - 1);
+  for (std::size_t n = 0; n < body.size(); ++n) w.first[n + 1] += w.first[n];
+  w.readers.resize(w.first.back());
+  std::vector<std::uint32_t> fill(w.first.begin(), w.first.end() - 1);
   for (std::uint32_t n = 0; n < body.size(); ++n)
     if (runs[n])
       for_each_source(body, n, [&](std::uint32_t s, const InputRef*) {
-        if (runs[s]) readers[fill[s]++] = n;
+        if (runs[s]) w.readers[fill[s]++] = n;
       });
   for (std::uint32_t n = 0; n < body.size(); ++n)
-    if (runs[n] && missing[n] == 0) order.push_back(n);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    for (std::uint32_t r = first[order[i]]; r < first[order[i] + 1]; ++r)
-      if (--missing[readers[r]] == 0) order.push_back(readers[r]);
+    if (runs[n] && missing[n] == 0) w.order.push_back(n);
+  for (std::size_t i = 0; i < w.order.size(); ++i)
+    w.for_readers(w.order[i], [&](std::uint32_t r) {
+      if (--missing[r] == 0) w.order.push_back(r);
+    });
+  return w;
+}
+
+// Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".
+void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, std::vector<Key> shared) {
+  const Walk walk = walk_of(body, runs);
+  const std::set<Key> followed = follow_changes(body, walk, shared);
+  std::erase_if(shared, [&](Key k) { return followed.contains(k); });
   for (std::size_t from = 0; from < shared.size(); from += 64) {
     std::vector<std::uint64_t> before(body.size()), reads(body.size()), writes(body.size());
     for (const Access& a : accesses_) {
@@ -281,27 +306,80 @@ void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, const
       if (at != shared.end() && *at == a.variable && bit < 64)
         (a.write ? writes : reads)[a.node] |= std::uint64_t{1} << bit;
     }
-    for (const std::uint32_t n : order) {
-      const std::uint64_t stale = needed[n] ? before[n] & reads[n] : 0;
+    for (const std::uint32_t n : walk.order) {
+      const std::uint64_t stale = needed(body)[n] ? before[n] & reads[n] : 0;
       for (std::size_t bit = 0; bit < 64; ++bit)
-        if ((stale >> bit & 1) != 0 && !follow_change(body, n, shared[from + bit]))
-          report_stale(body, n, shared[from + bit]);
-      for (std::uint32_t r = first[n]; r < first[n + 1]; ++r) before[readers[r]] |= before[n] | writes[n];
+        if ((stale >> bit & 1) != 0) report_stale(body, n, shared[from + bit]);
+      walk.for_readers(n, [&](std::uint32_t r) { before[r] |= before[n] | writes[n]; });
     }
   }
 }
 
-// Where changes are kept, a plain read behind the one change of the same body is what the change leaves.
-bool Analysis::follow_change(Body& body, std::uint32_t reader, Key k) const {
-  if (!scope_->keep_changes || body.ops[reader]->kind != OpKind::read_variable) return false;
-  const Access* change = nullptr;
+constexpr std::size_t kMostFollowed = 256;  // changes in one body
+using Changes = std::bitset<kMostFollowed>;
+
+bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
+
+// Where a body itself makes all changes of a variable, outside of loops and branches, a plain read is what
+// the last change before it leaves. The variables of which that holds; their reads are dealt with.
+std::set<Key> Analysis::follow_changes(Body& body, const Walk& walk, const std::vector<Key>& shared) {
+  std::unordered_map<Key, std::vector<std::uint32_t>> changes;
+  std::set<Key> others;
   for (const Access& a : accesses_) {
-    if (!a.write || a.variable != k) continue;
-    if (change || body.ops[a.node]->kind != OpKind::write_variable) return false;
-    change = &a;
+    if (!a.write) continue;
+    changes[a.variable].push_back(a.node);
+    if (body.ops[a.node]->kind != OpKind::write_variable) others.insert(a.variable);
   }
-  if (change) body.read_after[reader] = change->node;
-  return change != nullptr;
+  std::set<Key> followed;
+  std::vector<std::uint32_t> nodes;  // of each bit
+  std::unordered_map<Key, Changes> of_variable;
+  std::unordered_map<std::uint32_t, Changes> by_node;
+  for (const Key k : shared) {
+    const std::vector<std::uint32_t>& all = changes[k];
+    if (others.contains(k) || entered_.contains(k) || !body.guarded.empty() ||
+        nodes.size() + all.size() > kMostFollowed)
+      continue;
+    followed.insert(k);
+    for (const std::uint32_t n : all) {
+      of_variable[k].set(nodes.size());
+      by_node[n].set(nodes.size());
+      nodes.push_back(n);
+    }
+  }
+  if (followed.empty()) return followed;
+  std::unordered_map<std::uint32_t, std::set<Key>> touched;
+  for (const Access& a : accesses_)
+    if (followed.contains(a.variable)) touched[a.node].insert(a.variable);
+  std::vector<Changes> before(body.size());
+  for (const std::uint32_t n : walk.order) {
+    Changes by_now = before[n];
+    if (const auto own = by_node.find(n); own != by_node.end()) by_now |= own->second;
+    walk.for_readers(n, [&](std::uint32_t r) { before[r] |= by_now; });
+  }
+  const auto last_of = [&](const Changes& made) {  // of changes that come one after the other
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (made[i] && ((before[nodes[i]] & made) | Changes{}.set(i)) == made) return static_cast<int>(i);
+    return -1;
+  };
+  const auto follow = [&](std::uint32_t n, Key k) {
+    const Changes made = before[n] & of_variable[k];
+    if (made.none()) return;
+    const bool writes = by_node.contains(n);
+    if (writes && !scope_->keep_changes && !takes_old_value(body.node(n).op)) return;
+    const int last = last_of(made);
+    if (last < 0 || (!writes && body.ops[n]->kind != OpKind::read_variable)) return report_stale(body, n, k);
+    const std::uint32_t change = nodes[static_cast<std::size_t>(last)];
+    body.read_after[n] = change;
+    body.followed.insert(change);
+    need(body, {change});
+  };
+  for (std::size_t i = walk.order.size(); i-- > 0;) {  // what one needs comes before it
+    const std::uint32_t n = walk.order[i];
+    const auto it = touched.find(n);
+    if (it == touched.end() || !needed(body)[n]) continue;
+    for (const Key k : it->second) follow(n, k);
+  }
+  return followed;
 }
 
 void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {

@@ -297,7 +297,7 @@ Values map_quantize_and_dequantize_grad(MapperContext& c) {
   Value* not_below = c.greater_equal(c.in(1), along_axis(c, c.in(2), axis, rank));
   Value* inside = c.logical_and(not_below, c.less_equal(c.in(1), along_axis(c, c.in(3), axis, rank)));
   Value* zero = c.scalar_like(c.in(0), 0);
-  Value* of_x = c.where(inside, c.in(0), zero);
+  Value* of_x = c.mul(c.in(0), c.cast_like(inside, c.in(0)));
   Value* of_min = c.expand(zero, c.shape_of(c.in(2)));
   return {of_x, of_min, c.expand(zero, c.shape_of(c.in(3)))};
 }

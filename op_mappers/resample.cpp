@@ -41,11 +41,7 @@ Taps area_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   // A tap without weight reads the last pixel that counts and shares its weight: 0 times an infinity would
   // spoil the sum.
   Value* last = e.sub(e.emit("Ceil", {end}), one);
-  Value* at_last = e.greater_equal(cell, last);
-  Value* shares = e.cast(at_last, DType::f32);
-  Value* of_last = e.reduce("ReduceSum", e.mul(weight, shares), Ints{1}, true);
-  Value* readers = e.maximum(e.reduce("ReduceSum", shares, Ints{1}, true), one);
-  weight = e.where(at_last, e.div(of_last, readers), weight);
+  weight = shared_weights(e, weight, e.greater_equal(cell, last));
   Value* index = e.cast(e.maximum(e.minimum(cell, last), e.scalar(DType::f32, 0)), DType::i64);
   return {e.minimum(index, e.sub(axis.in, e.scalar(DType::i64, 1))), weight, scale};
 }

@@ -289,6 +289,13 @@ Value* tap_matrix(Emitter& e, Value* index, Value* weight, Value* in) {
   return e.reduce("ReduceSum", e.mul(here, e.unsqueeze(weight, {2})), Ints{1}, false);
 }
 
+Value* shared_weights(Emitter& e, Value* weight, Value* same) {
+  Value* shares = e.cast(same, DType::f32);
+  Value* all = e.reduce("ReduceSum", e.mul(weight, shares), Ints{1}, true);
+  Value* readers = e.maximum(e.reduce("ReduceSum", shares, Ints{1}, true), e.scalar(DType::f32, 1));
+  return e.where(same, e.div(all, readers), weight);
+}
+
 Value* resize_gradient(Emitter& e, Value* gradient, Value* rows, Value* columns, Weights weights) {
   Value* first = to_channels_first(e, gradient, Layout::channels_last, 2);
   Value* sums = spatial_products(e, first, {rows, columns}, weights);

@@ -109,7 +109,11 @@ Taps taps_of(MapperContext& c, const Kernel& kernel, bool antialias, int axis, c
   const double smallest = 1000 * static_cast<double>(std::numeric_limits<float>::min());
   Value* usable = c.greater_equal(c.abs(sum), number(c, smallest));
   weight = c.where(usable, c.div(weight, sum), number(c, 0));
-  return {c.cast(c.minimum(index, end), DType::i64), weight};
+  // TensorFlow reads as many pixels for each, as long as the image has them, also those without weight: 0
+  // times an infinity is NaN there too.
+  Value* first = c.where(inside, begin, number(c, 0));
+  Value* read = c.add(first, pixel_range(c, count));
+  return {c.cast(c.minimum(read, last), DType::i64), shared_weights(c, weight, c.greater_equal(read, last))};
 }
 
 Values map_scale_and_translate(MapperContext& c) {

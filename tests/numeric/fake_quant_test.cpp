@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 #include "old_ops.h"
 
@@ -223,6 +225,12 @@ TEST(FakeQuant, Gradients) {
       .values_as(any, {}, {-0.5})
       .values_as(any, {}, {0.75})
       .dtypes({f32, f64})
+      .check();
+  op_case("QuantizeAndDequantizeV4Grad")
+      .values<float>({3}, {NAN, INFINITY, 2})
+      .values<float>({3}, {5, 5, NAN})
+      .values<float>({}, {-0.5F})
+      .values<float>({}, {0.75F})
       .check();
   op_case("QuantizeAndDequantizeV4Grad")
       .in(f32, {3, 4})

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -15,6 +17,14 @@ TEST(ScaleAndTranslate, Kernels) {
             .i32s({5, 12}, kind)
             .values<float>({2}, {0.45F, 1.7F}, kind)
             .values<float>({2}, {0.3F, -1.2F}, kind)
+            .attr("kernel_type", kernel)
+            .attr("antialias", antialias)
+            .check();
+        op_case("ScaleAndTranslate")
+            .values<float>({1, 2, 4, 1}, {1, INFINITY, 3, -INFINITY, 5, NAN, 2, 7})
+            .i32s({3, 5}, kind)
+            .values<float>({2}, {1.5F, 1.25F}, kind)
+            .values<float>({2}, {0, 0.1F}, kind)
             .attr("kernel_type", kernel)
             .attr("antialias", antialias)
             .check();

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <limits>
+
 #include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/window.h"
@@ -74,10 +77,23 @@ Normalized fused_batch_norm(MapperContext& c, Layout layout, std::size_t spatial
   return {y, parameters[2], parameters[3], parameters[2], parameters[3]};
 }
 
+// An empty batch has no statistics: NaN, whatever the running ones were.
+Values of_a_batch(MapperContext& c, const Values& statistics) {
+  const Shape& x = c.in(0)->shape();
+  if (x.ranked() && std::all_of(x.dims().begin(), x.dims().end(), [](Dim d) { return d > 0; }))
+    return statistics;
+  Value* none = c.equal(c.size_of(c.in(0)), c.scalar(DType::i64, 0));
+  Value* nan = c.scalar(DType::f32, std::numeric_limits<double>::quiet_NaN());
+  Values r;
+  for (Value* v : statistics) r.push_back(c.where(none, nan, v));
+  return r;
+}
+
 Values outputs(MapperContext& c, const Normalized& n) {
   const DType statistics = c.in(1)->dtype();
   Values r{c.cast(n.y, c.in(0)->dtype())};
-  for (Value* v : {n.mean, n.variance, n.saved_mean, n.saved_variance}) r.push_back(c.cast(v, statistics));
+  for (Value* v : of_a_batch(c, {n.mean, n.variance})) r.push_back(c.cast(v, statistics));
+  for (Value* v : {n.saved_mean, n.saved_variance}) r.push_back(c.cast(v, statistics));
   while (r.size() < c.node().outputs().size())
     r.push_back(c.constant(Tensor::of<float>({0}, {})));  // reserve_space_3: for gradients on GPUs only
   return r;

@@ -23,7 +23,7 @@ Case batch_norm(const char* op, DType x, Ints dims, bool training, float factor 
 TEST(FusedBatchNorm, Inference) {
   for (const char* op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
     batch_norm(op, f32, {2, 4, 5, 3}, false).check();
-  batch_norm("FusedBatchNormV3", f32, {2, 4, 5, 3}, false).outputs(1).empty().check();
+  batch_norm("FusedBatchNormV3", f32, {2, 4, 5, 3}, false).outputs(3).empty().check();
   batch_norm("FusedBatchNormV3", f16, {2, 4, 5, 3}, false).check();
   batch_norm("FusedBatchNormV3", bf16, {2, 4, 5, 3}, false).since(13).check();
   batch_norm("FusedBatchNormV3", f32, {2, 4, 5, 2, 3}, false).attr("data_format", "NDHWC").outputs(1).check();
@@ -61,6 +61,8 @@ TEST(FusedBatchNorm, Training) {
   for (const char* op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
     batch_norm(op, f32, {2, 4, 5, 3}, true).check();
   batch_norm("FusedBatchNormV3", f32, {2, 4, 5, 3}, true, 0.25f).check();
+  batch_norm("FusedBatchNormV3", f32, {2, 4, 5, 3}, true).outputs(3).empty().check();
+  batch_norm("FusedBatchNormV2", f32, {2, 4, 5, 3}, true, 0.25f).outputs(3).empty().check();
   batch_norm("FusedBatchNormV3", f16, {2, 4, 5, 3}, true).check();
   batch_norm("FusedBatchNormV3", f32, {1, 1, 1, 3}, true).note("one sample: no unbiased variance").check();
 }

@@ -20,6 +20,15 @@ Colors split_colors(Emitter& e, Value* rgb) {
   return {channels, low, high, e.sub(high, low)};
 }
 
+// As TensorFlow goes from channel to channel: what a NaN is compared with is forgotten, and so is a NaN that
+// is not the last one.
+Value* forgetful(Emitter& e, const char* keeps_if, const Values& channels) {
+  Value* y = channels[0];
+  for (std::size_t i = 1; i < channels.size(); ++i)
+    y = e.where(e.emit(keeps_if, {y, channels[i]}), y, channels[i]);
+  return y;
+}
+
 // The hue in sixths of the circle, [0, 6): of red (g - b) / range, of green 2 + (b - r) / range,
 // of blue 4 + (r - g) / range, whichever is the highest; 0 for greys.
 Value* hue(Emitter& e, const Colors& c) {
@@ -50,7 +59,10 @@ Value* channels_of_hue(Emitter& e, Value* h) {
 
 Values map_rgb_to_hsv(MapperContext& c) {
   Value* rgb = work(c);
-  const Colors s = split_colors(c, rgb);
+  const Values channels = c.split(rgb, {1, 1, 1}, -1);
+  Value* high = forgetful(c, "Greater", channels);
+  Value* low = forgetful(c, "Less", channels);
+  const Colors s{channels, low, high, c.sub(high, low)};
   Value* zero = c.scalar_like(rgb, 0);
   Value* bright = c.greater(s.high, zero);
   Value* saturation = c.where(bright, c.div(s.range, s.high), zero);

@@ -14,7 +14,8 @@ const std::vector<float> kColors = {0,    0,    0,    1,    1,    1,    1,    0,
                                     -1,   -2,   -3,   0.5F, -1,   0.2F, 2,    3,    4,    0.5F, 0.4F, 0.1F};
 
 TEST(Color, ToHsvAndBack) {
-  op_case("RGBToHSV").in(any, {2, 4, 3}).range(0, 1).dtypes(kFloats).empty().check();
+  op_case("RGBToHSV").in(any, {2, 4, 3}).range(0, 1).dtypes(kFloats).nan_inf().empty().check();
+  op_case("RGBToHSV").in(f32, {2, 5, 7, 3}).range(0, 1).nan_inf().check();
   op_case("RGBToHSV").values<float>({16, 3}, kColors).check();
   op_case("RGBToHSV").in(f32, {3}).check();
   op_case("HSVToRGB").in(any, {2, 4, 3}).range(0, 1).dtypes(kFloats).empty().check();

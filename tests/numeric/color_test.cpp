@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 #include "old_ops.h"
 
@@ -12,6 +14,16 @@ const std::vector<float> kColors = {0,    0,    0,    1,    1,    1,    1,    0,
                                     0,    0,    1,    1,    1,    0,    0,    1,    1,    1,    0,    1,
                                     0.3F, 0.3F, 0.9F, 0.9F, 0.3F, 0.3F, 0.3F, 0.9F, 0.3F, 0.2F, 0.9F, 0.9F,
                                     -1,   -2,   -3,   0.5F, -1,   0.2F, 2,    3,    4,    0.5F, 0.4F, 0.1F};
+
+// Each channel goes through NaN, infinities, zeros and ordinary numbers.
+std::vector<float> odd_pixels() {
+  const std::vector<float> values{NAN, INFINITY, -INFINITY, 0, -0.0F, 0.5F, 1, 0.2F, 0.7F};
+  std::vector<float> pixels;
+  for (const float r : values)
+    for (const float g : values)
+      for (const float b : values) pixels.insert(pixels.end(), {r, g, b});
+  return pixels;
+}
 
 TEST(Color, ToHsvAndBack) {
   op_case("RGBToHSV").in(any, {2, 4, 3}).range(0, 1).dtypes(kFloats).nan_inf().empty().check();
@@ -28,6 +40,7 @@ TEST(Color, Hue) {
     for (const Kind kind : {constant, fed})
       op_case("AdjustHue").values<float>({2, 8, 3}, kColors).scalar(delta, kind).check();
   op_case("AdjustHue").in(f32, {2, 3, 4, 3}).range(0, 1).scalar(0.25F).empty().check();
+  for (const float delta : {0.0F, 0.2F, -0.3F}) op_case("AdjustHue").values<float>({9, 9, 9, 3}, odd_pixels()).scalar(delta).check();
 }
 
 TEST(Color, Saturation) {
@@ -35,6 +48,8 @@ TEST(Color, Saturation) {
     for (const Kind kind : {constant, fed})
       op_case("AdjustSaturation").values<float>({2, 8, 3}, kColors).scalar(factor, kind).check();
   op_case("AdjustSaturation").in(f32, {2, 3, 4, 3}).range(0, 1).scalar(0.5F).empty().check();
+  for (const float factor : {0.0F, 0.5F, 2.0F})
+    op_case("AdjustSaturation").values<float>({9, 9, 9, 3}, odd_pixels()).scalar(factor).check();
 }
 
 TEST(Color, Contrast) {

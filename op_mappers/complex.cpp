@@ -115,7 +115,8 @@ const char* const kByParts[] = {
     "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixBandPart", "BatchMatrixDiag", "BatchMatrixDiagPart",
     "BatchMatrixSetDiag", "BatchMatrixBandPart", "Diag", "DiagPart", "TensorScatterUpdate", "DynamicStitch",
     "ParallelDynamicStitch", "DynamicPartition", "SpaceToBatchND", "BatchToSpaceND", "SpaceToBatch",
-    "BatchToSpace", "SpaceToDepth", "DepthToSpace",
+    "BatchToSpace", "SpaceToDepth", "DepthToSpace", "ExtractImagePatches", "RaggedTensorToTensor",
+    "RaggedTensorToSparse", "RaggedFillEmptyRows",
     // what is linear
     "Add", "AddV2", "AddN", "AccumulateNV2", "Sub", "Neg", "BiasAdd", "BiasAddV1", "Sum", "Mean", "Cumsum",
     "SparseToDense", "SparseReorder", "SparseSlice", "SparseSplit", "SparseConcat", "SparseReduceSum",

@@ -247,6 +247,11 @@ TEST(ComplexRows, Others) {
   op_case("GuaranteeConst").in(c64, {2, 3}).check();
   op_case("BiasAddGrad").in(c64, {2, 3, 4, 5}).check();
   op_case("RaggedGather").ints({0, 2, 2, 5}, fed).as_list(1).in(c64, {5}).values<std::int32_t>({4}, {2, 1, 0, 2}).attr("OUTPUT_RAGGED_RANK", std::int64_t{1}).check();
+  op_case("RaggedTensorToSparse").ints({0, 2, 2, 5}, fed).as_list(1).in(c64, {5}).check();
+  op_case("RaggedTensorToTensor").ints({-1, 2}).in(c64, {5}).in(c64, {}).ints({0, 2, 2, 5}, fed).as_list(1).attr("row_partition_types", Strings{"ROW_SPLITS"}).check();
+  op_case("RaggedFillEmptyRows").ints({0, 0, 3}, fed).in(c64, {3}).scalar<std::int64_t>(5).in(c64, {}).check();
+  op_case("ExtractImagePatches").in(c64, {2, 5, 6, 3}).attr("ksizes", Ints{1, 3, 2, 1}).attr("strides", Ints{1, 2, 1, 1}).attr("rates", Ints{1, 1, 2, 1})
+      .attr("padding", "SAME").check();
 }
 
 }  // namespace

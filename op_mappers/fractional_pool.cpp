@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/philox.h"
 #include "op_mappers/pool_grad.h"
 #include "op_mappers/wide_integers.h"
@@ -133,7 +134,12 @@ Values map_fractional_pool(MapperContext& c) {
     sequences.push_back(c.ints(ends));
     w[i] = windows_of(ends, overlapping);
   }
-  Value* y = pooled(c, pooled(c, c.in(0), w[0], 1, maximum), w[1], 2, maximum);
+  Value* x = c.in(0);
+  if (maximum && is_float(x->dtype())) {  // it starts at the lowest finite number, and passes over NaN
+    Value* low = lowest(c, x->dtype());
+    x = c.where(c.greater(x, low), x, low);
+  }
+  Value* y = pooled(c, pooled(c, x, w[0], 1, maximum), w[1], 2, maximum);
   if (!maximum) y = c.div(y, window_areas(c, w[0], w[1], y));
   return {y, sequences[0], sequences[1]};
 }

@@ -3,6 +3,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
+#include "op_mappers/weighted_sums.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -138,8 +139,14 @@ Value* band_of(MapperContext& c, Value* x, std::int64_t radius) {
   Value* distance = c.abs(c.sub(channel, c.unsqueeze(channel, {1})));
   return c.cast(c.less_equal(distance, c.constant(radius)), DType::f32);
 }
+// What is not a neighbour spoils no sum.
+Value* neighbours(MapperContext& c, Value* x, Value* band) {
+  return weighted_sums(c, x, band, Weights::not_negative, [&](Value* row, Value* m) {
+    return c.emit("MatMul", {row, m});
+  });
+}
 Value* lrn_base(MapperContext& c, Value* x, Value* band, const LrnNumbers& n) {
-  Value* sums = c.emit("MatMul", {c.mul(x, x), band});
+  Value* sums = neighbours(c, c.mul(x, x), band);
   Value* scaled = c.mul(sums, c.scalar(DType::f32, static_cast<double>(n.alpha)));
   return c.add(scaled, c.scalar(DType::f32, static_cast<double>(n.bias)));
 }
@@ -182,7 +189,7 @@ Values map_lrn_grad(MapperContext& c) {
   Value* g = f32(c, 0);
   Value* own = c.mul(g, c.emit("Pow", {base, c.scalar(DType::f32, static_cast<double>(-n.beta))}));
   Value* share = c.div(c.mul(g, f32(c, 2)), base);
-  Value* others = c.mul(c.emit("MatMul", {share, band}), x);
+  Value* others = c.mul(neighbours(c, share, band), x);
   const double factor = 2 * static_cast<double>(n.alpha) * static_cast<double>(n.beta);
   return {c.cast(c.sub(own, c.mul(others, c.scalar(DType::f32, factor))), c.in(0)->dtype())};
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 #include "old_ops.h"
 
@@ -140,6 +142,7 @@ TEST(LRN, Gradient) {
   for (const std::int64_t radius : {0, 2, 5})
     op_case("LRNGrad").in(any, {2, 3, 4, 7}).in(any, {2, 3, 4, 7}).in(any, {2, 3, 4, 7}).attr("depth_radius", radius).attr("bias", 2.0F).attr("alpha", 0.3F)
         .attr("beta", 0.75F).dtypes({f32}).check();
+  op_case("LRNGrad").values<float>({1, 1, 1, 6}, {NAN, 1, 2, -1, 3, NAN}).in(f32, {1, 1, 1, 6}).in(f32, {1, 1, 1, 6}).attr("depth_radius", std::int64_t{1}).check();
   op_case("LRNGrad").in(f16, {2, 3, 4, 7}).in(f16, {2, 3, 4, 7}).in(f16, {2, 3, 4, 7}).attr("bias", 2.0F).tol(2e-2, 2e-2).check();
 }
 

@@ -50,40 +50,24 @@ Value* clipped(Emitter& e, Value* x, Value* low, Value* high) {
   return e.maximum(e.minimum(x, high), low);
 }
 
-// What a Clip or ReLU gets, where the range [low, high] leaves nothing of it to be seen.
-Value* before_clip(Value* x, double low, double high) {
-  const ir::Node* n = x->producer();
-  const auto holds = [&](std::size_t i, auto&& compare) {
-    const Value* bound = n->input(i);
-    return !bound ||
-           (bound->constant() && bound->shape().is_scalar() && compare(bound->constant()->float_at(0)));
-  };
-  if (n && n->op() == "Relu" && low >= 0) return n->input(0);
-  if (n && n->op() == "Clip" && holds(1, [&](double bound) { return bound <= low; }) &&
-      holds(2, [&](double bound) { return bound >= high; }))
-    return n->input(0);
-  return x;
-}
-
-// QuantizeLinear and DequantizeLinear. They round halves to even, TensorFlow up: other thresholds by an ulp,
-// which is nothing to sums that were rounded before. Null where x is none, or the range is not of that kind.
-Value* fake_quant_pair(MapperContext& c, Value* x, const Levels& n, double low, double high) {
-  constexpr double kMost = 255, kFarFromHalf = 0.01;
-  if (!in_order(n.low, n.high) || !n.scale->constant() || !n.zero->constant() || high > kMost) return nullptr;
+// round(x / scale) * scale, of which halves go to the even level, and in TensorFlow up: other thresholds by
+// an ulp, which is nothing to sums that were rounded before. QuantizeLinear and DequantizeLinear would say
+// the same, but between two such pairs ONNX Runtime quantizes the weights of a convolution too, and a NaN
+// would be a number. Null where x is no such sum, or the range is known at run time alone.
+Value* rounded_sum(MapperContext& c, Value* x, const Levels& n) {
+  constexpr double kFarFromHalf = 0.01;
+  if (!in_order(n.low, n.high) || !n.scale->constant()) return nullptr;
   const double scale = n.scale->constant()->float_at(0), lowest = n.low->constant()->float_at(0),
-               highest = n.high->constant()->float_at(0), zero = low + n.zero->constant()->float_at(0);
-  if (!std::isnormal(scale) || !(zero >= 0 && zero <= kMost)) return nullptr;
+               highest = n.high->constant()->float_at(0);
+  if (!std::isnormal(scale)) return nullptr;
   const auto is_far_from_thresholds = [&](float bound) {
     if (bound <= lowest || bound >= highest) return true;
     const double level = bound / scale;
     return std::abs(level - std::floor(level) - 0.5) > kFarFromHalf;
   };
   if (!is_rounded_sum(x, is_far_from_thresholds)) return nullptr;
-  const bool saturates = low == 0 && high == kMost;
-  x = saturates ? before_clip(x, lowest, highest) : clipped(c, x, n.low, n.high);
-  Value* zero_point = c.constant(static_cast<std::uint8_t>(zero));
-  return c.emit("DequantizeLinear",
-                {c.emit("QuantizeLinear", {x, n.scale, zero_point}), n.scale, zero_point});
+  Value* level = c.emit("Round", {c.mul(clipped(c, x, n.low, n.high), n.inverse)});
+  return c.mul(level, n.scale);
 }
 
 // TensorFlow divides by the scale for ranges of the whole tensor, else multiplies by its inverse: halves may
@@ -96,7 +80,7 @@ Value* fake_quant(MapperContext& c, Value* x, Value* min, Value* max, Scaling sc
     c.fail(Code::bad_model, "num_bits is " + std::to_string(bits) + ", not between 2 and 16");
   const double low = c.flag("narrow_range") ? 1 : 0, high = std::exp2(static_cast<double>(bits)) - 1;
   const Levels n = nudge(c, min, max, low, high);
-  if (Value* y = fake_quant_pair(c, x, n, low, high)) return y;
+  if (Value* y = rounded_sum(c, x, n)) return y;
   Value* above = c.sub(clipped(c, x, n.low, n.high), n.low);
   Value* steps = scaling == Scaling::divide ? c.div(above, n.scale) : c.mul(above, n.inverse);
   // floor(steps - zero + 1/2): a whole number less a half is exact, and their sum rounds as the two steps of
@@ -309,9 +293,9 @@ void register_fake_quant(OpRegistry& r) {
   r.op("FakeQuantWithMinMaxVarsGradient").by(map_fake_quant_vars_grad);
   r.op("FakeQuantWithMinMaxVarsPerChannelGradient").by(map_fake_quant_channels_grad);
   r.op("QuantizeAndDequantizeV4Grad").note("with an axis: rank known").by(map_quantize_and_dequantize_grad);
-  constexpr auto kPair = "of a Conv or MatMul: QuantizeLinear, without NaN, halves to even";
-  r.op("FakeQuantWithMinMaxArgs").note(kPair).by(map_fake_quant_args);
-  r.op("FakeQuantWithMinMaxVars").note(kPair).by(map_fake_quant_vars);
+  constexpr auto kHalves = "of a Conv or MatMul halves go to the even level";
+  r.op("FakeQuantWithMinMaxArgs").note(kHalves).by(map_fake_quant_args);
+  r.op("FakeQuantWithMinMaxVars").note(kHalves).by(map_fake_quant_vars);
   r.op("FakeQuantWithMinMaxVarsPerChannel").by(map_fake_quant_channels);
   r.op("QuantizeAndDequantize").by(map_quantize_and_dequantize_v1);
   r.op("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4").by(map_quantize_and_dequantize);

@@ -67,7 +67,7 @@ TEST(FakeQuant, PerChannel) {
       .check();
 }
 
-// Sums that are rounded already are quantized by a pair of nodes: the same levels.
+// Sums that are rounded already are quantized by fewer nodes: the same levels.
 TEST(FakeQuant, OfRoundedSums) {
   struct Range {
     float low, high;
@@ -93,6 +93,20 @@ TEST(FakeQuant, OfRoundedSums) {
           })
           .tol(1e-6, r.bits == 16 ? step : 1e-6)
           .check();
+}
+
+// Trained with quantization in mind: ONNX Runtime must not take it for a network of integers, whose weights it rounds.
+TEST(FakeQuant, BetweenConvolutions) {
+  graph_case("FakeQuant between convolutions", [](Builder& b) {
+    const auto quantized = [&](const std::string& x, float low, float high) {
+      return b.op("FakeQuantWithMinMaxVars", {x, b.constant_of<float>({}, {low}), b.constant_of<float>({}, {high})});
+    };
+    const auto convolved = [&](const std::string& x, const Ints& filter) {
+      return b.op("Conv2D", {x, b.const_input(f32, filter)}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "VALID"}});
+    };
+    const std::string x = quantized(convolved(b.input(f32, {1, 5, 5, 2}), {3, 3, 2, 4}), -2, 2);
+    b.output(quantized(convolved(x, {3, 3, 4, 2}), -4, 4));
+  }).tol(1e-6, 1e-6).check();
 }
 
 TEST(QuantizeAndDequantize, V2) {

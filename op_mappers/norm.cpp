@@ -141,9 +141,7 @@ Value* band_of(MapperContext& c, Value* x, std::int64_t radius) {
 }
 // What is not a neighbour spoils no sum.
 Value* neighbours(MapperContext& c, Value* x, Value* band) {
-  return weighted_sums(c, x, band, Weights::not_negative, [&](Value* row, Value* m) {
-    return c.emit("MatMul", {row, m});
-  });
+  return weighted_sums(c, x, {band}, [&](Value* row, Value* m) { return c.emit("MatMul", {row, m}); });
 }
 Value* lrn_base(MapperContext& c, Value* x, Value* band, const LrnNumbers& n) {
   Value* sums = neighbours(c, c.mul(x, x), band);

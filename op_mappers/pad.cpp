@@ -69,9 +69,7 @@ Value* folded(Emitter& e, Value* three, Value* begin, Value* end, bool doubles_e
   Value* source = mirrored_index(e, begin, end, n, doubles_edges);
   Value* own = iota(e, n);
   Value* images = e.cast(e.equal(e.unsqueeze(own, {1}), source), three->dtype());
-  return weighted_sums(e, three, images, Weights::not_negative, [&](Value* x, Value* m) {
-    return e.emit("MatMul", {m, x});
-  });
+  return weighted_sums(e, three, {images}, [&](Value* x, Value* m) { return e.emit("MatMul", {m, x}); });
 }
 
 Values map_mirror_pad_grad(MapperContext& c) {

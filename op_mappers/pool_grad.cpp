@@ -123,25 +123,25 @@ Values map_avg_pool_grad(MapperContext& c) {
   Value* gradient = to_channels_first(c, c.cast(c.in(1), work), layout, w.spatial());
   const std::int64_t first = layout == Layout::channels_last ? 1 : 2;
   Value* sizes = c.cast(c.in(0), DType::i64);
-  Values matrices;
+  std::vector<Weights> matrices;
   for (std::size_t i = 0; i < w.spatial(); ++i) {
     Value* size = c.gather(sizes, c.constant(first + static_cast<std::int64_t>(i)), 0);
-    matrices.push_back(shares(c, w, i, size, c.dim(gradient, static_cast<int>(i) + 2), work));
+    matrices.push_back({shares(c, w, i, size, c.dim(gradient, static_cast<int>(i) + 2), work)});
   }
-  Value* y = spatial_products(c, gradient, matrices, Weights::not_negative);
+  Value* y = spatial_products(c, gradient, matrices);
   return {c.cast(from_channels_first(c, y, layout, w.spatial()), type)};
 }
 
 }  // namespace
 
 // As often turned as there are axes, so that each is the last one once.
-Value* spatial_products(Emitter& e, Value* y, const Values& matrices, Weights weights) {
+Value* spatial_products(Emitter& e, Value* y, const std::vector<Weights>& matrices) {
   const auto last = static_cast<std::int64_t>(matrices.size()) + 1;
   Ints perm{0, 1};
   for (std::int64_t i = 3; i <= last; ++i) perm.push_back(i);
   perm.push_back(2);
-  for (Value* matrix : matrices) {
-    y = weighted_sums(e, e.transpose(y, perm), matrix, weights, [&](Value* turned, Value* m) {
+  for (const Weights& matrix : matrices) {
+    y = weighted_sums(e, e.transpose(y, perm), matrix, [&](Value* turned, Value* m) {
       return e.emit("MatMul", {turned, m});
     });
   }

@@ -9,6 +9,6 @@ void register_pool_gradients(OpRegistry&);
 void register_fractional_pools(OpRegistry&);
 
 // Channels-first y: each spatial axis, from the first on, times its matrix [size, new size].
-Value* spatial_products(Emitter&, Value* y, const Values& matrices, Weights);
+Value* spatial_products(Emitter&, Value* y, const std::vector<Weights>& matrices);
 
 }  // namespace t2o::op_mappers

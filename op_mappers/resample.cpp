@@ -317,13 +317,13 @@ Values map_crop_and_resize(MapperContext& c) {
 
 Values map_bicubic_grad(MapperContext& c) {  // in(1): the source
   const Sampling sampling = read_sampling(c);
-  Values matrices;
+  std::vector<Weights> matrices;
   for (int axis = 0; axis < 2; ++axis) {
     const AxisSizes sizes{c.dim(c.in(1), axis + 1), c.dim(c.in(0), axis + 1)};
     const Taps taps = cubic_taps(c, sizes, sampling);
-    matrices.push_back(tap_matrix(c, taps.index, taps.weight, sizes.in));
+    matrices.push_back(tap_weights(c, taps.index, taps.weight, sizes.in));
   }
-  return {c.cast(resize_gradient(c, c.in(0), matrices[0], matrices[1], Weights::any), c.output_dtype())};
+  return {c.cast(resize_gradient(c, c.in(0), matrices[0], matrices[1]), c.output_dtype())};
 }
 
 // [boxes, 1, crop, size]: how much of each pixel is in each of the crop; position: [boxes, crop, 1]
@@ -357,13 +357,12 @@ Values map_crop_grad(MapperContext& c) {
       crop_weights(c, c.transpose(x.position, turned), c.transpose(x.inside, turned), x.in, bilinear);
   Value* rows = crop_weights(c, y.position, y.inside, y.in, bilinear);
   Value* g = to_channels_first(c, c.in(0), Layout::channels_last, 2);
-  Value* wide = weighted_sums(c, g, columns, Weights::not_negative, [&](Value* pixels, Value* m) {
+  Value* wide = weighted_sums(c, g, {columns}, [&](Value* pixels, Value* m) {
     return c.emit("MatMul", {pixels, m});
   });
-  Value* images = weighted_sums(c, wide, c.transpose(rows, {0, 1, 3, 2}), Weights::not_negative,
-                                [&](Value* pixels, Value* m) {
-                                  return c.emit("MatMul", {m, pixels});
-                                });
+  Value* images = weighted_sums(c, wide, {c.transpose(rows, {0, 1, 3, 2})}, [&](Value* pixels, Value* m) {
+    return c.emit("MatMul", {m, pixels});
+  });
   Value* sum = segment_sum(c, by, images, c.cast(c.in(2), DType::i64), as_vector(c, size(0)));
   return {c.cast(from_channels_first(c, sum, Layout::channels_last, 2), c.output_dtype())};
 }

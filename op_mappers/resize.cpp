@@ -148,13 +148,13 @@ Values nearest(MapperContext& c, Form form) {
 // ---- gradients: of the source, as many times each pixel as the resized image read it
 
 // [out, in]: how much of each pixel of the source is in each of the resized image
-Value* nearest_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+Weights nearest_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* source = e.unsqueeze(nearest_index(e, axis, sampling), {1});
   Value* pixel = iota(e, axis.in);
-  return e.cast(e.equal(source, pixel), DType::f32);
+  return {e.cast(e.equal(source, pixel), DType::f32)};
 }
 
-Value* linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
+Weights linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* scale = source_scale(e, e.cast(axis.in, DType::f32), e.cast(axis.out, DType::f32), sampling);
   Value* half = e.scalar(DType::f32, 0.5);
   Value* i = pixel_range(e, axis.out);
@@ -170,17 +170,20 @@ Value* linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
     Value* here = e.cast(e.equal(e.unsqueeze(place, {1}), pixel), DType::f32);
     return e.mul(here, e.unsqueeze(weight, {1}));
   };
-  Value* of_low = at(low, e.sub(e.scalar(DType::f32, 1), share));
-  return e.add(of_low, at(high, share));
+  Value* one = e.scalar(DType::f32, 1);
+  Value* of_low = at(low, e.sub(one, share));
+  Value* matrix = e.add(of_low, at(high, share));
+  Value* unweighted = at(high, e.cast(e.equal(share, e.scalar(DType::f32, 0)), DType::f32));
+  return {matrix, nullptr, unweighted};  // the weight of the lower pixel is never 0, and keeps there too
 }
 
-using WeightsOf = Value* (*)(Emitter&, const AxisSizes&, Sampling);
+using WeightsOf = Weights (*)(Emitter&, const AxisSizes&, Sampling);
 Value* gradient_to(MapperContext& c, Value* height, Value* width, WeightsOf weights) {
   const Sampling sampling = read_sampling(c);
   Value* g = c.cast(c.in(0), DType::f32);
-  Value* rows = weights(c, {height, c.dim(g, 1)}, sampling);
-  Value* columns = weights(c, {width, c.dim(g, 2)}, sampling);
-  return c.cast(resize_gradient(c, g, rows, columns, Weights::not_negative), c.output_dtype());
+  const Weights rows = weights(c, {height, c.dim(g, 1)}, sampling);
+  const Weights columns = weights(c, {width, c.dim(g, 2)}, sampling);
+  return c.cast(resize_gradient(c, g, rows, columns), c.output_dtype());
 }
 
 Values map_bilinear_grad(MapperContext& c) {
@@ -289,6 +292,13 @@ Value* tap_matrix(Emitter& e, Value* index, Value* weight, Value* in) {
   return e.reduce("ReduceSum", e.mul(here, e.unsqueeze(weight, {2})), Ints{1}, false);
 }
 
+Weights tap_weights(Emitter& e, Value* index, Value* weight, Value* in) {
+  Value* zero = e.scalar(DType::f32, 0);
+  Value* matrix = tap_matrix(e, index, weight, in);
+  Value* keeps = tap_matrix(e, index, e.cast(e.greater_equal(weight, zero), DType::f32), in);
+  return {matrix, keeps, tap_matrix(e, index, e.cast(e.less_equal(weight, zero), DType::f32), in)};
+}
+
 Value* shared_weights(Emitter& e, Value* weight, Value* same) {
   Value* shares = e.cast(same, DType::f32);
   Value* all = e.reduce("ReduceSum", e.mul(weight, shares), Ints{1}, true);
@@ -296,9 +306,9 @@ Value* shared_weights(Emitter& e, Value* weight, Value* same) {
   return e.where(same, e.div(all, readers), weight);
 }
 
-Value* resize_gradient(Emitter& e, Value* gradient, Value* rows, Value* columns, Weights weights) {
+Value* resize_gradient(Emitter& e, Value* gradient, const Weights& rows, const Weights& columns) {
   Value* first = to_channels_first(e, gradient, Layout::channels_last, 2);
-  Value* sums = spatial_products(e, first, {rows, columns}, weights);
+  Value* sums = spatial_products(e, first, {rows, columns});
   return from_channels_first(e, sums, Layout::channels_last, 2);
 }
 

@@ -134,13 +134,13 @@ Values map_gradient(MapperContext& c) {
   const Kernel kernel = read_kernel(c);
   const bool antialias = c.attr_or<std::int64_t>("antialias", 1) != 0;
   Value* g = c.cast(c.in(0), DType::f32);
-  Values matrices;
+  std::vector<Weights> matrices;
   for (int axis = 0; axis < 2; ++axis) {
     const AxisSizes sizes{c.dim(c.in(1), axis + 1), c.dim(g, axis + 1)};
     const Taps taps = taps_of(c, kernel, antialias, axis, sizes);
-    matrices.push_back(tap_matrix(c, taps.index, taps.weight, sizes.in));
+    matrices.push_back(any_sign(c, tap_matrix(c, taps.index, taps.weight, sizes.in)));
   }
-  return {c.cast(resize_gradient(c, g, matrices[0], matrices[1], Weights::any), c.output_dtype())};
+  return {c.cast(resize_gradient(c, g, matrices[0], matrices[1]), c.output_dtype())};
 }
 
 }  // namespace

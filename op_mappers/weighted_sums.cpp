@@ -4,9 +4,15 @@
 
 namespace t2o::op_mappers {
 
+Weights any_sign(Emitter& e, Value* matrix) {
+  Value* turns = e.cast(e.less(matrix, e.scalar_like(matrix, 0)), matrix->dtype());
+  return {matrix, nullptr, turns};
+}
+
 // The finite numbers' sum, and infinities wherever one of that sign counts; a NaN counts as both.
-Value* weighted_sums(Emitter& e, Value* x, Value* matrix, Weights weights,
+Value* weighted_sums(Emitter& e, Value* x, const Weights& weights,
                      const std::function<Value*(Value*, Value*)>& product) {
+  Value* matrix = weights.matrix;
   if (!is_float(x->dtype())) return product(x, matrix);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* zero = e.scalar_like(x, 0);
@@ -17,13 +23,12 @@ Value* weighted_sums(Emitter& e, Value* x, Value* matrix, Weights weights,
   Value* sum = product(e.where(e.logical_and(below, above), x, zero), matrix);
   Value* up = e.cast(e.logical_not(below), x->dtype());
   Value* down = e.cast(e.logical_not(above), x->dtype());
-  Value* keeps = e.cast(e.greater(matrix, zero), x->dtype());
+  Value* keeps = weights.keeps ? weights.keeps : e.cast(e.greater(matrix, zero), x->dtype());
   Value* ups = product(up, keeps);
   Value* downs = product(down, keeps);
-  if (weights == Weights::any) {
-    Value* turns = e.cast(e.less(matrix, zero), x->dtype());
-    ups = e.add(ups, product(down, turns));
-    downs = e.add(downs, product(up, turns));
+  if (weights.turns) {
+    ups = e.add(ups, product(down, weights.turns));
+    downs = e.add(downs, product(up, weights.turns));
   }
   Value* raised = e.where(e.greater(ups, zero), infinity, sum);
   return e.where(e.greater(downs, zero), e.add(raised, minus_infinity), raised);

@@ -128,7 +128,7 @@ TEST(Resize, Gradients) {
       for (const Ints& size : {Ints{3, 4}, Ints{8, 5}, Ints{1, 9}, Ints{5, 1}}) {
         const auto height = static_cast<std::int32_t>(size[0]), width = static_cast<std::int32_t>(size[1]);
         op_case("ResizeBilinearGrad").in(f32, {2, 6, 5, 3}).in(any, {2, size[0], size[1], 3}).attr("align_corners", align)
-            .attr("half_pixel_centers", half).dtypes({f32, f64}).check();
+            .attr("half_pixel_centers", half).dtypes({f32, f64}).nan_inf().check();
         for (const Kind kind : {constant, fed})
           op_case("ResizeNearestNeighborGrad").in(any, {2, 6, 5, 3}).i32s({height, width}, kind).attr("align_corners", align)
               .attr("half_pixel_centers", half).dtypes({f32, f16}).nan_inf().check();
@@ -142,7 +142,7 @@ TEST(Resize, GradientsOfSums) {
       if (align && half) continue;
       for (const Ints& size : {Ints{3, 4}, Ints{8, 5}, Ints{1, 9}})
         op_case("ResizeBicubicGrad").in(f32, {2, 6, 5, 3}).in(any, {2, size[0], size[1], 3}).attr("align_corners", align)
-            .attr("half_pixel_centers", half).dtypes({f32, f64}).check();
+            .attr("half_pixel_centers", half).dtypes({f32, f64}).nan_inf().check();
     }
   for (const char* kernel : {"lanczos3", "triangle", "keyscubic"})
     for (const bool antialias : {false, true})

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -175,7 +176,11 @@ Kept kept_axes(MapperContext& c) {
 // The greatest value of each group that has one.
 template <By by>
 Value* group_maximum(MapperContext& c, Value* groups, Value* count) {
-  return segment_reduce(c, by, Reduction::max, c.in(1), groups, count, lowest(c, c.in(1)->dtype()));
+  Value* values = c.in(1);
+  const DType type = values->dtype();
+  Value* least =
+      is_float(type) ? c.scalar_like(values, -std::numeric_limits<double>::infinity()) : lowest(c, type);
+  return segment_reduce(c, by, Reduction::max, values, groups, count, least);
 }
 
 template <By by>

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -74,6 +76,8 @@ TEST(SparseMath, Reduce) {
 }
 
 TEST(SparseMath, Softmax) {
+  for (const char* op : {"SparseReduceMax", "SparseReduceMaxSparse"})  // of nothing but -inf
+    op_case(op).values<std::int64_t>({3, 2}, {0, 1, 1, 0, 1, 2}).values_as(any, {3}, {-INFINITY, -INFINITY, 2}).ints({3, 4}).i32s({1}).dtypes({f32, f64}).check();
   op_case("SparseSoftmax").values<std::int64_t>({4, 2}, {0, 1, 0, 2, 2, 1, 2, 3}).in(any, {4}).ints({3, 4}, fed).dtypes({f32, f64, f16}).check();
   op_case("SparseSoftmax").values<std::int64_t>({3, 3}, {0, 1, 0, 0, 1, 1, 2, 1, 0}).values<float>({3}, {1000, 999, -3}).ints({3, 4, 2}).check();
 }

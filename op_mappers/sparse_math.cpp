@@ -5,6 +5,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
 #include "op_mappers/segments.h"
+#include "op_mappers/sparse_cross.h"
 #include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
@@ -250,6 +251,7 @@ void register_sparse_math(OpRegistry& r) {
   rows("SparseReduceSumSparse", 16, map_reduce_sparse<By::compare>, map_reduce_sparse<By::scatter>, "");
   rows("SparseReduceMaxSparse", 18, map_reduce_sparse<By::compare>, map_reduce_sparse<By::scatter>, "");
   rows("SparseSoftmax", 18, map_softmax<By::compare>, map_softmax<By::scatter>, "");
+  register_sparse_cross(r);
 }
 
 }  // namespace t2o::op_mappers

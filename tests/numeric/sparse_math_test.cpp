@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "harness.h"
 
@@ -73,6 +74,32 @@ TEST(SparseMath, Reduce) {
         for (const auto& axes : std::vector<std::vector<std::int32_t>>{{0}, {-1}, {0, 1}})
           op_case(op).values<std::int64_t>({3, 2}, {0, 1, 2, 1, 2, 3}).values<float>({3}, {-1, -2, 3}).ints({3, 4}, dims)
               .i32s(axes, dims == fed ? constant : fed).attr("keep_dims", keep).check();
+}
+
+TEST(SparseMath, CrossOfDenseIntegers) {
+  const std::vector<std::int64_t> ends = {0, -1, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), 12345678901, -7};
+  for (const std::int64_t buckets : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1000}, std::int64_t{0}, std::int64_t{1} << 62}) {
+    const auto columns = [&](const char* op) {
+      return graph_case(op, [=](Builder& b) {
+        const std::string x = b.input(Tensor::of<std::int64_t>({3, 2}, ends)), y = b.input(i64, {3, 3}), z = b.input(i64, {3, 1});
+        const TfInput none(Strings{});
+        std::vector<TfInput> in = {none, none, none, Strings{x, y, z}};
+        if (std::string(op) == "SparseCrossHashed") {
+          in.emplace_back(b.const_input(Tensor::scalar<std::int64_t>(buckets)));
+          in.emplace_back(b.const_input(Tensor::scalar<bool>(false)));
+          in.emplace_back(b.constant_of<std::int64_t>({2}, {0, 0}));
+        }
+        std::vector<TfAttr> attrs = {{"N", std::int64_t{0}}, {"sparse_types", DTypes{}}, {"dense_types", DTypes{i64, i64, i64}}};
+        if (std::string(op) == "SparseCross")
+          for (const TfAttr& a : std::vector<TfAttr>{{"hashed_output", true}, {"num_buckets", buckets}, {"hash_key", std::int64_t{956888297470}}, {"out_type", i64}, {"internal_type", i64}})
+            attrs.push_back(a);
+        const std::string cross = b.op(op, in, attrs);
+        for (const char* out : {"", ":1", ":2"}) b.output(cross + out);
+      });
+    };
+    columns("SparseCross").only_opsets({11, 13, 18, 26}).check();
+    columns("SparseCrossHashed").only_opsets({11, 13, 18, 26}).check();
+  }
 }
 
 TEST(SparseMath, Softmax) {

@@ -299,6 +299,56 @@ TEST(Fusions, MaximaBehindRelu) {
   }).nan_inf().empty().check();
 }
 
+// The mean keeps the NaN there.
+TEST(Fusions, MaximaAndMeansBehindRelu) {
+  const std::vector<float> rows = {std::nanf(""), 1, -1, INFINITY, 2, 0, 3e38F, 3e38F, 2e38F, 1e-42F, 0, -3, -INFINITY, -1, -0.0F};
+  for (const DType type : {f32, f64, f16})
+    for (const bool mean_first : {false, true})
+      graph_case("maximum and mean of Relu", [=](Builder& b) {
+        const std::string x = b.op("Relu", {b.op("Cast", {b.input(Tensor::of<float>({5, 3}, rows))}, {{"DstT", type}})});
+        const std::string last = b.const_input(Tensor::of<std::int32_t>({1}, {1}));
+        for (const bool mean : {mean_first, !mean_first}) b.output(b.op(mean ? "Mean" : "Max", {x, last}));
+      }).check();
+}
+
+// As Keras normalizes embeddings and as TensorFlow does: of nothing, of too much, and of what is no number.
+TEST(Fusions, NormsOfRows) {
+  const std::vector<float> rows = {3, 4, 0, 0, 0, 0, 1e-20F, 1e-20F, 0, 1e-7F, 0, 1e-7F, 1e25F, 1, -1e25F, INFINITY, 1, 2, std::nanf(""), 1, 0, -5, 1e-30F, 12};
+  for (const DType type : {f32, f64})
+    for (const bool bounds_sum : {false, true})
+      graph_case("normalized", [=](Builder& b) {
+        const std::string x = b.op("Cast", {b.input(Tensor::of<float>({8, 3}, rows))}, {{"DstT", type}});
+        const auto number = [&](double v) { return b.op("Cast", {scalar(b, v)}, {{"DstT", type}}); };
+        const std::string sum = b.op("Sum", {b.op("Square", {x}), b.const_input(Tensor::of<std::int32_t>({1}, {-1}))}, {{"keep_dims", true}});
+        const std::string inverse = b.op("Rsqrt", {bounds_sum ? b.op("Maximum", {sum, number(1e-12)}) : sum});
+        b.output(mul(b, x, bounds_sum ? inverse : b.op("Minimum", {inverse, number(1e12)})));
+      }).check();
+  graph_case("norm", [](Builder& b) {
+    const std::string x = b.input(f32, {2, 4, 5});
+    const std::string sum = b.op("Sum", {mul(b, x, x), b.const_input(Tensor::of<std::int32_t>({2}, {1, 2}))});
+    b.output(b.op("Sqrt", {sum}));
+  }).nan_inf().empty().check();
+}
+
+// As Keras 3 leaves a TimeDistributed layer.
+TEST(Fusions, LayersOfEachStep) {
+  for (const bool steps_first : {false, true})
+    for (const bool stacked_first : {false, true})
+      graph_case("of each step", [=](Builder& b) {
+        const std::string x = b.input(f32, steps_first ? Ints{3, 2, 6, 5, 2} : Ints{2, 3, 6, 5, 2});
+        const std::string axis = b.const_input(Tensor::of<std::int32_t>({}, {steps_first ? 0 : 1}));
+        const std::string weights = b.const_input(f32, {3, 3, 2, 4}), bias = b.const_input(f32, {4});
+        Strings steps;
+        for (const std::int32_t i : {0, 1, 2}) {
+          const std::string row = b.op("GatherV2", {x, b.const_input(Tensor::of<std::int32_t>({}, {i})), axis});
+          const std::string y = b.op("Conv2D", {row, weights}, {{"strides", Ints{1, 2, 1, 1}}, {"padding", "SAME"}});
+          const std::string z = b.op("Relu", {b.op("BiasAdd", {y, bias})});
+          steps.push_back(b.op("MaxPool", {z}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 1, 1, 1}}, {"padding", "VALID"}}));
+        }
+        b.output(b.op("Pack", {engines::TfInput(steps)}, {{"axis", std::int64_t{stacked_first ? 0 : 1}}}));
+      }).check();
+}
+
 // Which ONNX Runtime gets as convolutions of images.
 TEST(Fusions, SeparableConvolutionsOfSequences) {
   for (const std::int64_t stride : {1, 2})

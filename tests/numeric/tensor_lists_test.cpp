@@ -64,6 +64,15 @@ TEST(TensorLists, OutsideOfLoops) {
   check_file("concat", {4, 3}, {"Identity"}, {"x"}, {Mode::dims, Mode::rank});
 }
 
+// Cells whose rows are weighted in front of the loop; also of no steps and of one.
+TEST(TensorLists, Cells) {
+  for (const char* file : {"cell_plain", "cell_joined", "cell_gated"})
+    for (const Ints& dims : {Ints{4, 3}, Ints{1, 3}, Ints{0, 3}}) {
+      // TensorFlow's list that was never written is zeros, or nothing.
+      check_file(file, dims, {"Identity", "Identity_1"});
+    }
+}
+
 const std::vector<TfAttr> kFloats = {{"element_dtype", f32}};
 
 std::string stacked(Builder& b, const std::string& list, const std::string& shape) {

@@ -74,6 +74,39 @@ Value* taken_back(const ir::Node& n) {
   return x;
 }
 
+// One slice of x along an axis; -1: the node does something else.
+int picked_axis(const ir::Node* n) {
+  if (!n || n->op() != "Gather" || !n->input(0)->shape().ranked() || n->input(0)->constant() ||
+      !number_of(n->input(1)) || n->input(1)->shape() != Shape::scalar())
+    return -1;
+  const auto* axis = n->attr_if<std::int64_t>("axis");
+  return static_cast<int>(!axis ? 0 : *axis < 0 ? *axis + n->input(0)->shape().rank() : *axis);
+}
+
+// x is picked from there already.
+bool is_picked(const Value* x, int axis, double at) {
+  return std::any_of(x->uses().begin(), x->uses().end(), [&](const ir::Use& u) {
+    return picked_axis(u.node) == axis && is_number(u.node->input(1), at);
+  });
+}
+
+// x[:, i][k], where x[:, j][k] is asked for too, is x[k][i]: there is one x[k] then.
+Value* picked_first(ir::Node& n, const onnx::Target& target) {
+  const int outer = picked_axis(&n);
+  const ir::Node* pick = outer < 0 ? nullptr : n.input(0)->producer();
+  const int inner = picked_axis(pick);
+  if (inner <= outer || only_reader(n.input(0)) != &n) return nullptr;
+  Value* x = pick->input(0);
+  const auto alike = std::count_if(x->uses().begin(), x->uses().end(), [&](const ir::Use& u) {
+    const ir::Node* other = picked_axis(u.node) == inner ? only_reader(u.node->output()) : nullptr;
+    return other && picked_axis(other) == outer && is_number(other->input(1), *number_of(n.input(1)));
+  });
+  if (alike < 2 && !is_picked(x, outer, *number_of(n.input(1)))) return nullptr;
+  Emitter e(*n.graph(), target, n.shared_origin(), &n);
+  Value* first = e.gather(x, n.input(1), outer);
+  return e.gather(first, pick->input(1), inner - 1);
+}
+
 // [Size(x)] of a list is its Shape.
 Value* size_of_list(ir::Node& n, const onnx::Target& target) {
   const ir::Node* size = n.op() == "Unsqueeze" ? n.input(0)->producer() : nullptr;
@@ -95,6 +128,7 @@ Rewriter merge_reshapes(const onnx::Target& target) {
       Value* y = expanded(n, target);
       if (!y) y = size_of_list(n, target);
       if (!y) y = put_back(n);
+      if (!y) y = picked_first(n, target);
       if (Value* x = y ? nullptr : taken_back(n)) {
         if (take_over(g, n.output(), x)) ++changes;
         continue;
@@ -106,7 +140,7 @@ Rewriter merge_reshapes(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"merge_reshapes", run, {"Reshape", "Size", "Expand", "Unsqueeze"}};
+  return {"merge_reshapes", run, {"Reshape", "Size", "Expand", "Unsqueeze", "Gather"}};
 }
 
 }  // namespace t2o::rewriters

@@ -28,7 +28,8 @@ const std::vector<Kind>& kinds() {
        "TensorFlow itself computes it on GPUs alone",
        "put it together from NonMaxSuppression and TopK, or "},
       {{"Eig"},
-       "it needs a decomposition of a matrix that ends when its numbers say so, for which ONNX has no operator",
+       "it needs a decomposition of a matrix that ends when its numbers say so, for which ONNX has no "
+       "operator",
        "compute it before the export if its input is constant, or "},
       {{"StatelessRandomGammaV2", "StatelessRandomGammaV3", "StatelessRandomPoisson",
         "StatelessRandomBinomial", "StatelessParameterizedTruncatedNormal",

@@ -76,11 +76,13 @@ Result finish(const t2o::Conversion& conversion, Write&& write) {
 std::string file_called(const std::string& path) { return path == "-" ? "./-" : path; }
 
 Result to_file(const t2o::Conversion& conversion, const Options& options, const std::string& path) {
-  return finish(conversion, [&](const t2o::Conversion& c) { return t2o::write_model(c, options, file_called(path)); });
+  return finish(conversion,
+                [&](const t2o::Conversion& c) { return t2o::write_model(c, options, file_called(path)); });
 }
 
 Result to_memory(const t2o::Conversion& conversion, const Options& options, std::string& onnx_bytes) {
-  return finish(conversion, [&](const t2o::Conversion& c) { return t2o::write_model_bytes(c, options, onnx_bytes); });
+  return finish(conversion,
+                [&](const t2o::Conversion& c) { return t2o::write_model_bytes(c, options, onnx_bytes); });
 }
 
 t2o::Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }

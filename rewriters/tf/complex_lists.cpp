@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "ir/complex.h"
+#include "ir/contents.h"
 #include "rewriters/all.h"
 #include "rewriters/tf/facts.h"
 
@@ -111,13 +112,21 @@ void replace(ir::Graph& g, ir::Node& n, const Place& place) {
   }
 }
 
+// Of which list somebody asks the elements' shape is not told by the node that does.
+bool is_asked_for_shapes(ir::Graph& g) {
+  ir::Graph* root = &g;
+  while (root->parent()) root = root->parent();
+  return ir::contents_of(*root).ops.contains("TensorListElementShape");
+}
+
 int run(ir::Graph& g) {
   std::vector<std::pair<ir::Node*, Place>> found;
   for (ir::Node& n : g.nodes())
     if (is_complex_list(n))
       if (const auto place = place_of(n.op())) found.emplace_back(&n, *place);
+  if (found.empty() || is_asked_for_shapes(g)) return 0;
   for (const auto& [n, place] : found) replace(g, *n, place);
-  if (!found.empty()) g.erase_dead();
+  g.erase_dead();
   return static_cast<int>(found.size());
 }
 

@@ -247,19 +247,16 @@ class LoopMaker {
   const tfgraph::Loop& loop_;
   const ir::Graph& condition_;
   const ir::Graph& body_;
-  Value* count_ = nullptr;              // of its rounds, where that is settled at first
-  std::optional<std::int64_t> rounds_;  // the number, where it is known; it is not 0
-  Wanted carried_;                      // the others are the same in each round, or nobody asks for them
+  Value* count_ = nullptr;  // of its rounds, where that is settled at first; not 0 for certain
+  Wanted carried_;          // the others are the same in each round, or nobody asks for them
   std::vector<std::optional<Written>> written_;  // the lists that become scan outputs
   Values initial_ = c_.inputs();
 };
 
 // The least of the numbers that its counters stay below, so that the loop need not compare in each round.
 void LoopMaker::find_rounds() {
-  const auto limits = loop_.limits();
-  if (!limits) return;
   Values mapped;
-  for (const Value* limit : *limits) {
+  for (const Value* limit : loop_.limits().value_or(Values())) {
     std::size_t i = 0;
     while (i < size() && loop_.initial(i) != limit) ++i;
     if (i == size() && !limit->constant()) return;
@@ -267,12 +264,12 @@ void LoopMaker::find_rounds() {
     if (!is_int(v->dtype()) || v->shape() != Shape::scalar()) return;
     if (std::find(mapped.begin(), mapped.end(), v) == mapped.end()) mapped.push_back(v);
   }
-  Value* least = c_.cast(mapped.at(0), DType::i64);
-  for (std::size_t i = 1; i < mapped.size(); ++i) least = c_.minimum(least, c_.cast(mapped[i], DType::i64));
-  const auto number = constant_ints(least);
-  if (number && number->front() <= 0) return;
-  count_ = least;
-  if (number) rounds_ = number->front();
+  Value* least = nullptr;
+  for (Value* limit : mapped) {
+    Value* v = c_.cast(limit, DType::i64);
+    least = least ? c_.minimum(least, v) : v;
+  }
+  if (least && constant_ints(least).value_or(Ints{1}).front() > 0) count_ = least;
 }
 
 // What changes and is asked for: behind the loop, by its condition, or for the next round of what is.
@@ -311,9 +308,8 @@ void LoopMaker::find_written() {
     const bool asked = carried_[i] && is_list(body_.inputs()[i]);
     written_.push_back(asked ? written_once(loop_, condition_, i) : std::nullopt);
     const Shape& list = c_.in(i)->shape();
-    if (!written_[i] || written_[i]->appends || !rounds_ || !list.ranked() || list[0] != *rounds_) continue;
-    written_[i]->to_end = true;  // whatever computes its length
-    written_[i]->length = *rounds_;
+    const Value* rounds = list.ranked() && written_[i] && !written_[i]->appends ? count_ : nullptr;
+    if (rounds && constant_ints(rounds) == Ints{list[0]}) written_[i] = {.to_end = true, .length = list[0]};
   }
 }
 

@@ -379,7 +379,7 @@ void register_quantized(OpRegistry& r) {
   r.op("QuantizedRelu").by(map_relu);
   r.op("QuantizedRelu6").by(map_relu6);
   r.op("QuantizedMaxPool").by(map_max_pool);
-  r.op("QuantizedAvgPool").by(map_avg_pool);
+  r.op("QuantizedAvgPool").note("as without oneDNN, whose means are up to one level higher").by(map_avg_pool);
   r.op("QuantizedReshape").by(map_reshape);
   r.op("QuantizedBiasAdd").note(level).by(map_bias_add);
   r.op("QuantizedMul").by(map_mul);

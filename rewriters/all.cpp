@@ -22,6 +22,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::plain_indices(),
       rewriters::drop_neutral(),
       rewriters::cancel_transposes(),
+      rewriters::count_rounds(target),
       rewriters::hoist_steps(target),
       rewriters::scan_steps(target),
       rewriters::join_steps(target),

@@ -1,0 +1,79 @@
+#include "onnx/emitter.h"
+#include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
+#include "rewriters/onnx/steps.h"
+
+// A loop that goes on while its counter is below a limit and something else holds, as a `for` with a `break`,
+// has the limit for its number of rounds, and asks for the rest alone.
+namespace t2o::rewriters {
+namespace {
+
+class CountRounds {
+ public:
+  CountRounds(const Steps& loop, const onnx::Target& target)
+      : loop_(loop), target_(target), g_(*loop.node().graph()), body_(loop.body()) {}
+
+  bool run() {
+    ir::Node& n = loop_.node();
+    if (n.input(0) || !n.input(1) || body_.inputs()[1]->is_used()) return false;
+    Value* rest = nullptr;
+    for (std::size_t i = 0; i < loop_.states() && !rest; ++i)
+      if (loop_.is_counter(i)) rest = beside_limit(body_.outputs()[0], loop_.after(i), true);
+    if (!rest) return false;
+    Emitter e(g_, target_, n.shared_origin(), &n);
+    Value* limit = limit_->graph() == &body_ ? e.constant(limit_->constant()) : limit_;
+    g_.set_input(n, 0, e.cast(limit, DType::i64));
+    // with no round to go the condition at first does not count
+    if (Value* first = beside_limit(n.input(1), nullptr, false)) g_.set_input(n, 1, first);
+    Values outputs = body_.outputs();
+    outputs[0] = Emitter(body_, target_, n.shared_origin()).emit("Identity", {rest});
+    body_.set_outputs(std::move(outputs));
+    body_.erase_dead();
+    return true;
+  }
+
+ private:
+  // The other of both conditions where one is `counter < limit`, of a limit that the loop does not change; a
+  // counter that is null stands for 0, and the limit for the one that was found.
+  Value* beside_limit(Value* both, const Value* counter, bool finds) {
+    const ir::Node* n = both->producer();
+    if (!n || n->op() != "And") return nullptr;
+    for (const std::size_t k : {0, 1}) {
+      const ir::Node* less = n->input(k)->producer();
+      if (!less || less->op() != "Less") continue;
+      if (counter ? less->input(0) != counter : !is_number(less->input(0), 0)) continue;
+      Value* limit = less->input(1);
+      if (finds ? !is_limit(limit) : !is_same_limit(limit)) continue;
+      limit_ = limit;
+      return n->input(1 - k);
+    }
+    return nullptr;
+  }
+
+  bool is_limit(const Value* v) const {
+    return loop_.is_outside(v) && is_int(v->dtype()) && v->shape() == Shape::scalar();
+  }
+  bool is_same_limit(const Value* v) const {
+    return v == limit_ || (v->constant() && limit_->constant() && number_of(v) == number_of(limit_));
+  }
+
+  const Steps& loop_;
+  const onnx::Target& target_;
+  ir::Graph &g_, &body_;
+  Value* limit_ = nullptr;
+};
+
+}  // namespace
+
+Rewriter count_rounds(const onnx::Target& target) {
+  const auto run = [target](ir::Graph& g) {
+    int changes = 0;
+    for (ir::Node& n : g.nodes())
+      if (const auto loop = Steps::view(n); loop && CountRounds(*loop, target).run()) ++changes;
+    if (changes != 0) g.erase_dead();
+    return changes;
+  };
+  return {"count_rounds", run, {"Loop"}};
+}
+
+}  // namespace t2o::rewriters

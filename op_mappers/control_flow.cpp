@@ -1,17 +1,14 @@
+#include "op_mappers/control_flow.h"
+
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
-#include "op_mappers/subgraphs.h"
 #include "op_mappers/tensor_lists.h"
 
 namespace t2o::op_mappers {
-namespace {
-
-using Wanted = std::vector<bool>;
 
 Wanted used_outputs(const ir::Node& n) {
   Wanted used;
@@ -19,7 +16,6 @@ Wanted used_outputs(const ir::Node& n) {
   return used;
 }
 
-// A graph's output is a node's of its own, and each another.
 Value* own(SubgraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const Value*>& taken) {
   if (v->graph() == &g && v->producer() && taken.insert(v).second) return v;
   return g
@@ -31,7 +27,6 @@ Value* own(SubgraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const 
       .output();
 }
 
-// What is true of both.
 Shape common(const Shape& a, const Shape& b) {
   if (!a.ranked() || !b.ranked() || a.rank() != b.rank()) return {};
   Ints dims;
@@ -39,8 +34,6 @@ Shape common(const Shape& a, const Shape& b) {
   return Shape(std::move(dims));
 }
 
-// A number is true when it is not zero, a text when it is not empty; a tensor that is no scalar when it has
-// elements.
 Value* as_condition(Emitter& e, Value* v) {
   if (v->shape().ranked() && v->shape().rank() > 0) {
     Value* size = e.size_of(v);
@@ -53,142 +46,7 @@ Value* as_condition(Emitter& e, Value* v) {
   return e.logical_not(is_empty);
 }
 
-// ---- If and Case
-
-using MakeBranch =
-    std::function<Values(ir::Graph&)>;  // the values of the wanted outputs; empty when it failed
-
-// Of two lists that one value stands for; where both are fresh they stay so.
-Value* with_rank_of(SubgraphContext& c, ir::Graph& g, Value* list, const Value* other) {
-  if (is_fresh(other)) return list;
-  if (!is_fresh(list)) {
-    if (list->shape().rank() != other->shape().rank())
-      c.fail(Code::unsupported_op, "a TensorList has elements of different ranks in its branches", "");
-    return list;
-  }
-  Emitter e(g, c.target(), c.shared_origin());
-  return with_rank(e, list, Shape(Ints(other->shape().dims().begin() + 1, other->shape().dims().end())));
-}
-
-// Which of the wanted outputs are lists.
-Wanted used_lists(const ir::Node& n) {
-  Wanted lists;
-  for (const Value* v : n.outputs())
-    if (v->is_used()) lists.push_back(is_list(v));
-  return lists;
-}
-
-// One ONNX If in `g`; its wanted outputs. Of a condition that is known one branch alone: the other may not
-// even fit the shapes.
-Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch,
-               const MakeBranch& else_branch) {
-  if (const TensorPtr& known = condition->constant(); known && known->elements() == 1)
-    return known->int_at(0) != 0 ? then_branch(g) : else_branch(g);
-  const Wanted lists = used_lists(c.node());
-  GraphPtr branches[2];
-  Values results[2];
-  for (const int side : {0, 1}) {
-    branches[side] = g.make_subgraph();
-    branches[side]->set_name(c.origin().node + (side == 0 ? "/then" : "/else"));
-    results[side] = side == 0 ? then_branch(*branches[side]) : else_branch(*branches[side]);
-    if (c.failed()) break;
-  }
-  for (const int side : {0, 1}) {
-    if (c.failed()) break;
-    std::unordered_set<const Value*> taken;
-    for (std::size_t i = 0; i < results[side].size(); ++i) {
-      Value* v = lists[i] ? with_rank_of(c, *branches[side], results[side][i], results[1 - side][i])
-                          : results[side][i];
-      results[side][i] = own(c, *branches[side], v, taken);
-    }
-    branches[side]->set_outputs(results[side]);
-  }
-  ir::NodeSpec spec{.op = "If", .inputs = {condition}, .origin = c.shared_origin(), .name_later = true};
-  spec.attrs = {{"then_branch", branches[0]}};
-  if (branches[1]) spec.attrs.push_back({"else_branch", branches[1]});
-  for (std::size_t i = 0; i < results[0].size() && !c.failed(); ++i)
-    spec.outputs.push_back(
-        {{}, results[0][i]->dtype(), common(results[0][i]->shape(), results[1][i]->shape())});
-  ir::Node& made = g.add(std::move(spec));
-  if (!c.failed()) return made.outputs();
-  g.erase(made);  // and what its branches read
-  return {};
-}
-
-MakeBranch branch_of(SubgraphContext& c, const ir::Graph& source) {
-  return [&c, &source](ir::Graph& g) {
-    const Values inputs(c.inputs().begin() + 1, c.inputs().end());
-    const Wanted wanted = used_outputs(c.node());
-    Values values;
-    for (Value* v : c.map(source, inputs, wanted, g))
-      if (v) values.push_back(v);
-    return values;
-  };
-}
-
-Values spread(const ir::Node& n, const Values& of_wanted) {
-  Values all;
-  std::size_t next = 0;
-  for (const bool used : used_outputs(n))
-    all.push_back(used && next < of_wanted.size() ? of_wanted[next++] : nullptr);
-  return all;
-}
-
-void check_branch(const SubgraphContext& c, const ir::Graph& branch) {
-  if (branch.inputs().size() + 1 != c.input_count() || branch.outputs().size() != c.node().outputs().size())
-    c.fail(Code::bad_model,
-           "branch '" + branch.name() + "' has other inputs or outputs than the conditional");
-}
-
-Values map_if(MapperContext& context) {
-  SubgraphContext& c = SubgraphContext::of(context);
-  const auto then_graph = c.attr<GraphPtr>("then_branch"), else_graph = c.attr<GraphPtr>("else_branch");
-  check_branch(c, *then_graph);
-  check_branch(c, *else_graph);
-  Value* condition = as_condition(c, c.in(0));
-  return spread(c.node(),
-                make_if(c, c.graph(), condition, branch_of(c, *then_graph), branch_of(c, *else_graph)));
-}
-
-// Halves the branches again and again; an index out of bounds means the last.
-Values choose(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches, std::size_t first,
-              std::size_t last) {
-  if (last - first == 1) return branch_of(c, *branches[first])(g);
-  const std::size_t middle = first + (last - first) / 2;
-  Emitter e(g, c.target(), c.shared_origin());
-  Value* bound = e.constant(static_cast<std::int32_t>(middle));
-  Value* below = e.less(index, bound);
-  return make_if(
-      c, g, below, [&, middle](ir::Graph& b) { return choose(c, b, index, branches, first, middle); },
-      [&, middle](ir::Graph& b) { return choose(c, b, index, branches, middle, last); });
-}
-
-// Compares with one branch after the other; what is none of them is the last.
-Values choose_one_by_one(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches,
-                         std::size_t at) {
-  if (at + 1 == branches.size()) return branch_of(c, *branches[at])(g);
-  Emitter e(g, c.target(), c.shared_origin());
-  Value* number = e.constant(static_cast<std::int32_t>(at));
-  Value* is_this = e.equal(index, number);
-  return make_if(c, g, is_this, branch_of(c, *branches[at]),
-                 [&](ir::Graph& b) { return choose_one_by_one(c, b, index, branches, at + 1); });
-}
-
-constexpr std::size_t kFewBranches = 4;
-
-Values map_case(MapperContext& context) {
-  SubgraphContext& c = SubgraphContext::of(context);
-  const auto branches = c.attr<Graphs>("branches");
-  if (branches.empty()) c.fail(Code::bad_model, "has no branches");
-  for (const GraphPtr& b : branches) check_branch(c, *b);
-  if (branches.size() <= kFewBranches)
-    return spread(c.node(), choose_one_by_one(c, c.graph(), c.in(0), branches, 0));
-  Value* zero = c.constant(std::int32_t{0});
-  Value* past = c.constant(static_cast<std::int32_t>(branches.size()));
-  Value* negative = c.less(c.in(0), zero);
-  Value* index = c.where(negative, past, c.in(0));
-  return spread(c.node(), choose(c, c.graph(), index, branches, 0, branches.size()));
-}
+namespace {
 
 // ---- While
 

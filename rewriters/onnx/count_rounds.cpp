@@ -21,8 +21,7 @@ class CountRounds {
       if (loop_.is_counter(i)) rest = beside_limit(body_.outputs()[0], loop_.after(i), true);
     if (!rest) return false;
     Emitter e(g_, target_, n.shared_origin(), &n);
-    Value* limit = limit_->graph() == &body_ ? e.constant(limit_->constant()) : limit_;
-    g_.set_input(n, 0, e.cast(limit, DType::i64));
+    g_.set_input(n, 0, e.cast(loop_.seen_from(e, limit_), DType::i64));
     // with no round to go the condition at first does not count
     if (Value* first = beside_limit(n.input(1), nullptr, false)) g_.set_input(n, 1, first);
     Values outputs = body_.outputs();

@@ -21,7 +21,7 @@ class Hoist {
   int run() {
     std::vector<ir::Node*> work;
     for (ir::Node& n : loop_.body().nodes())
-      if (loop_.rows_of(n)) work.push_back(&n);
+      if (loop_.rows_of(n) && reads_all_rows(n)) work.push_back(&n);
     int changes = 0;
     while (!work.empty()) {
       const ir::Node& row = *work.back();
@@ -45,11 +45,6 @@ class Hoist {
   }
   Emitter inside(ir::Node& at) const { return Emitter(loop_.body(), target_, at.shared_origin(), &at); }
 
-  // A constant of the body cannot be read around it.
-  Value* seen_from(Emitter& e, Value* v) const {
-    return v->graph() == &loop_.body() ? e.constant(v->constant()) : v;
-  }
-
   ir::Node* hoisted(const ir::Node& row, ir::Node& reader) {
     if (reader.outputs().size() != 1) return nullptr;
     if (reader.op() == "MatMul") return product(row, reader);
@@ -59,6 +54,14 @@ class Hoist {
       if (ir::Node* shifted = shift_behind_sum(row, reader)) return shifted;
     }
     return element_wise(row, reader);
+  }
+
+  // Of a table, as of positions, a loop may read a few rows only.
+  bool reads_all_rows(const ir::Node& row) const {
+    const Value* table = row.input(0);
+    const ir::Node& n = loop_.node();
+    const auto steps = n.input(0) ? number_of(n.input(0)) : std::nullopt;
+    return !table->constant() || (steps && *steps >= static_cast<double>(table->shape()[0]));
   }
 
   // The reader's value is the same row of `all`.
@@ -78,8 +81,8 @@ class Hoist {
     const Shape& x = row.output()->shape();
     if (reader.input(0) != row.output() || !are_weights(reader.input(1)) || x.rank() < 1) return nullptr;
     Emitter e = outside(reader);
-    Value* w = seen_from(e, reader.input(1));
-    return replace(row, reader, e.emit("MatMul", {row.input(0), w}));
+    Value* w = loop_.seen_from(e, reader.input(1));
+    return replace(row, reader, e.emit("MatMul", {loop_.seen_from(e, row.input(0)), w}));
   }
 
   bool is_plain_operand(const Value* v, const Value* beside) const {
@@ -93,8 +96,8 @@ class Hoist {
     Value* other = reader.input(1 - at);
     if (other == row.output() || !is_plain_operand(other, row.output())) return nullptr;
     Emitter e = outside(reader);
-    Values in(2, row.input(0));
-    in[1 - at] = seen_from(e, other);
+    Values in(2, loop_.seen_from(e, row.input(0)));
+    in[1 - at] = loop_.seen_from(e, other);
     return replace(row, reader, e.emit(reader.op(), in));
   }
 
@@ -109,8 +112,8 @@ class Hoist {
         !sum.output()->shape().ranked() || sum.output()->shape() != next->output()->shape())
       return nullptr;
     Emitter out = outside(*next);
-    Value* other = seen_from(out, shift);
-    Value* all = out.add(row.input(0), other);
+    Value* other = loop_.seen_from(out, shift);
+    Value* all = out.add(loop_.seen_from(out, row.input(0)), other);
     Emitter e = inside(*next);
     Value* shifted = e.gather(all, row.input(1), 0);
     Value* y = e.add(shifted, state);
@@ -135,10 +138,10 @@ class Hoist {
     Value* state = concat.input(row_first ? 1 : 0);
     if (loop_.is_outside(state)) return nullptr;
     Emitter out = outside(*product);
-    Value* w = seen_from(out, product->input(1));
+    Value* w = loop_.seen_from(out, product->input(1));
     const Dim parts = row_first ? width : height - width;
     const Values of = out.split(w, {parts, height - parts}, 0);
-    Value* all = out.emit("MatMul", {row.input(0), of[row_first ? 0 : 1]});
+    Value* all = out.emit("MatMul", {loop_.seen_from(out, row.input(0)), of[row_first ? 0 : 1]});
     Emitter e = inside(*product);
     Value* mine = e.gather(all, row.input(1), 0);
     Value* theirs = e.emit("MatMul", {state, of[row_first ? 1 : 0]});

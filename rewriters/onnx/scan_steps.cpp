@@ -68,9 +68,10 @@ class ToScan {
   // one element leaves it; else -1.
   int same_as(std::size_t i) const {
     const ir::Node* n = loop_.after(i)->producer();
-    if (loop_.before(i)->is_used() || !n || n->op() != "Unsqueeze") return -1;
+    if (loop_.before(i)->is_used() || !n || n->op() != "Unsqueeze" || !axes_of(*n)) return -1;
     for (std::size_t k = 0; k < loop_.states(); ++k)
-      if (k != i && loop_.after(k) == n->input(0) && keeps_shape(k)) return static_cast<int>(k);
+      if (k != i && loop_.after(k) == n->input(0) && keeps_shape(k) && same_as(k) < 0)
+        return static_cast<int>(k);
     return -1;
   }
 
@@ -111,10 +112,10 @@ void ToScan::replace() {
     inner.push_back(body_.outputs()[k + 1]);
     outer.push_back(n.output(k));
   }
-  for (const ir::Node* row : rows_) spec.inputs.push_back(row->input(0));
+  Emitter e(g_, target_, n.shared_origin(), &n);
+  for (const ir::Node* row : rows_) spec.inputs.push_back(loop_.seen_from(e, row->input(0)));
   for (const Value* v : outer) spec.outputs.push_back({{}, v->dtype(), v->shape()});
   const Values made = g_.add(std::move(spec), &n).outputs();
-  Emitter e(g_, target_, n.shared_origin(), &n);
   for (const std::size_t i : unsqueezed_) {
     const auto same = std::find(states_.begin(), states_.end(), static_cast<std::size_t>(same_as(i)));
     Value* last = made[static_cast<std::size_t>(same - states_.begin())];

@@ -28,6 +28,10 @@ bool Steps::is_step(const Value* v) const {
   return false;
 }
 
+Value* Steps::seen_from(Emitter& around, Value* v) const {
+  return v->graph() == body_ ? around.constant(v->constant()) : v;
+}
+
 Value* Steps::rows_of(const ir::Node& n) const {
   const auto* axis = n.attr_if<std::int64_t>("axis");
   if (n.op() != "Gather" || (axis && *axis != 0) || !is_outside(n.input(0)) || !is_step(n.input(1)))

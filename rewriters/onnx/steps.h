@@ -1,7 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "ir/graph.h"
+#include "onnx/emitter.h"
 
 namespace t2o::rewriters {
 
@@ -20,7 +20,9 @@ class Steps {
   bool is_counter(std::size_t state) const;  // 0, 1, 2 ...
   bool is_step(const Value*) const;          // the number of the step
   bool is_outside(const Value* v) const { return v->constant() || v->graph() != body_; }
-  // The tensor around the loop of which a step reads the row of its number; null: the node does something else.
+  // What is the same in all steps, where the loop's own graph can read it: a constant of the body is made there again.
+  Value* seen_from(Emitter& around, Value* v) const;
+  // The tensor around the loop, or a constant, of which a step reads the row of its number; null: the node does something else.
   Value* rows_of(const ir::Node&) const;
 
  private:

@@ -28,12 +28,15 @@ Rewriter log_sum_exp() {
   const Pat m = chosen | op("StopGradient", chosen);
   const Pat sum = op("Sum", op("Exp", op("Sub", x, m)), sum_axes);
   const Pat log = op("Log", sum);
-  const Pat y = op("AddV2|Add", log, m | op("Reshape", m, op("Shape", log)));
+  const Pat flat = op("Reshape", m, op("Shape", log));
+  const Pat y = op("AddV2|Add", log, m | flat);
   const auto replace = [=](const Match& match, Rewrite& r) -> Value* {
     if (!same_axes(match[max_axes], match[sum_axes])) return nullptr;
     const auto* keep = match[sum]->producer()->attr_if<std::int64_t>("keep_dims");
+    const bool keeps = keep && *keep != 0;
+    if (!keeps && !match[flat]) return nullptr;  // which would be spread over each other
     return r.make(std::string(tfgraph::kLogSumExp), {match[x], match[max_axes]},
-                  {{"keep_dims", keep ? *keep : std::int64_t{0}}});
+                  {{"keep_dims", std::int64_t{keeps}}});
   };
   return in_turn("log_sum_exp", {rewriter("log_sum_exp", y, replace)}, {"IsFinite"});
 }

@@ -125,14 +125,15 @@ Rewriter merge_reshapes(const onnx::Target& target) {
     for (ir::Node& n : g.nodes()) {
       if (n.outputs().size() != 1 || !n.output()->shape().ranked()) continue;
       while (skip_reshape(g, n)) ++changes;
-      Value* y = expanded(n, target);
-      if (!y) y = size_of_list(n, target);
-      if (!y) y = put_back(n);
-      if (!y) y = picked_first(n, target);
-      if (Value* x = y ? nullptr : taken_back(n)) {
-        if (take_over(g, n.output(), x)) ++changes;
+      Value* before = put_back(n);
+      if (!before) before = taken_back(n);
+      if (before) {
+        if (take_over(g, n.output(), before)) ++changes;
         continue;
       }
+      Value* y = expanded(n, target);
+      if (!y) y = size_of_list(n, target);
+      if (!y) y = picked_first(n, target);
       if (!y) continue;
       g.set_type(y, y->dtype(), n.output()->shape());
       if (take_over(g, n.output(), y)) ++changes;

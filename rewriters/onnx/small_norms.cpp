@@ -67,7 +67,7 @@ Rewriter roots(const onnx::Target& target) {
   const Pat sum = op("ReduceSumSquare", x, constant()) | op("ReduceSumSquare", x);
   return rewriter(
       "small_norms", op("Sqrt", sum | op("Max", sum, least)), [=](const Match& m, Rewrite& r) -> Value* {
-        if (!is_small(m[x])) return nullptr;
+        if (!is_small(m[x]) || !reduces_known_axes(*m[sum]->producer())) return nullptr;
         Emitter e = at_root(m, r, target);
         Value* norm = reduced(e, "ReduceL2", m[x], *m[sum]->producer());
         return m[least] ? e.maximum(norm, e.scalar_like(norm, std::sqrt(*number_of(m[least])))) : norm;

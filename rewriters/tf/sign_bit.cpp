@@ -3,7 +3,8 @@
 #include "rewriters/all.h"
 
 // Keras asks for the sign bit of a float by way of its bits, in signbit and, to tell -0 from 0, in argmax and
-// argmin. ONNX below opset 26 has no bits of floats: they are computed there, by some forty nodes.
+// argmin. ONNX below opset 26 has no bits of floats: they are computed there, by some forty nodes. A NaN
+// counts as positive, whose sign depends on the machine that made it.
 namespace t2o::rewriters {
 namespace {
 

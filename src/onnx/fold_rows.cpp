@@ -36,6 +36,7 @@ std::optional<Sides> sides(const Tensor& x, std::int64_t axis) {
 // f gets, for each row, where its n-th element stands.
 template <class F>
 void for_rows(const Sides& s, F f) {
+  if (s.size == 0) return;  // whatever the other sizes are
   for (std::int64_t o = 0; o < s.outer; ++o)
     for (std::int64_t i = 0; i < s.inner; ++i)
       f([=](std::int64_t n) { return static_cast<std::size_t>((o * s.size + n) * s.inner + i); });

@@ -234,7 +234,8 @@ Values map_log_sum_exp(MapperContext& c) {
   const bool keep = c.flag("keep_dims");
   Value* most = reduced<form>(c, "ReduceMax", x, true);
   Value *low = lowest(c, x->dtype()), *high = highest(c, x->dtype());
-  Value* m = c.emit("Clip", {most, low, high});
+  const bool wide = x->dtype() == DType::f64;  // which Clip is not at opset 11
+  Value* m = wide ? c.minimum(c.maximum(most, low), high) : c.emit("Clip", {most, low, high});
   Value* sum = reduced<form>(c, "ReduceSum", c.emit("Exp", {c.sub(x, m)}), keep);
   Value* log = c.emit("Log", {sum});
   if (keep) return {c.add(log, m)};

@@ -181,6 +181,12 @@ static bool can_take_over(const Value* from, const Value* to) {
          (to->producer() && !to->is_graph_output() && to->graph() == from->graph());
 }
 
+// A constant of one element may have had more axes than what it was joined with.
+static bool has_rank_of(const Value* to, const Value* from) {
+  const Shape &a = from->shape(), &b = to->shape();
+  return !a.ranked() || !b.ranked() || a.rank() == b.rank();
+}
+
 bool take_over(ir::Graph& g, Value* from, Value* to) {
   if (!can_take_over(from, to)) return false;
   const bool is_fresh = !to->is_used(), is_output = from->is_graph_output();
@@ -229,10 +235,12 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
       }
       Rewrite rewrite(g, n);
       Value* replacement = replace(matcher.result(), rewrite);
-      const bool fits = replacement && can_take_over(out, replacement);
+      const bool has_rank = replacement && has_rank_of(replacement, out),
+                 fits = has_rank && can_take_over(out, replacement);
       trace_match(name, out,
                   fits          ? "replaced"
-                  : replacement ? "refused: a graph output has to be a node's own"
+                  : has_rank    ? "refused: a graph output has to be a node's own"
+                  : replacement ? "refused: it has other axes"
                                 : "declined");
       left_over = left_over || (replacement && !fits);
       if (fits && take_over(g, out, replacement)) ++changes;

@@ -55,7 +55,9 @@ Rewriter squares(const onnx::Target& target) {
   return rewriter("small_norms", op("ReduceSum", square, constant()) | op("ReduceSum", square),
                   [=](const Match& m, Rewrite& r) -> Value* {
                     const ir::Node& sum = *m.root()->producer();
-                    if (!is_small(m[x]) || !reduces_known_axes(sum)) return nullptr;
+                    const int rank = sum.input(0)->shape().rank();  // which an exponent with more axes raises
+                    if (!is_small(m[x]) || !reduces_known_axes(sum) || rank != m[x]->shape().rank())
+                      return nullptr;
                     Emitter e = at_root(m, r, target);
                     return reduced(e, "ReduceSumSquare", m[x], sum);
                   });

@@ -61,7 +61,9 @@ Pat tanh_gelu(const Pat& x) {
 }
 
 Rewriter form(const Pat& x, const Pat& root, const char* approximate) {
-  return rewriter("fuse_gelu", root, [x, approximate](const Match& m, Rewrite& r) {
+  return rewriter("fuse_gelu", root, [x, approximate](const Match& m, Rewrite& r) -> Value* {
+    const Shape &in = m[x]->shape(), &out = m.root()->shape();
+    if (in.ranked() && out.ranked() && in.rank() != out.rank()) return nullptr;  // a factor has more axes
     return r.make(std::string(tfgraph::kGelu), {m[x]}, {{"approximate", std::string(approximate)}});
   });
 }

@@ -15,7 +15,7 @@ bool same_axes(const Value* a, const Value* b) {
 Pat zero() {
   return constant().where([](const Value* v) {
     const TensorPtr& t = v->constant();
-    return is_float(t->dtype()) && t->elements() == 1 && t->float_at(0) == 0;
+    return is_float(t->dtype()) && t->rank() == 0 && t->float_at(0) == 0;
   });
 }
 

@@ -246,19 +246,28 @@ void Importer::set_outputs(Frame& f) {
   graph_->set_outputs(std::move(outputs));
 }
 
-// A variable that the model changes is an input from now on, and what it becomes an output.
+// A variable that the model changes is an input from now on, and what it becomes an output, which may be
+// another one's input.
 void Importer::add_states(Values& outputs, std::unordered_set<const Value*>& taken) {
+  std::unordered_map<const Value*, Value*> input_of;  // what a variable was before
+  std::vector<std::pair<const Variable*, Value*>> inputs;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (!variables_[i].changed) continue;
     Value* before = value({nullptr, static_cast<std::int32_t>(i)});
     if (!before->constant()) continue;  // it has no value, which is reported
-    const Variable& v = variables_[i];
-    const std::string& name = v.ref.shared_name.empty() ? v.ref.node : v.ref.shared_name;
+    const VariableRef& ref = variables_[i].ref;
+    const std::string& name = ref.shared_name.empty() ? ref.node : ref.shared_name;
     const TensorPtr initial = before->constant();
     graph_->rename(before, name + "/initial");
     Value* input = graph_->add_input(name, initial->dtype(), initial->shape());
     graph_->replace_all_uses(before, input);
-    Value* after = v.changed == before ? input : v.changed;
+    input_of[before] = input;
+    inputs.emplace_back(&variables_[i], input);
+    states_.push_back({input->name(), input->name() + "_out", initial});
+  }
+  for (const auto& [variable, input] : inputs) {
+    const auto other = input_of.find(variable->changed);
+    Value* after = other == input_of.end() ? variable->changed : other->second;
     if (!after->producer() || !taken.insert(after).second) after = identity(*graph_, after, input->name());
     const std::string wanted = input->name() + "_out";
     graph_->rename(after, wanted);
@@ -268,7 +277,6 @@ void Importer::add_states(Values& outputs, std::unordered_set<const Value*>& tak
                                           "' cannot be called '" + wanted + "': another tensor has that name",
                                .remedy = "--rename-inputs and --rename-outputs change those names"});
     outputs.push_back(after);
-    states_.push_back({input->name(), wanted, initial});
   }
 }
 

@@ -339,6 +339,22 @@ TEST(Import, AStateThatIsChangedTwice) {
   EXPECT_EQ(g->outputs()[1]->producer()->input(0), g->outputs()[1]->producer()->input(1));
 }
 
+// A delay: each takes what the one behind it was before.
+TEST(Import, AStateThatBecomesAnother) {
+  Interface interface;
+  const std::string w = node("w", "VarHandleOp", {}, kRead + attr("shape", "shape { dim { size: 2 } }"));
+  const auto [g, d] = import_with_state(
+      kX + kV + w + node("r", "ReadVariableOp", {"w"}, kRead) + node("one", "AssignVariableOp", {"v", "r"}, kRead) +
+          node("two", "AssignVariableOp", {"w", "x", "^one"}, kRead) + node("y", "Neg", {"x", "^two"}, kT),
+      "y", interface);
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  ASSERT_EQ(g->outputs().size(), 3U);
+  for (const Value* v : {g->outputs()[1], g->outputs()[2]}) {
+    const std::string source = v->name() == "v_out" ? "w" : "x:0";
+    EXPECT_EQ(v->producer()->input(0)->name(), source) << v->name();
+  }
+}
+
 // One tensor cannot be two outputs, nor a constant one; what is given back unchanged is so all the same.
 TEST(Import, AStateThatIsAnOutputOrItself) {
   Interface interface;

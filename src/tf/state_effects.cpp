@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bitset>
 #include <iterator>
+#include <optional>
 #include <set>
 
 namespace t2o::tf {
@@ -16,6 +17,9 @@ struct Access {
   std::uint32_t node;
   Key variable;
   bool write;
+  std::optional<std::uint32_t>
+      through;  // the change whose output, a reference to the variable, the node takes
+  bool operator==(const Access&) const = default;
 };
 
 struct Summary {  // of a function: what it does to its arguments
@@ -31,7 +35,10 @@ struct Walk {
   }
 };
 
-bool keeps_reference(std::string_view op) { return op.starts_with("Ref"); }
+// TF1's changes give the variable itself back: who takes that reads what the variable holds by then.
+bool gives_back_variable(const OpInfo& op) {
+  return op.kind == OpKind::write_variable && op.def && !op.def->outputs.empty() && op.def->outputs[0].is_ref;
+}
 
 std::vector<std::string> callees(const Body& body, std::size_t n) {
   std::vector<std::string> names;
@@ -40,6 +47,64 @@ std::vector<std::string> callees(const Body& body, std::size_t n) {
   for (const RawAttr& a : body.node(n).attrs)
     for (std::string& name : function_names(a.value)) names.push_back(std::move(name));
   return names;
+}
+
+// The changes of a body's variables that can be followed, and which of them are made before a node runs.
+class Changes {
+ public:
+  static constexpr std::size_t kMost = 256;  // in one body
+  using Set = std::bitset<kMost>;
+
+  void select(const Body&, const std::vector<Access>&, const std::vector<Key>& variables,
+              const std::set<Key>& in_loops);
+  void spread(const Body&, const Walk&);
+  bool none() const { return nodes_.empty(); }
+  bool follows(Key k) const { return of_variable_.contains(k); }
+  Set made_before(std::uint32_t node, Key k) const { return before_[node] & of_variable_.at(k); }
+  std::optional<std::uint32_t> last_of(const Set&) const;
+
+ private:
+  std::vector<std::uint32_t> nodes_;  // of each bit
+  std::unordered_map<Key, Set> of_variable_;
+  std::vector<Set> before_;  // of each node of the body
+};
+
+void Changes::select(const Body& body, const std::vector<Access>& accesses, const std::vector<Key>& variables,
+                     const std::set<Key>& in_loops) {
+  if (!body.guarded.empty()) return;
+  std::unordered_map<Key, std::vector<std::uint32_t>> changes;
+  std::set<Key> others;  // changed by functions
+  for (const Access& a : accesses) {
+    if (!a.write) continue;
+    changes[a.variable].push_back(a.node);
+    if (body.ops[a.node]->kind != OpKind::write_variable) others.insert(a.variable);
+  }
+  for (const Key k : variables) {
+    const std::vector<std::uint32_t>& all = changes[k];
+    if (others.contains(k) || in_loops.contains(k) || nodes_.size() + all.size() > kMost) continue;
+    for (const std::uint32_t n : all) {
+      of_variable_[k].set(nodes_.size());
+      nodes_.push_back(n);
+    }
+  }
+}
+
+void Changes::spread(const Body& body, const Walk& walk) {
+  std::unordered_map<std::uint32_t, std::size_t> bit;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) bit[nodes_[i]] = i;
+  before_.assign(body.size(), {});
+  for (const std::uint32_t n : walk.order) {
+    Set by_now = before_[n];
+    if (const auto own = bit.find(n); own != bit.end()) by_now.set(own->second);
+    walk.for_readers(n, [&](std::uint32_t r) { before_[r] |= by_now; });
+  }
+}
+
+// None where two of them come in no order.
+std::optional<std::uint32_t> Changes::last_of(const Set& made) const {
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (made[i] && ((before_[nodes_[i]] & made) | Set{}.set(i)) == made) return nodes_[i];
+  return {};
 }
 
 class Analysis {
@@ -59,7 +124,8 @@ class Analysis {
   std::vector<bool>& needed(Body& b) const { return is_main(b) ? *scope_->needed : b.needed; }
   void need(Body&, std::vector<std::uint32_t> nodes) const;
   void find_stale_reads(Body&, const std::vector<bool>& runs, std::vector<Key> shared);
-  std::set<Key> follow_changes(Body&, const Walk&, const std::vector<Key>& shared);
+  Changes follow_changes(Body&, const Walk&, const std::vector<Key>& shared);
+  void follow(Body&, const Changes&, const Access&);
   void report_stale(const Body&, std::uint32_t reader, Key);
   void warn_of_lost_changes(const Body&);
   std::string variable_name(const Body&, Key) const;
@@ -205,7 +271,10 @@ void Analysis::add_accesses(const Body& body, std::uint32_t n) {
     const Key k = variable_behind(body, inputs[i]);
     if (k == kNone) continue;
     if (handed_on_input(kind, 0) && is_handle(body, k)) continue;
-    accesses_.push_back({n, k, kind == OpKind::write_variable && i == 0});
+    Access a{n, k, kind == OpKind::write_variable && i == 0, {}};
+    if (inputs[i].node >= 0 && gives_back_variable(*body.ops[static_cast<std::size_t>(inputs[i].node)]))
+      a.through = static_cast<std::uint32_t>(inputs[i].node);
+    accesses_.push_back(a);
   }
 }
 
@@ -226,10 +295,10 @@ void Analysis::add_call(const Body& body, std::uint32_t n) {
     map(it->second.writes, writes);
   }
   for (const Key k : reads) {
-    accesses_.push_back({n, k, false});
+    accesses_.push_back({n, k, false, {}});
     if (kind == OpKind::while_ && writes.contains(k)) report_stale(body, n, k);  // in the second round
   }
-  for (const Key k : writes) accesses_.push_back({n, k, true});
+  for (const Key k : writes) accesses_.push_back({n, k, true, {}});
 }
 
 Key Analysis::variable_behind(const Body& body, InputRef in) {
@@ -256,11 +325,12 @@ Key Analysis::variable_behind(const Body& body, InputRef in) {
     if (behind_[n] != kUnasked)
       return is_handle(body, behind_[n]) ? not_a_value(behind_[n]) : found(behind_[n]);
     const auto inputs = body.inputs_of(n);
-    const auto k = handed_on_input(kind, static_cast<std::size_t>(in.output));
+    const bool changes = gives_back_variable(*body.ops[n]);
+    const auto k = changes ? 0 : handed_on_input(kind, static_cast<std::size_t>(in.output));
     if (!k || *k >= inputs.size()) return not_a_value(kNone);
     entered = entered || kind == OpKind::enter;
     if (kind != OpKind::pass_through_each) passed.push_back(n);  // one answer for all outputs
-    if (!keeps_reference(body.node(n).op)) values = passed.size();
+    if (!changes && !body.node(n).op.starts_with("Ref")) values = passed.size();
     in = inputs[*k];
   }
   return not_a_value(kNone);
@@ -296,8 +366,8 @@ Walk walk_of(const Body& body, const std::vector<bool>& runs) {
 // Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".
 void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, std::vector<Key> shared) {
   const Walk walk = walk_of(body, runs);
-  const std::set<Key> followed = follow_changes(body, walk, shared);
-  std::erase_if(shared, [&](Key k) { return followed.contains(k); });
+  const Changes followed = follow_changes(body, walk, shared);
+  std::erase_if(shared, [&](Key k) { return followed.follows(k); });
   for (std::size_t from = 0; from < shared.size(); from += 64) {
     std::vector<std::uint64_t> before(body.size()), reads(body.size()), writes(body.size());
     for (const Access& a : accesses_) {
@@ -315,71 +385,38 @@ void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, std::
   }
 }
 
-constexpr std::size_t kMostFollowed = 256;  // changes in one body
-using Changes = std::bitset<kMostFollowed>;
-
 bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
 
 // Where a body itself makes all changes of a variable, outside of loops and branches, a plain read is what
-// the last change before it leaves. The variables of which that holds; their reads are dealt with.
-std::set<Key> Analysis::follow_changes(Body& body, const Walk& walk, const std::vector<Key>& shared) {
-  std::unordered_map<Key, std::vector<std::uint32_t>> changes;
-  std::set<Key> others;
-  for (const Access& a : accesses_) {
-    if (!a.write) continue;
-    changes[a.variable].push_back(a.node);
-    if (body.ops[a.node]->kind != OpKind::write_variable) others.insert(a.variable);
-  }
-  std::set<Key> followed;
-  std::vector<std::uint32_t> nodes;  // of each bit
-  std::unordered_map<Key, Changes> of_variable;
-  std::unordered_map<std::uint32_t, Changes> by_node;
-  for (const Key k : shared) {
-    const std::vector<std::uint32_t>& all = changes[k];
-    if (others.contains(k) || entered_.contains(k) || !body.guarded.empty() ||
-        nodes.size() + all.size() > kMostFollowed)
-      continue;
-    followed.insert(k);
-    for (const std::uint32_t n : all) {
-      of_variable[k].set(nodes.size());
-      by_node[n].set(nodes.size());
-      nodes.push_back(n);
-    }
-  }
-  if (followed.empty()) return followed;
-  std::unordered_map<std::uint32_t, std::set<Key>> touched;
-  for (const Access& a : accesses_)
-    if (followed.contains(a.variable)) touched[a.node].insert(a.variable);
-  std::vector<Changes> before(body.size());
-  for (const std::uint32_t n : walk.order) {
-    Changes by_now = before[n];
-    if (const auto own = by_node.find(n); own != by_node.end()) by_now |= own->second;
-    walk.for_readers(n, [&](std::uint32_t r) { before[r] |= by_now; });
-  }
-  const auto last_of = [&](const Changes& made) {  // of changes that come one after the other
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (made[i] && ((before[nodes[i]] & made) | Changes{}.set(i)) == made) return static_cast<int>(i);
-    return -1;
-  };
-  const auto follow = [&](std::uint32_t n, Key k) {
-    const Changes made = before[n] & of_variable[k];
-    if (made.none()) return;
-    const bool writes = by_node.contains(n);
-    if (writes && !scope_->keep_changes && !takes_old_value(body.node(n).op)) return;
-    const int last = last_of(made);
-    if (last < 0 || (!writes && body.ops[n]->kind != OpKind::read_variable)) return report_stale(body, n, k);
-    const std::uint32_t change = nodes[static_cast<std::size_t>(last)];
-    body.read_after[n] = change;
-    body.followed.insert(change);
-    need(body, {change});
-  };
+// the last change before it leaves, and a change goes on from the one before it. Reads of those variables
+// are dealt with here; others than plain ones, of which a node may make several, are not followed.
+Changes Analysis::follow_changes(Body& body, const Walk& walk, const std::vector<Key>& shared) {
+  Changes changes;
+  changes.select(body, accesses_, shared, entered_);
+  if (changes.none()) return changes;
+  changes.spread(body, walk);
   for (std::size_t i = walk.order.size(); i-- > 0;) {  // what one needs comes before it
     const std::uint32_t n = walk.order[i];
-    const auto it = touched.find(n);
-    if (it == touched.end() || !needed(body)[n]) continue;
-    for (const Key k : it->second) follow(n, k);
+    if (!needed(body)[n]) continue;
+    auto a = std::lower_bound(accesses_.begin(), accesses_.end(), n,
+                              [](const Access& x, std::uint32_t node) { return x.node < node; });
+    for (auto last = accesses_.end(); a != accesses_.end() && a->node == n; last = a++)
+      if (changes.follows(a->variable) && (last == accesses_.end() || *last != *a)) follow(body, changes, *a);
   }
-  return followed;
+  return changes;
+}
+
+void Analysis::follow(Body& body, const Changes& changes, const Access& a) {
+  const Changes::Set made = changes.made_before(a.node, a.variable);
+  if (made.none()) return;
+  if (a.write && !scope_->keep_changes && !takes_old_value(body.node(a.node).op)) return;
+  const std::optional<std::uint32_t> last = changes.last_of(made);
+  if (last && !a.write && a.through == last) return;  // the change's output is what it leaves
+  if (!last || (!a.write && body.ops[a.node]->kind != OpKind::read_variable))
+    return report_stale(body, a.node, a.variable);
+  body.read_after[a.node] = *last;
+  body.followed.insert(*last);
+  need(body, {*last});
 }
 
 void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {

@@ -355,6 +355,35 @@ TEST(Import, AStateThatBecomesAnother) {
   }
 }
 
+// TF1's nodes read a variable by any of their inputs, and its changes give the variable itself back.
+TEST(Import, AChangeThatReadsAVariableAfterAnother) {
+  const auto reference = [](const std::string& name) {
+    return node(name, "VariableV2", {}, attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { dim { size: 2 } }"));
+  };
+  const auto change = [](const std::string& name, const std::string& op, const std::vector<std::string>& inputs) { return node(name, op, inputs, kT); };
+  const std::string variables = kX + reference("v") + reference("w"), one = change("one", "AssignAdd", {"v", "x"});
+  const auto ops_of = [&](const std::string& text) {
+    Interface interface;
+    const auto [g, d] = import_with_state(variables + text, "y", interface);
+    EXPECT_EQ(g == nullptr, mentions(d, "reads variable '"));
+    return g ? ops(*g) : d.empty() ? "no error" : d[0].message;
+  };
+  const std::string z = node("z", "Neg", {"v"}, kT), y = node("y", "Neg", {"x", "^two"}, kT);
+  const std::string stale = "reads variable 'v' after 'one' has changed it";
+  EXPECT_EQ(ops_of(change("one", "AssignAdd", {"w", "x"}) + z + change("two", "AssignAdd", {"v", "w", "^one", "^z"}) + node("y", "Neg", {"z", "^two"}, kT)),
+            "reads variable 'w' after 'one' has changed it");
+  EXPECT_EQ(ops_of(one + change("two", "Assign", {"v", "v", "^one"}) + node("y", "Neg", {"two"}, kT)), stale);
+  EXPECT_EQ(ops_of(one + change("two", "AssignAdd", {"v", "v", "^one"}) + y), stale);
+  EXPECT_EQ(ops_of(change("two", "AssignAdd", {"v", "v"}) + y), "AddV2 Neg") << "both are read before the change";
+  const std::string two = change("two", "AssignAdd", {"v", "x", "^one", "^z"});
+  EXPECT_EQ(ops_of(z + change("one", "AssignAdd", {"v", "x", "^z"}) + two + node("y", "Sub", {"one", "z", "^two"}, kT)), stale);
+  EXPECT_EQ(ops_of(z + change("one", "AssignAdd", {"v", "x", "^z"}) + two + node("y", "Sub", {"two", "z"}, kT)), "Neg AddV2 AddV2 Sub");
+  EXPECT_EQ(ops_of(one + node("r", "Neg", {"one"}, kT) + change("two", "AssignSub", {"v", "x", "^r"}) + node("y", "Neg", {"r", "^two"}, kT)), "AddV2 Neg Sub Neg");
+  const auto lost = import(variables + change("one", "AssignAdd", {"w", "x"}) + change("two", "AssignAdd", {"v", "w", "^one"}) + z + node("y", "Neg", {"z", "^two"}, kT), fetch({{"y"}}));
+  ASSERT_TRUE(lost.graph) << to_string(lost.diagnostics.at(0));
+  EXPECT_EQ(ops(*lost.graph), "Neg Neg") << "nobody reads what the changes leave";
+}
+
 // One tensor cannot be two outputs, nor a constant one; what is given back unchanged is so all the same.
 TEST(Import, AStateThatIsAnOutputOrItself) {
   Interface interface;

@@ -49,6 +49,8 @@ std::vector<std::string> callees(const Body& body, std::size_t n) {
   return names;
 }
 
+bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
+
 // The changes of a body's variables that can be followed, and which of them are made before a node runs.
 class Changes {
  public:
@@ -61,11 +63,13 @@ class Changes {
   bool none() const { return nodes_.empty(); }
   bool follows(Key k) const { return of_variable_.contains(k); }
   Set made_before(std::uint32_t node, Key k) const { return before_[node] & of_variable_.at(k); }
+  Set in_place() const { return in_place_; }
   std::optional<std::uint32_t> last_of(const Set&) const;
 
  private:
   std::vector<std::uint32_t> nodes_;  // of each bit
   std::unordered_map<Key, Set> of_variable_;
+  Set in_place_;             // they change the variable's memory; others may give it new one
   std::vector<Set> before_;  // of each node of the body
 };
 
@@ -84,6 +88,7 @@ void Changes::select(const Body& body, const std::vector<Access>& accesses, cons
     if (others.contains(k) || in_loops.contains(k) || nodes_.size() + all.size() > kMost) continue;
     for (const std::uint32_t n : all) {
       of_variable_[k].set(nodes_.size());
+      in_place_.set(nodes_.size(), takes_old_value(body.node(n).op));
       nodes_.push_back(n);
     }
   }
@@ -126,6 +131,7 @@ class Analysis {
   void find_stale_reads(Body&, const std::vector<bool>& runs, std::vector<Key> shared);
   Changes follow_changes(Body&, const Walk&, const std::vector<Key>& shared);
   void follow(Body&, const Changes&, const Access&);
+  void find_changed_memory(Body&, const Walk&, const Changes&);
   void report_stale(const Body&, std::uint32_t reader, Key);
   void warn_of_lost_changes(const Body&);
   std::string variable_name(const Body&, Key) const;
@@ -385,8 +391,6 @@ void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, std::
   }
 }
 
-bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
-
 // Where a body itself makes all changes of a variable, outside of loops and branches, a plain read is what
 // the last change before it leaves, and a change goes on from the one before it. Reads of those variables
 // are dealt with here; others than plain ones, of which a node may make several, are not followed.
@@ -403,7 +407,28 @@ Changes Analysis::follow_changes(Body& body, const Walk& walk, const std::vector
     for (auto last = accesses_.end(); a != accesses_.end() && a->node == n; last = a++)
       if (changes.follows(a->variable) && (last == accesses_.end() || *last != *a)) follow(body, changes, *a);
   }
+  find_changed_memory(body, walk, changes);
   return changes;
+}
+
+// An Identity hands on the memory of a reference variable, not a copy: who takes it after a change in place
+// sees that one.
+void Analysis::find_changed_memory(Body& body, const Walk& walk, const Changes& changes) {
+  std::unordered_map<std::uint32_t, std::pair<Key, Changes::Set>>
+      held;  // and the changes before it was taken
+  for (const Access& a : accesses_)
+    if (passes_through(body.ops[a.node]->kind) && changes.follows(a.variable) && !is_handle(body, a.variable))
+      held.insert({a.node, {a.variable, changes.made_before(a.node, a.variable)}});
+  if (held.empty()) return;
+  for (const std::uint32_t n : walk.order)
+    for (const InputRef& in : body.inputs_of(n)) {
+      const auto it = in.node < 0 ? held.end() : held.find(static_cast<std::uint32_t>(in.node));
+      if (it == held.end()) continue;
+      const auto [variable, made] = it->second;
+      if (needed(body)[n] && (changes.made_before(n, variable) & ~made & changes.in_place()).any())
+        report_stale(body, n, variable);
+      if (passes_through(body.ops[n]->kind)) held.insert({n, {variable, made}});
+    }
 }
 
 void Analysis::follow(Body& body, const Changes& changes, const Access& a) {

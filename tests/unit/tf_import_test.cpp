@@ -379,6 +379,10 @@ TEST(Import, AChangeThatReadsAVariableAfterAnother) {
   EXPECT_EQ(ops_of(z + change("one", "AssignAdd", {"v", "x", "^z"}) + two + node("y", "Sub", {"one", "z", "^two"}, kT)), stale);
   EXPECT_EQ(ops_of(z + change("one", "AssignAdd", {"v", "x", "^z"}) + two + node("y", "Sub", {"two", "z"}, kT)), "Neg AddV2 AddV2 Sub");
   EXPECT_EQ(ops_of(one + node("r", "Neg", {"one"}, kT) + change("two", "AssignSub", {"v", "x", "^r"}) + node("y", "Neg", {"r", "^two"}, kT)), "AddV2 Neg Sub Neg");
+  const std::string held = node("r", "Identity", {"v"}, kT) + node("q", "Neg", {"r"}, kT);
+  EXPECT_EQ(ops_of(held + change("one", "AssignAdd", {"v", "x", "^q"}) + node("y", "Sub", {"q", "one"}, kT)), "Neg AddV2 Sub");
+  EXPECT_EQ(ops_of(held + change("one", "AssignAdd", {"v", "x", "^q"}) + node("y", "Neg", {"r", "^one"}, kT)), stale) << "an Identity is no copy";
+  EXPECT_EQ(ops_of(one + node("r", "Identity", {"one"}, kT) + change("two", "AssignAdd", {"v", "x", "^r"}) + node("y", "Neg", {"r", "^two"}, kT)), stale);
   const auto lost = import(variables + change("one", "AssignAdd", {"w", "x"}) + change("two", "AssignAdd", {"v", "w", "^one"}) + z + node("y", "Neg", {"z", "^two"}, kT), fetch({{"y"}}));
   ASSERT_TRUE(lost.graph) << to_string(lost.diagnostics.at(0));
   EXPECT_EQ(ops(*lost.graph), "Neg Neg") << "nobody reads what the changes leave";

@@ -23,6 +23,8 @@ Value* matrix_of_bands(Emitter&, Value* bands, bool lower);        // as BandedT
 Value* matrix_of_diagonals(MapperContext&, Value* diagonals);      // as TridiagonalSolve has them
 Value* doubled(Emitter&, Complex);  // [[re, -im], [im, re]]
 
+Value* smallest(Emitter&, Value* like);  // number of all digits
+
 // x - tau w w^T x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta at [k, k] of x, with m rows,
 // and zeros below.
 struct Reflector {

@@ -81,14 +81,17 @@ Values map_least_squares(MapperContext& c) {
 struct Pivot {
   Complex rest;  // the matrix without what is below the pivot
   Complex element;
-  Value* exchanged;
+  Value *scale, *exchanged;  // of the element
 };
 
 Pivot eliminated(Emitter& e, Complex x, Value* k, Value* n) {
   Value* zero = e.scalar_like(x.re, 0);
   Value* rows = row_numbers(e, n);
-  Value* sizes = square_of(e, at(e, x, k, -1));
-  Value* candidates = e.where(e.less(rows, k), e.scalar_like(x.re, -1), sizes);
+  const Complex column = at(e, x, k, -1);
+  Value* above = e.less(rows, k);
+  Value* scale = scale_from(e, column, above);
+  Value* sizes = square_of(e, scaled(e, column, scale));
+  Value* candidates = e.where(above, e.scalar_like(x.re, -1), sizes);
   Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
   Value* is_best = e.equal(rows, best);
   const auto picked = [&](Value* v) {
@@ -97,14 +100,16 @@ Pivot eliminated(Emitter& e, Complex x, Value* k, Value* n) {
   const Complex row{picked(x.re), picked(x.im)};
   x = taken(e, e.equal(rows, k), row, taken(e, is_best, at(e, x, k, -2), x));
   const Complex element = at(e, row, k, -1);
-  Value* square = square_of(e, element);
+  const Complex pivot = scaled(e, element, scale);
+  Value* square = square_of(e, pivot);
   Value* is_none = e.equal(square, zero);
   Value* divisor = e.where(is_none, e.scalar_like(x.re, 1), square);
-  const Complex inverse{e.div(element.re, divisor), e.neg(e.div(element.im, divisor))};
-  const Complex taken_away = product(e, product(e, at(e, x, k, -1), inverse), row);
+  const Complex inverse{e.div(pivot.re, divisor), e.neg(e.div(pivot.im, divisor))};
+  const Complex factor = product(e, scaled(e, at(e, x, k, -1), scale), inverse);
+  const Complex taken_away = product(e, factor, row);
   Value* is_below = e.logical_and(e.greater(rows, k), e.logical_not(is_none));
   const Complex less{e.sub(x.re, taken_away.re), e.sub(x.im, taken_away.im)};
-  return {taken(e, is_below, less, x), element, e.logical_not(e.equal(best, k))};
+  return {taken(e, is_below, less, x), element, scale, e.logical_not(e.equal(best, k))};
 }
 
 // The product of the pivots, or that of their directions and the sum of the logarithms of their sizes.
@@ -118,8 +123,13 @@ Values map_determinant(MapperContext& c) {
   const auto step = [&](Emitter& e, Value* k, const Values& state) -> Values {
     const Pivot p = eliminated(e, {state[0], state[1]}, k, n);
     Complex factor = p.element;
-    Value* size = e.sqrt(square_of(e, factor));
-    if (by_logarithm) factor = {e.div(factor.re, size), e.div(factor.im, size)};
+    Value* size = nullptr;
+    if (by_logarithm) {
+      const Complex pivot = scaled(e, factor, p.scale);
+      size = e.sqrt(square_of(e, pivot));
+      factor = {e.div(pivot.re, size), e.div(pivot.im, size)};
+      size = e.div(size, p.scale);
+    }
     const Complex d = product(e, {state[2], state[3]}, factor);
     const Complex turned = taken(e, p.exchanged, {e.neg(d.re), e.neg(d.im)}, d);
     Value* sum = by_logarithm ? e.add(state[4], e.log(size)) : e.identity(state[4]);

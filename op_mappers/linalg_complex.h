@@ -22,6 +22,14 @@ inline Value* square_of(Emitter& e, Complex z) {
   Value* re = e.mul(z.re, z.re);
   return e.add(re, e.mul(z.im, z.im));
 }
+inline Complex scaled(Emitter& e, Complex z, Value* scale) {
+  Value* re = e.mul(z.re, scale);
+  return {re, e.mul(z.im, scale)};
+}
+// A power of two, so that it rounds nothing, with which the square of the greatest number of a column, but for
+// what is above the pivot, neither overflows nor vanishes.
+Value* scale_from(Emitter&, Complex column, Value* above);
+// b has a square that is neither zero nor infinite.
 inline Complex quotient(Emitter& e, Complex a, Complex b) {
   Value* square = square_of(e, b);
   const Complex y = product(e, a, conjugated(e, b));

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "op_mappers/all.h"
 #include "op_mappers/linalg_complex.h"
 #include "op_mappers/loop.h"
@@ -17,8 +19,11 @@ Values map_lu(MapperContext& c) {
     Complex x{state[0], state[1]};
     Value* zero = e.scalar_like(x.re, 0);
     Value* rows = row_numbers(e, n);
-    Value* sizes = square_of(e, at(e, x, k, -1));
-    Value* candidates = e.where(e.less(rows, k), e.scalar_like(x.re, -1), sizes);
+    const Complex column = at(e, x, k, -1);
+    Value* above = e.less(rows, k);
+    Value* scale = scale_from(e, column, above);
+    Value* sizes = square_of(e, scaled(e, column, scale));
+    Value* candidates = e.where(above, e.scalar_like(x.re, -1), sizes);
     Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
     Value* is_best = e.equal(rows, best);
     Value* is_k = e.equal(rows, k);
@@ -33,7 +38,8 @@ Values map_lu(MapperContext& c) {
     Value* place = exchanged(state[2], picked(state[2]));
     re = exchanged(x.re, row.re);
     x = {re, exchanged(x.im, row.im)};
-    const Complex factor = quotient(e, at(e, x, k, -1), at(e, row, k, -1));
+    const Complex pivot = scaled(e, at(e, row, k, -1), scale);
+    const Complex factor = quotient(e, scaled(e, at(e, x, k, -1), scale), pivot);
     Value* is_below = e.greater(rows, k);
     Value* columns = iota(e, n);
     Value* is_rest = e.logical_and(is_below, e.greater(columns, k));
@@ -46,8 +52,30 @@ Values map_lu(MapperContext& c) {
   return {pairs(c, {out[0], out[1]}), c.cast(c.squeeze(out[2], {-1}), c.output_dtype(1))};
 }
 
+// Exponents of two: numbers below `small` are scaled by `more`, those above `great` by `less`; the smallest and
+// the greatest there are come to where squares, and sums of them, have all their digits.
+struct Magnitudes {
+  int small, more, great, less;
+};
+constexpr Magnitudes kMagnitudes32{-40, 90, 50, -80}, kMagnitudes64{-400, 640, 450, -600};
+
 }  // namespace
 
+Value* scale_from(Emitter& e, Complex column, Value* above) {
+  Value* re = e.abs(column.re);
+  Value* absolute = e.maximum(re, e.abs(column.im));
+  absolute = e.where(above, e.scalar_like(re, 0), absolute);
+  Value* most = e.reduce("ReduceMax", absolute, Ints{-2}, true);
+  const Magnitudes m = re->dtype() == DType::f64 ? kMagnitudes64 : kMagnitudes32;
+  const auto power = [&](int exponent) { return e.scalar_like(re, std::ldexp(1.0, exponent)); };
+  Value* is_great = e.greater(most, power(m.great));
+  Value* less = power(m.less);
+  less = e.where(is_great, less, power(0));
+  Value* is_small = e.less(most, power(m.small));
+  return e.where(is_small, power(m.more), less);
+}
+
+// As TensorFlow has it, what has no square to speak of is left as it is.
 ComplexReflector reflector(Emitter& e, Complex x, Value* k, Value* m) {
   Value* zero = e.scalar_like(x.re, 0);
   Value* one = e.scalar_like(x.re, 1);
@@ -58,11 +86,12 @@ ComplexReflector reflector(Emitter& e, Complex x, Value* k, Value* m) {
   Value* rest = e.reduce("ReduceSum", square_of(e, tail), Ints{-2}, true);
   Value* norm = e.sqrt(e.add(square_of(e, head), rest));
   Value* beta = e.where(e.less(head.re, zero), norm, e.neg(norm));
-  Value* is_done = e.equal(e.add(rest, e.abs(head.im)), zero);
+  Value* most = e.maximum(rest, e.mul(head.im, head.im));
+  Value* is_on = e.greater(most, smallest(e, x.re));
   const Complex less{e.sub(head.re, beta), head.im};
-  const Complex scaled = taken(e, is_done, nothing, quotient(e, tail, less));
-  Value* tau_re = e.where(is_done, zero, e.neg(e.div(less.re, beta)));  // conj((beta - head) / beta)
-  Value* tau_im = e.where(is_done, zero, e.div(less.im, beta));
+  const Complex scaled = taken(e, is_on, quotient(e, tail, less), nothing);
+  Value* tau_re = e.where(is_on, e.neg(e.div(less.re, beta)), zero);  // conj((beta - head) / beta)
+  Value* tau_im = e.where(is_on, e.div(less.im, beta), zero);
   return {taken(e, e.equal(rows, k), {one, zero}, scaled), {tau_re, tau_im}};
 }
 

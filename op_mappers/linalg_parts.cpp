@@ -69,6 +69,13 @@ Value* doubled(Emitter& e, Complex z) {
   return e.concat({upper, e.concat({z.im, z.re}, -1)}, -2);
 }
 
+Value* smallest(Emitter& e, Value* like) {
+  return e.scalar_like(like, like->dtype() == DType::f64
+                                 ? std::numeric_limits<double>::min()
+                                 : static_cast<double>(std::numeric_limits<float>::min()));
+}
+
+// As TensorFlow has it, a tail that has no square to speak of is left as it is.
 Reflector reflector(Emitter& e, Value* x, Value* k, Value* m) {
   Value* zero = e.scalar_like(x, 0);
   Value* one = e.scalar_like(x, 1);
@@ -79,9 +86,9 @@ Reflector reflector(Emitter& e, Value* x, Value* k, Value* m) {
   Value* tail_square = e.reduce("ReduceSum", e.mul(tail, tail), Ints{-2}, true);
   Value* norm = e.sqrt(e.add(e.mul(head, head), tail_square));
   Value* beta = e.where(e.less(head, zero), norm, e.neg(norm));
-  Value* is_done = e.equal(tail_square, zero);
-  Value* tau = e.where(is_done, zero, e.div(e.sub(beta, head), beta));
-  Value* scaled = e.where(is_done, zero, e.div(tail, e.sub(head, beta)));
+  Value* is_on = e.greater(tail_square, smallest(e, x));
+  Value* tau = e.where(is_on, e.div(e.sub(beta, head), beta), zero);
+  Value* scaled = e.where(is_on, e.div(tail, e.sub(head, beta)), zero);
   return {e.where(e.equal(rows, k), one, scaled), tau};
 }
 

@@ -69,6 +69,27 @@ TEST(Linalg, FactorsOfComplexNumbers) {
   op_case("Qr").in(c64, {4, 3}).since(12).tol(1e-3, 1e-3).check();
 }
 
+// Of numbers whose squares are none: 0 or infinite.
+Case of_size(const char* op, DType t, double factor) {
+  return graph_case(op, [=](Builder& b) {
+    const std::string by = b.op("Cast", {b.const_input(Tensor::scalar<double>(factor))}, {{"DstT", t}});
+    const std::string y = b.op(op, {b.op("Mul", {b.input(t, {2, 3, 3}), by})});
+    for (const std::string& part : {y, y + ":1"}) b.output(part);
+  }).only_opsets({12, 18, 26}).note("of the size of the logarithm " + std::to_string(std::log10(factor)));
+}
+
+TEST(Linalg, OfSmallAndHugeNumbers) {
+  for (const DType t : {f32, f64, c64, c128}) {
+    const bool is_exact = t == f64 || t == c128;
+    const double bound = is_exact ? 1e-8 : 1e-3;
+    for (const double factor : is_exact ? std::vector<double>{1e-300, 1e-200, 1e-165, 1e200} : std::vector<double>{1e-36, 1e-23, 1e-20, 1e23}) {
+      of_size("Lu", t, factor).tol(bound, bound * std::min(factor, 1.0)).check();
+      of_size("LogMatrixDeterminant", t, factor).tol(bound, bound).check();
+      if (factor < 1) of_size("Qr", t, factor).tol(bound, bound).check();  // of huge ones TensorFlow's are NaN
+    }
+  }
+}
+
 TEST(Linalg, DecompositionsOfComplexNumbers) {
   for (const DType t : {c64, c128})
     for (const Ints& dims : {Ints{3, 3}, Ints{2, 4, 4}}) {

@@ -41,19 +41,6 @@ Values map_greedy(MapperContext& c) {
 
 }  // namespace
 
-Values sparse_labels(MapperContext& c, Value* labels, Value* keep) {
-  Value* ones = c.cast(keep, DType::i64);
-  Value* counted = c.cumsum(ones, c.constant<std::int64_t>(1), true, false);
-  Value* at = c.transpose(c.emit("NonZero", {keep}), {1, 0});  // [entries, 2]
-  Value* row = c.slice(at, {0}, {1}, {1});
-  Value* column = c.unsqueeze(c.emit("GatherND", {counted, at}), {1});
-  Value* indices = c.concat({row, column}, 1);
-  Value* values = c.emit("GatherND", {labels, at});
-  Value* lengths = c.reduce("ReduceSum", ones, {1}, false);
-  Value* longest = c.reduce("ReduceMax", lengths, {0}, true);
-  return {indices, values, c.concat({c.dims(labels, 0, 1), longest}, 0)};
-}
-
 void register_ctc(OpRegistry& r) {
   r.op("CTCGreedyDecoder").by(map_greedy);
   r.op("CTCBeamSearchDecoder")

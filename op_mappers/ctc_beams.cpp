@@ -229,6 +229,19 @@ Value* probabilities(MapperContext& c, Value* logits, Value* blank_class, Value*
 
 }  // namespace
 
+Values sparse_labels(MapperContext& c, Value* labels, Value* keep) {
+  Value* ones = c.cast(keep, DType::i64);
+  Value* counted = c.cumsum(ones, c.constant<std::int64_t>(1), true, false);
+  Value* at = c.transpose(c.emit("NonZero", {keep}), {1, 0});  // [entries, 2]
+  Value* row = c.slice(at, {0}, {1}, {1});
+  Value* column = c.unsqueeze(c.emit("GatherND", {counted, at}), {1});
+  Value* indices = c.concat({row, column}, 1);
+  Value* values = c.emit("GatherND", {labels, at});
+  Value* lengths = c.reduce("ReduceSum", ones, {1}, false);
+  Value* longest = c.reduce("ReduceMax", lengths, {0}, true);
+  return {indices, values, c.concat({c.dims(labels, 0, 1), longest}, 0)};
+}
+
 Values map_beam_decoder(MapperContext& c) {
   const auto width = c.attr<std::int64_t>("beam_width"), paths = c.attr<std::int64_t>("top_paths");
   const bool merge = c.attr_or<std::int64_t>("merge_repeated", 1) != 0;

@@ -62,12 +62,6 @@ Value* eliminated(Emitter& c, Value* a, Value* b) {
   return columns_from(c, out[0], n);
 }
 
-}  // namespace
-
-Value* inverted(Emitter& e, Value* a) { return eliminated(e, a, eye_like(e, a, e.dim(a, -2))); }
-
-namespace {
-
 Values map_inverse(MapperContext& c) {
   Value* inverse = inverted(c, matrix(c, 0));
   if (c.flag("adjoint")) inverse = transposed(c, inverse);
@@ -188,27 +182,6 @@ Values map_triangular_solve(MapperContext& c) {
   return {c.cast_like(substituted(c, a, b, lower != adjoint), c.in(1))};
 }
 
-}  // namespace
-
-// Column j of the bands has what row j of the matrix has: of a lower triangle from the main diagonal down, of
-// an upper one to the main diagonal.
-Value* matrix_of_bands(Emitter& c, Value* bands, bool lower) {
-  Value* n = c.dim(bands, -1);
-  Value* count = c.dim(bands, -2);
-  Value* last = c.sub(count, c.constant<std::int64_t>(1));
-  Value* rows = row_numbers(c, n);
-  Value* band = c.sub(rows, iota(c, n));
-  if (!lower) band = c.add(band, last);
-  Value* place = c.minimum(c.maximum(band, c.constant<std::int64_t>(0)), last);
-  Value* side = c.reshape(n, {1});
-  Value* square = c.concat({c.dims(bands, 0, -2), side, side}, 0);
-  Value* at = c.expand(place, square);
-  Value* entries = c.emit("GatherElements", {transposed(c, bands), at}, {{"axis", std::int64_t{-1}}});
-  return c.where(c.equal(band, place), entries, c.scalar_like(bands, 0));
-}
-
-namespace {
-
 Values map_banded_triangular_solve(MapperContext& c) {
   Value* bands = matrix(c, 0);
   Value* b = matrix(c, 1);
@@ -260,28 +233,6 @@ Values map_qr(MapperContext& c) {
 
 // ---- three diagonals
 
-Value* diagonal_column(Emitter& c, Value* rows) { return transposed(c, rows); }
-
-}  // namespace
-
-Value* matrix_of_diagonals(MapperContext& c, Value* diagonals) {
-  if (c.flag("perturb_singular"))
-    c.fail(Code::unsupported_attr, "perturb_singular is not supported", "solve without it");
-  c.flag("partial_pivoting");
-  Value* n = c.dim(diagonals, -1);
-  Value* rows = row_numbers(c, n);
-  Value* distance = c.sub(iota(c, n), rows);
-  Value* dense = c.scalar_like(diagonals, 0);
-  for (const std::int64_t i : {0, 1, 2}) {  // above, on and below the main diagonal
-    Value* entries = diagonal_column(c, c.gather(diagonals, c.ints({i}), -2));
-    Value* here = c.equal(distance, c.constant<std::int64_t>(1 - i));
-    dense = c.where(here, entries, dense);
-  }
-  return dense;
-}
-
-namespace {
-
 Values map_tridiagonal_solve(MapperContext& c) {
   Value* dense = matrix_of_diagonals(c, matrix(c, 0));
   return {c.cast_like(eliminated(c, dense, matrix(c, 1)), c.in(1))};
@@ -299,13 +250,15 @@ Values map_tridiagonal_mat_mul(MapperContext& c) {
   Value* next = c.gather(x, c.minimum(c.add(places, one), last), -2);
   Value* previous = c.gather(x, c.maximum(c.sub(places, one), zero), -2);
   Value* none = c.scalar_like(x, 0);
-  Value* above = c.where(c.less(rows, last), c.mul(diagonal_column(c, c.in(0)), next), none);
-  Value* on = c.mul(diagonal_column(c, c.in(1)), x);
-  Value* below = c.where(c.greater(rows, zero), c.mul(diagonal_column(c, c.in(2)), previous), none);
+  Value* above = c.where(c.less(rows, last), c.mul(transposed(c, c.in(0)), next), none);
+  Value* on = c.mul(transposed(c, c.in(1)), x);
+  Value* below = c.where(c.greater(rows, zero), c.mul(transposed(c, c.in(2)), previous), none);
   return {c.add(c.add(above, on), below)};
 }
 
 }  // namespace
+
+Value* inverted(Emitter& e, Value* a) { return eliminated(e, a, eye_like(e, a, e.dim(a, -2))); }
 
 void register_linalg(OpRegistry& r) {
   const std::string singular = "of a singular matrix infinities or NaN, no error";
@@ -323,6 +276,7 @@ void register_linalg(OpRegistry& r) {
   r.op("TridiagonalMatMul").by(map_tridiagonal_mat_mul);
   r.op("BandedTriangularSolve").note(singular + "; by a dense matrix").by(map_banded_triangular_solve);
   register_linalg_jacobi(r);
+  register_linalg_functions(r);
 }
 
 }  // namespace t2o::op_mappers

@@ -33,9 +33,9 @@ struct Reflector {
 Reflector reflector(Emitter&, Value* x, Value* k, Value* m);
 Value* reflected(Emitter&, Value* x, const Reflector&);
 
+bool wants_vectors(const MapperContext&, std::initializer_list<std::size_t> outputs);
 // A decomposition's values, and in place of vectors that an attribute does not ask for a number, as in
 // TensorFlow, whose number is any.
-bool wants_vectors(const MapperContext&, std::initializer_list<std::size_t> outputs);
 Values with_vectors(MapperContext&, const std::string& attr, Value* values, std::size_t count);
 
 void register_linalg_jacobi(OpRegistry&);

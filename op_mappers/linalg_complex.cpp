@@ -11,11 +11,6 @@
 namespace t2o::op_mappers {
 namespace {
 
-Complex halves(MapperContext& c, Value* x) {  // of rows: [re; im]
-  Value* n = c.div(c.dim(x, -2), c.constant<std::int64_t>(2));
-  return {rows_before(c, x, n), rows_from(c, x, n)};
-}
-
 Values map_inverse(MapperContext& c) {
   const Complex z = parts(c, c.in(0));
   Value* inverse = apply_one(c, "MatrixInverse", {doubled(c, z)});
@@ -200,7 +195,6 @@ void register_linalg_complex(OpRegistry& r) {
   r.complex("BandedTriangularSolve").note(singular + "; by a dense matrix").by(map_banded_triangular_solve);
   r.complex("TridiagonalSolve").note(singular + "; by a dense matrix").by(map_tridiagonal_solve);
   r.complex("MatrixSolveLs").by(map_least_squares);
-  register_linalg_functions(r);
   register_linalg_complex_factors(r);
   r.complex("TridiagonalMatMul").by(map_tridiagonal_product);
 }

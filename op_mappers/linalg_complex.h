@@ -36,6 +36,11 @@ inline Complex quotient(Emitter& e, Complex a, Complex b) {
   return {e.div(y.re, square), e.div(y.im, square)};
 }
 
+inline Complex halves(Emitter& e, Value* x) {  // of rows: [re; im]
+  Value* n = e.div(e.dim(x, -2), e.constant<std::int64_t>(2));
+  Value* re = rows_before(e, x, n);
+  return {re, rows_from(e, x, n)};
+}
 inline Complex at(Emitter& e, Complex z, Value* k, std::int64_t axis) {
   return {e.gather(z.re, k, axis), e.gather(z.im, k, axis)};
 }

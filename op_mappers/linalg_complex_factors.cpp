@@ -9,6 +9,13 @@
 namespace t2o::op_mappers {
 namespace {
 
+// Exponents of two: numbers below `small` are scaled by `more`, those above `great` by `less`; the smallest
+// and the greatest there are come to where squares, and sums of them, have all their digits.
+struct Magnitudes {
+  int small, more, great, less;
+};
+constexpr Magnitudes kMagnitudes32{-40, 90, 50, -80}, kMagnitudes64{-400, 640, 450, -600};
+
 // The numbers of the rows are exchanged like these.
 Values map_lu(MapperContext& c) {
   const Complex z = parts(c, c.in(0));
@@ -52,12 +59,36 @@ Values map_lu(MapperContext& c) {
   return {pairs(c, {out[0], out[1]}), c.cast(c.squeeze(out[2], {-1}), c.output_dtype(1))};
 }
 
-// Exponents of two: numbers below `small` are scaled by `more`, those above `great` by `less`; the smallest and
-// the greatest there are come to where squares, and sums of them, have all their digits.
-struct Magnitudes {
-  int small, more, great, less;
-};
-constexpr Magnitudes kMagnitudes32{-40, 90, 50, -80}, kMagnitudes64{-400, 640, 450, -600};
+Values map_qr(MapperContext& c) {
+  const Complex z = parts(c, c.in(0));
+  Value* m = c.dim(z.re, -2);
+  Value* n = c.dim(z.re, -1);
+  Value* least = c.minimum(m, n);
+  Value* eye = eye_like(c, z.re, m);
+  Value* none = c.mul(eye, c.scalar_like(eye, 0));
+  Value* re = c.concat({z.re, eye}, -1);
+  Value* im = c.concat({z.im, none}, -1);
+  const auto step = [m](Emitter& e, Value* k, const Values& state) -> Values {
+    const Complex before{state[0], state[1]};
+    const Complex x = reflected(e, before, reflector(e, before, k, m));
+    return {x.re, x.im};
+  };
+  const Values out = counted_loop(c, least, {re, im}, step);
+  Value* below = c.greater(row_numbers(c, m), iota(c, n));
+  const bool full = c.flag("full_matrices");
+  const auto r_part = [&](Value* v) {
+    Value* r = c.where(below, c.scalar_like(v, 0), columns_before(c, v, n));
+    return full ? r : rows_before(c, r, least);
+  };
+  const auto q_part = [&](Value* v) {
+    Value* q = transposed(c, columns_from(c, v, n));
+    return full ? q : columns_before(c, q, least);
+  };
+  Value* q_re = q_part(out[0]);
+  Value* q = pairs(c, {q_re, c.neg(q_part(out[1]))});
+  Value* r_re = r_part(out[0]);
+  return {q, pairs(c, {r_re, r_part(out[1])})};
+}
 
 }  // namespace
 
@@ -99,41 +130,6 @@ Complex reflected(Emitter& e, Complex x, const ComplexReflector& r) {
   const Complex projection = sum_of_rows(e, product(e, conjugated(e, r.w), x));
   return difference(e, x, product(e, product(e, r.tau, r.w), projection));
 }
-
-namespace {
-
-Values map_qr(MapperContext& c) {
-  const Complex z = parts(c, c.in(0));
-  Value* m = c.dim(z.re, -2);
-  Value* n = c.dim(z.re, -1);
-  Value* least = c.minimum(m, n);
-  Value* eye = eye_like(c, z.re, m);
-  Value* none = c.mul(eye, c.scalar_like(eye, 0));
-  Value* re = c.concat({z.re, eye}, -1);
-  Value* im = c.concat({z.im, none}, -1);
-  const auto step = [m](Emitter& e, Value* k, const Values& state) -> Values {
-    const Complex before{state[0], state[1]};
-    const Complex x = reflected(e, before, reflector(e, before, k, m));
-    return {x.re, x.im};
-  };
-  const Values out = counted_loop(c, least, {re, im}, step);
-  Value* below = c.greater(row_numbers(c, m), iota(c, n));
-  const bool full = c.flag("full_matrices");
-  const auto r_part = [&](Value* v) {
-    Value* r = c.where(below, c.scalar_like(v, 0), columns_before(c, v, n));
-    return full ? r : rows_before(c, r, least);
-  };
-  const auto q_part = [&](Value* v) {
-    Value* q = transposed(c, columns_from(c, v, n));
-    return full ? q : columns_before(c, q, least);
-  };
-  Value* q_re = q_part(out[0]);
-  Value* q = pairs(c, {q_re, c.neg(q_part(out[1]))});
-  Value* r_re = r_part(out[0]);
-  return {q, pairs(c, {r_re, r_part(out[1])})};
-}
-
-}  // namespace
 
 void register_linalg_complex_factors(OpRegistry& r) {
   r.complex("Lu").note("of a singular matrix infinities or NaN, no error").by(map_lu);

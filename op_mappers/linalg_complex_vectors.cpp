@@ -37,15 +37,15 @@ Turn turn(Emitter& e, const Rounds& r, Value* p, Value* q, Complex x) {
   return {r.half, r.order, rotation(e, p, q, size), phase};
 }
 
-Complex halves(Emitter& e, Complex z, Value* half, bool right) {
+Complex side(Emitter& e, Complex z, Value* half, bool right) {
   const auto part = [&](Value* v) { return right ? columns_from(e, v, half) : columns_before(e, v, half); };
   Value* re = part(z.re);
   return {re, part(z.im)};
 }
 
 Complex turned(Emitter& e, Complex z, const Turn& t) {
-  const Complex left = halves(e, z, t.half, false);
-  const Complex right = product(e, halves(e, z, t.half, true), conjugated(e, t.phase));
+  const Complex left = side(e, z, t.half, false);
+  const Complex right = product(e, side(e, z, t.half, true), conjugated(e, t.phase));
   Value* re = turned(e, left.re, right.re, t.rotation, t.order);
   return {re, turned(e, left.im, right.im, t.rotation, t.order)};
 }
@@ -117,7 +117,7 @@ ComplexSvd with_singular_vectors(MapperContext& c, Complex a, bool full) {
   Value* im = evened(c, c.concat({a.im, zeros_like(c, eye)}, -2), columns);
   const auto step = [&](Emitter& e, Value*, const Values& state) -> Values {
     const Complex both{state[0], state[1]}, upper = rows_of(e, both, rows, false);
-    const Complex left = halves(e, upper, r.half, false), right = halves(e, upper, r.half, true);
+    const Complex left = side(e, upper, r.half, false), right = side(e, upper, r.half, true);
     Value* p = e.reduce("ReduceSum", square_of(e, left), Ints{-2}, true);
     Value* q = e.reduce("ReduceSum", square_of(e, right), Ints{-2}, true);
     const Complex x = sum_of_rows(e, product(e, conjugated(e, left), right));
@@ -131,7 +131,7 @@ ComplexSvd with_singular_vectors(MapperContext& c, Complex a, bool full) {
   Complex v = picked(c, rows_of(c, {out[0], out[1]}, rows, true), sorted[1], eye);
   const Complex u = basis(c, picked(c, w, sorted[1], a.re), rows, count, full);
   Value* s = c.squeeze(columns_before(c, sorted[0], count), {-2});
-  if (!full) v = halves(c, v, count, false);
+  if (!full) v = side(c, v, count, false);
   return {s, u, v};
 }
 
@@ -164,7 +164,7 @@ Values with_eigenvectors(MapperContext& c, Complex z) {
   const Rounds r = rounds(c, n, z.re->dtype());
   const auto step = [&](Emitter& e, Value*, const Values& state) -> Values {
     const Complex a{state[0], state[1]};
-    const Complex left = halves(e, a, r.half, false), right = halves(e, a, r.half, true);
+    const Complex left = side(e, a, r.half, false), right = side(e, a, r.half, true);
     Value* p = diagonal(e, rows_before(e, left.re, r.half), r.half);
     Value* q = diagonal(e, rows_from(e, right.re, r.half), r.half);
     const Complex corner = rows_of(e, right, r.half, false);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -5,16 +6,12 @@
 #include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
-
 namespace {
+
 constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
 DType work_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
-}  // namespace
 
-Value* row_numbers(Emitter& e, Value* n) { return e.unsqueeze(iota(e, n), {1}); }  // [n, 1]
-
-namespace {
 // Without a rank: [product of the batch, rows, columns]
 Value* transposed_of_any_rank(Emitter& e, Value* x) {
   Value* batch = e.dims(x, 0, -2);
@@ -24,7 +21,10 @@ Value* transposed_of_any_rank(Emitter& e, Value* x) {
   Value* three = e.reshape_to(x, e.concat({all, rows, columns}, 0));
   return e.reshape_to(e.transpose(three, {0, 2, 1}), e.concat({batch, columns, rows}, 0));
 }
+
 }  // namespace
+
+Value* row_numbers(Emitter& e, Value* n) { return e.unsqueeze(iota(e, n), {1}); }  // [n, 1]
 
 Value* transposed(Emitter& e, Value* x) {
   if (!x->shape().ranked()) return transposed_of_any_rank(e, x);
@@ -69,6 +69,39 @@ Value* doubled(Emitter& e, Complex z) {
   return e.concat({upper, e.concat({z.im, z.re}, -1)}, -2);
 }
 
+// Column j of the bands has what row j of the matrix has: of a lower triangle from the main diagonal down, of
+// an upper one to the main diagonal.
+Value* matrix_of_bands(Emitter& c, Value* bands, bool lower) {
+  Value* n = c.dim(bands, -1);
+  Value* count = c.dim(bands, -2);
+  Value* last = c.sub(count, c.constant<std::int64_t>(1));
+  Value* rows = row_numbers(c, n);
+  Value* band = c.sub(rows, iota(c, n));
+  if (!lower) band = c.add(band, last);
+  Value* place = c.minimum(c.maximum(band, c.constant<std::int64_t>(0)), last);
+  Value* side = c.reshape(n, {1});
+  Value* square = c.concat({c.dims(bands, 0, -2), side, side}, 0);
+  Value* at = c.expand(place, square);
+  Value* entries = c.emit("GatherElements", {transposed(c, bands), at}, {{"axis", std::int64_t{-1}}});
+  return c.where(c.equal(band, place), entries, c.scalar_like(bands, 0));
+}
+
+Value* matrix_of_diagonals(MapperContext& c, Value* diagonals) {
+  if (c.flag("perturb_singular"))
+    c.fail(Code::unsupported_attr, "perturb_singular is not supported", "solve without it");
+  c.flag("partial_pivoting");
+  Value* n = c.dim(diagonals, -1);
+  Value* rows = row_numbers(c, n);
+  Value* distance = c.sub(iota(c, n), rows);
+  Value* dense = c.scalar_like(diagonals, 0);
+  for (const std::int64_t i : {0, 1, 2}) {  // above, on and below the main diagonal
+    Value* entries = transposed(c, c.gather(diagonals, c.ints({i}), -2));
+    Value* here = c.equal(distance, c.constant<std::int64_t>(1 - i));
+    dense = c.where(here, entries, dense);
+  }
+  return dense;
+}
+
 Value* smallest(Emitter& e, Value* like) {
   return e.scalar_like(like, like->dtype() == DType::f64
                                  ? std::numeric_limits<double>::min()
@@ -95,6 +128,20 @@ Reflector reflector(Emitter& e, Value* x, Value* k, Value* m) {
 Value* reflected(Emitter& e, Value* x, const Reflector& r) {
   Value* projection = e.reduce("ReduceSum", e.mul(r.w, x), Ints{-2}, true);
   return e.sub(x, e.mul(e.mul(r.tau, r.w), projection));
+}
+
+bool wants_vectors(const MapperContext& c, std::initializer_list<std::size_t> outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [&](std::size_t i) {
+    return i < c.node().outputs().size() &&
+           (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output());
+  });
+}
+
+Values with_vectors(MapperContext& c, const std::string& attr, Value* values, std::size_t count) {
+  Values out{values};
+  const bool none = c.attr_or<std::int64_t>(attr, 1) == 0;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(none ? c.scalar_like(values, 0) : nullptr);
+  return out;
 }
 
 Value* matrix(MapperContext& c, std::size_t input) {

@@ -27,9 +27,9 @@ Value* nearest_index(Emitter&, const AxisSizes&, Sampling);
 // [out, in] of weights, of taps [out, taps]
 Value* tap_matrix(Emitter&, Value* index, Value* weight, Value* in);
 Weights tap_weights(Emitter&, Value* index, Value* weight, Value* in);  // all taps are read
-// Of a gradient [n, h, w, c] that of the source, by the weights of rows and columns
 // weight: [out, taps]; the taps that read the same pixel, as one of each row says, count alike.
 Value* shared_weights(Emitter&, Value* weight, Value* same);
+// Of a gradient [n, h, w, c] that of the source, by the weights of rows and columns
 Value* resize_gradient(Emitter&, Value* gradient, const Weights& rows, const Weights& columns);
 
 // Resize-11 has to have all inputs, empty ones where newer forms leave them out.

@@ -303,15 +303,19 @@ bool lacks_rank(const Value* v) {
 
 }  // namespace
 
+void infer_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target,
+                  const CustomOps& custom_ops) {
+  Diagnostics ignored;  // they come again when it is mapped
+  Mapping(source, registry, target, ignored, custom_ops).learn_shapes(source);
+}
+
 void learn_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target,
                   const CustomOps& custom_ops) {
   const auto nodes = source.nodes();
   const bool asks = std::any_of(nodes.begin(), nodes.end(), [](const ir::Node& n) {
     return goes_by_shapes(n) && std::any_of(n.inputs().begin(), n.inputs().end(), lacks_rank);
   });
-  if (!asks) return;
-  Diagnostics ignored;  // they come again when it is mapped
-  Mapping(source, registry, target, ignored, custom_ops).learn_shapes(source);
+  if (asks) infer_shapes(source, registry, target, custom_ops);
 }
 
 GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target,

@@ -8,6 +8,9 @@ namespace t2o {
 // The result has the source's inputs and outputs, by name and order; it is only whole when no error was reported.
 GraphPtr map_ops(const ir::Graph& source, const OpRegistry&, const Target&, Diagnostics&, const CustomOps& = {});
 
+// Gives the values of a source graph the shapes that mapping infers.
+void infer_shapes(ir::Graph& source, const OpRegistry&, const Target&, const CustomOps& = {});
+
 // Frozen graphs do not say the shapes of their values, which rewriters of TensorFlow's operators go by: they are what mapping infers.
 // Does nothing where nobody would ask.
 void learn_shapes(ir::Graph& source, const OpRegistry&, const Target&, const CustomOps& = {});

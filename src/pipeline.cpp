@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cut_shapes.h"
 #include "interface.h"
 #include "ir/text.h"
 #include "model_info.h"
@@ -33,6 +34,8 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   if (has_errors(c.diagnostics)) return;
   tf::Interface interface;
   c.source_graph = tf::import_graph(source.graph, request, c.diagnostics, &interface);
+  if (c.source_graph)
+    learn_cut_shapes(*c.source_graph, interface, source.graph, request, c.target, plan.custom_ops);
   source.graph = {};
   if (!c.source_graph) return;
   ir::Graph& model = *c.source_graph;

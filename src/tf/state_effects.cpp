@@ -462,16 +462,32 @@ void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {
 }
 
 void Analysis::warn_of_lost_changes(const Body& body) {
+  constexpr std::size_t kFew = 3;
   std::set<Key> told = stale_;
-  for (const Access& a : accesses_) {
-    if (!a.write || a.variable < argument_count(body) || !told.insert(a.variable).second) continue;
+  std::vector<const Access*> lost;
+  for (const Access& a : accesses_)
+    if (a.write && a.variable >= argument_count(body) && told.insert(a.variable).second) lost.push_back(&a);
+  const auto warn = [&](const Access& a, std::string message, std::string remedy) {
     out_->push_back(
         {.severity = Severity::warning,
          .code = Code::unsupported_op,
-         .message = "the change of variable '" + variable_name(body, a.variable) + "' is not exported",
-         .remedy = "--stateful-io makes such variables inputs and outputs.",
+         .message = std::move(message),
+         .remedy = std::move(remedy),
          .origin = {std::string(body.node(a.node).name), std::string(body.node(a.node).op), body.name}});
+  };
+  const std::string stateful = "--stateful-io makes such variables inputs and outputs.";
+  if (lost.size() <= kFew) {
+    for (const Access* a : lost)
+      warn(*a, "the change of variable '" + variable_name(body, a->variable) + "' is not exported", stateful);
+    return;
   }
+  std::string names;
+  for (std::size_t i = 0; i < kFew; ++i)
+    names += (i == 0 ? "'" : "', '") + variable_name(body, lost[i]->variable);
+  warn(*lost[0],
+       "the changes of " + std::to_string(lost.size()) + " variables are not exported: " + names + "' and " +
+           std::to_string(lost.size() - kFew) + " more",
+       "Export the model for inference if it is trained as it stands; " + stateful);
 }
 
 std::string Analysis::variable_name(const Body& body, Key k) const {

@@ -60,6 +60,29 @@ TEST(Pipeline, APlaceholderWithDefaultIsItsDefaultOrAnInput) {
 }
 
 // "-" is the program's word for standard output; to the library it is a file like any other.
+// A frozen graph does not tell the shapes of what is inside.
+TEST(Pipeline, ACutHasTheShapeThatIsThere) {
+  const std::string model = tf::graph_def_from_text(R"(
+      node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } }
+             attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 8 } dim { size: 8 } dim { size: 3 } } } } }
+      node { name: 'pool' op: 'MaxPool' input: 'x' attr { key: 'T' value { type: DT_FLOAT } }
+             attr { key: 'ksize' value { list { i: 1 i: 2 i: 2 i: 1 } } } attr { key: 'padding' value { s: 'SAME' } }
+             attr { key: 'strides' value { list { i: 1 i: 2 i: 2 i: 1 } } } }
+      node { name: 'y' op: 'Relu' input: 'pool' attr { key: 'T' value { type: DT_FLOAT } } })",
+                                                    "test");
+  Options o;
+  o.inputs = {"pool:0"};
+  o.outputs = {"y:0"};
+  o.inputs_as_nchw = {"pool:0"};
+  const Conversion c = convert(o, std::as_bytes(std::span(model)));
+  ASSERT_TRUE(c.ok()) << to_string(c.diagnostics.at(0));
+  const Shape& s = c.graph->inputs().at(0)->shape();
+  ASSERT_EQ(s.rank(), 4);
+  EXPECT_EQ(s[1], 3);
+  EXPECT_EQ(s[2], 4);
+  EXPECT_FALSE(is_known(s[0]));
+}
+
 TEST(Library, StandardOutputIsTheHosts) {
   namespace fs = std::filesystem;
   const fs::path before = fs::current_path(), dir = fs::temp_directory_path() / ("t2o_host_" + std::to_string(getpid()));

@@ -339,6 +339,22 @@ TEST(Import, AStateThatIsChangedTwice) {
   EXPECT_EQ(g->outputs()[1]->producer()->input(0), g->outputs()[1]->producer()->input(1));
 }
 
+// A network that is trained as it stands changes hundreds.
+TEST(Import, ManyLostChangesAreToldAtOnce) {
+  std::string text = kX, deps;
+  std::vector<std::string> inputs = {"x"};
+  for (const char* v : {"a", "b", "c", "d", "e"}) {
+    const std::string set = std::string("set_") + v;
+    text += node(v, "VarHandleOp", {}, kRead + attr("shape", "shape { dim { size: 2 } }")) + node(set, "AssignVariableOp", {v, "x"}, kRead);
+    inputs.push_back("^" + set);
+  }
+  const auto [g, d] = import(text + node("y", "Neg", inputs, kT), fetch({{"y"}}));
+  ASSERT_TRUE(g);
+  ASSERT_EQ(d.size(), 1U);
+  EXPECT_TRUE(mentions(d, "5 variables are not exported", Severity::warning)) << to_string(d[0]);
+  EXPECT_TRUE(mentions(d, "and 2 more", Severity::warning));
+}
+
 // A delay: each takes what the one behind it was before.
 TEST(Import, AStateThatBecomesAnother) {
   Interface interface;

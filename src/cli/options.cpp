@@ -25,6 +25,15 @@ CLI::Validator told(std::string choices) {
   return CLI::Validator([](std::string&) { return std::string(); }, std::move(choices));
 }
 
+// For what could be meant to add up: the last one alone is not what was asked for.
+std::function<void(const std::string&)> only_one(std::string what) {
+  return [what = std::move(what), given = std::make_shared<std::string>()](const std::string& value) {
+    if (!given->empty() && *given != value)
+      fail(Code::bad_option, "two " + what + " are given: '" + *given + "' and '" + value + "'", "give one");
+    *given = value;
+  };
+}
+
 void add_rows(CLI::App& command, Options& options, OptionGroup group, const std::string& title) {
   for (const OptionRow& row : option_rows()) {
     if (row.group != group) continue;
@@ -40,6 +49,7 @@ void add_rows(CLI::App& command, Options& options, OptionGroup group, const std:
       option = add_flag_with_value(command, names, help, set);
     else
       option = command.add_option_function<std::string>(names, set, help)->take_last();
+    if (row.name == "signature") option->each(only_one("signatures"));
     option->group(title)->type_name(std::string(row.value));
     if (!row.choices.empty()) option->check(told("{" + std::string(row.choices) + "}"));
   }

@@ -79,6 +79,8 @@ TEST_F(Usage, MistakesAreNamed) {
   refused(kUsage, {"MODEL", "another.pb"}, {"another.pb"});
   refused(kUsage, {"MODEL", "--graphdef", "another.pb"}, {"two models"});
   refused(kUsage, {"-o", "out.onnx"}, {"no model"});
+  refused(kUsage, {"MODEL", "--signature", "a", "--signature", "b"}, {"two signatures", "'a' and 'b'", "help: give one"});
+  refused(kUsage, {"info", "MODEL", "--signature", "a", "--signature-def", "b"}, {"two signatures"});
   refused(kUsage, {"MODEL", "--format", "caffe"}, {"caffe", "saved-model"});
   refused(kUsage, {"MODEL", "--external-data=maybe"}, {"maybe", "always"});
   refused(kUsage, {"completion", "tcsh"}, {"tcsh"});

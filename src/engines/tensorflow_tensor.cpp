@@ -46,14 +46,19 @@ std::vector<std::byte> pack(DType dtype, const std::byte* data, std::size_t elem
 }  // namespace
 
 void check(const Api& api, const StatusPtr& status, const std::string& what) {
-  constexpr int kInvalidArgument = 3, kNotFound = 5, kOutOfRange = 11, kUnimplemented = 12;
+  constexpr int kInvalidArgument = 3, kNotFound = 5, kFailedPrecondition = 9, kOutOfRange = 11,
+                kUnimplemented = 12;
   const int code = api.get_code(status.get());
   if (code == 0) return;
   const bool is_unknown =
       code == kNotFound || code == kUnimplemented;  // here: an op of a library, a kernel of a device
+  const std::string message = api.message(status.get());
+  // Of values that do not fit each other, or of a variable or table without a value: its text alone tells
+  // which.
+  const bool is_of_values = code == kFailedPrecondition && message.find("nitialized") == std::string::npos;
   throw TfError({.code = is_unknown ? Code::unsupported_op : Code::bad_model,
-                 .message = "TensorFlow: " + what + ": " + api.message(status.get())},
-                code == kInvalidArgument || code == kOutOfRange);
+                 .message = "TensorFlow: " + what + ": " + message},
+                code == kInvalidArgument || code == kOutOfRange || is_of_values);
 }
 
 int type_code(DType dtype) {

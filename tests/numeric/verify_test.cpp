@@ -207,6 +207,26 @@ TEST_F(Verify, InputsThatTensorFlowDoesNotTake) {
   }
 }
 
+// Some ops tell of values that do not fit each other as of a missing precondition, as others do of a variable without a value.
+TEST_F(Verify, LengthsThatDoNotFit) {
+  TfGraph g;
+  const std::string x = g.placeholder("x", DType::f32, Shape({1, 2, 3})), l = g.placeholder("l", DType::i32, Shape({2}));
+  g.add({"CTCGreedyDecoder", "y", {x, l}});
+  Options options;
+  options.outputs = {"y:3"};
+  const verify::VerifyReport report = verified(g, options);
+  ASSERT_EQ(report.samples.size(), 1U);
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(report.samples[0].label, "seed 0, integers 0 .. 1");
+  engines::TfSession session(g);
+  try {
+    session.run({{"x", Tensor::of<float>({1, 2, 3}, Floats(6))}, {"l", Tensor::of<std::int32_t>({2}, {1, 2})}}, {"y:3"});
+    FAIL();
+  } catch (const engines::TfError& e) {
+    EXPECT_TRUE(e.blames_values());
+  }
+}
+
 // What ONNX Runtime does not run is no unreadable file either.
 TEST_F(Verify, AModelThatDoesNotRun) {
   const GraphPtr g = ir::parse_graph("graph g onnx { input %x: f32[2,?] input %z: f32[?,2] %y: f32[?,?] = Add(%x, %z) output %y }");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "diagnostics.h"
 #include "support/mapped_file.h"
@@ -82,9 +83,14 @@ Message read_message(const tf::Found& found, std::string (*from_text)(std::strin
   return message;
 }
 
+void import(TfGraph& graph, Bytes graph_def) {
+  const std::optional<std::string> unoptimized = unoptimized_graph_def(graph_def);
+  graph.import(unoptimized ? std::as_bytes(std::span(*unoptimized)) : graph_def);
+}
+
 TfSession open_graph_def(const tf::Found& found, const TfSessionOptions& engine) {
   TfGraph graph(engine.library);
-  graph.import(read_message(found, tf::graph_def_from_text).bytes());
+  import(graph, read_message(found, tf::graph_def_from_text).bytes());
   return TfSession(std::move(graph), engine);
 }
 
@@ -99,7 +105,7 @@ TfSession open_meta_graph(const tf::Found& found, const TfSessionOptions& engine
   const auto message = std::make_shared<const Message>(read_message(found, tf::meta_graph_from_text));
   const tf::MetaGraph meta = tf::parse_meta_graph(message->bytes(), message);
   TfGraph graph(engine.library);
-  graph.import(meta.graph_def);
+  import(graph, meta.graph_def);
   TfSession session(std::move(graph), engine);
   const std::string prefix = std::filesystem::path(found.path).replace_extension().string();
   if (!meta.restore_op.empty()) restore_variables(session, meta.restore_op, prefix);
@@ -107,11 +113,15 @@ TfSession open_meta_graph(const tf::Found& found, const TfSessionOptions& engine
 }
 
 TfSession open_session(const tf::Source& source, const tf2onnx::Options& options,
-                       const TfSessionOptions& engine) {
+                       const TfSessionOptions& engine, std::unique_ptr<UnoptimizedSavedModel>& saved_model) {
   const tf::Found found = tf::find_source(options.model, options.format);
   switch (found.format) {
-    case tf2onnx::Format::saved_model:
-      return TfSession::load_saved_model(found.path, source.tags, engine);
+    case tf2onnx::Format::saved_model: {
+      saved_model = std::make_unique<UnoptimizedSavedModel>(found.path);
+      TfSession session = TfSession::load_saved_model(saved_model->directory(), source.tags, engine);
+      if (source.assets.empty()) saved_model.reset();  // else a run may read them
+      return session;
+    }
     case tf2onnx::Format::meta_graph:
       return open_meta_graph(found, engine);
     default:
@@ -148,7 +158,7 @@ Reference::Reference(const tf2onnx::Options& options, const TfSessionOptions& en
   inputs_ = std::move(ports.inputs);
   outputs_ = std::move(ports.outputs);
   coarsest_ = ports.coarsest;
-  session_ = std::make_unique<TfSession>(open_session(source, options, engine));
+  session_ = std::make_unique<TfSession>(open_session(source, options, engine, saved_model_));
   for (Port& port : inputs_) complete(port, session_->graph());
   for (Port& port : outputs_) complete(port, session_->graph());
   assignments_ = plan_assignments(*session_, source, tensors_of(outputs_), tensors_of(inputs_));

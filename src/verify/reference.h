@@ -7,6 +7,7 @@
 #include "tf2onnx/options.h"
 #include "verify/inputs.h"
 #include "verify/tf_variables.h"
+#include "verify/unoptimized.h"
 
 namespace t2o::verify {
 
@@ -22,6 +23,7 @@ class Reference {
 
  private:
   std::vector<Port> inputs_, outputs_;
+  std::unique_ptr<UnoptimizedSavedModel> saved_model_;  // while the session may read of it
   std::unique_ptr<engines::TfSession> session_;
   Assignments assignments_;  // before each run, or the first that keeps the state
   bool keeps_state_ = false;

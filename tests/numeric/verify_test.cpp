@@ -1,6 +1,7 @@
 #include "verify/verify.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,8 @@
 #include "ir/text.h"
 #include "onnx/writer.h"
 #include "pipeline.h"
+#include "tf/text_proto.h"
+#include "verify/reference.h"
 
 // What verification says of models that random numbers alone do not do justice.
 namespace t2o {
@@ -251,6 +254,64 @@ TEST_F(Verify, RoundedModelsHaveTheirTolerance) {
   TfGraph g;
   g.add({"Neg", "y", {g.placeholder("x", DType::f32, Shape({2}))}});
   EXPECT_EQ(verified(g).tolerance_reason, "");
+}
+
+// floor(x * 61 / 61) in a function, as TensorFlow's optimizer would not leave it: x * 61 * (1 / 61) is less than x for some.
+std::string dividing_graph() {
+  const std::string i32 = " attr { key: 'T' value { type: DT_INT32 } }", f32 = " attr { key: 'T' value { type: DT_FLOAT } }";
+  const auto constant = [](const std::string& name, const std::string& type, const std::string& value) {
+    return " node_def { name: '" + name + "' op: 'Const' attr { key: 'dtype' value { type: " + type + " } } attr { key: 'value' value { tensor { dtype: " + type + " tensor_shape { } " + value + " } } } }";
+  };
+  return "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'shape' value { shape { dim { size: 64 } } } } }"
+         " node { name: 'y' op: 'StatefulPartitionedCall' input: 'x' attr { key: 'Tin' value { list { type: DT_INT32 } } } attr { key: 'Tout' value { list { type: DT_FLOAT } } }"
+         " attr { key: 'f' value { func { name: 'divide' } } } }"
+         " library { function { signature { name: 'divide' input_arg { name: 'x' type: DT_INT32 } output_arg { name: 'y' type: DT_FLOAT } }"
+         + constant("i", "DT_INT32", "int_val: 61") + constant("f", "DT_FLOAT", "float_val: 61") +
+         " node_def { name: 'mul' op: 'Mul' input: 'x' input: 'i:output:0'" + i32 + " }"
+         " node_def { name: 'cast' op: 'Cast' input: 'mul:z:0' attr { key: 'SrcT' value { type: DT_INT32 } } attr { key: 'DstT' value { type: DT_FLOAT } } }"
+         " node_def { name: 'div' op: 'RealDiv' input: 'cast:y:0' input: 'f:output:0'" + f32 + " }"
+         " node_def { name: 'floor' op: 'Floor' input: 'div:z:0'" + f32 + " }"
+         " ret { key: 'y' value: 'floor:y:0' } } } versions { producer: 1395 }";
+}
+
+// The reference runs what the model says, in functions too, and leaves nothing behind.
+TEST_F(Verify, TheOptimizerOfTensorFlowIsOff) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / "dividing", temporary = fs::path(::testing::TempDir()) / "dividing_tmp";
+  fs::create_directories(folder / "assets");
+  fs::create_directories(temporary);
+  std::ofstream(folder / "assets/words.txt") << "a";
+  const char* before = getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", temporary.c_str(), 1);
+  const std::string saved =
+      "saved_model_schema_version: 1 meta_graphs { meta_info_def { tags: 'serve' } graph_def { " + dividing_graph() + " }"
+      " signature_def { key: 'serving_default' value { inputs { key: 'x' value { name: 'x:0' dtype: DT_INT32 tensor_shape { dim { size: 64 } } } }"
+      " outputs { key: 'y' value { name: 'y:0' dtype: DT_FLOAT tensor_shape { unknown_rank: true } } } method_name: 'tensorflow/serving/predict' } } }";
+  const auto check = [&](const fs::path& model) {
+    Options options;
+    options.model = model.string();
+    const verify::VerifyReport report = verified(options);
+    EXPECT_EQ(report.samples.at(0).outputs.at(0).comparison.problem, "") << model;
+    EXPECT_TRUE(fs::is_empty(temporary)) << model;
+  };
+  std::ofstream(folder / "saved_model.pbtxt") << saved;
+  check(folder);
+  fs::remove(folder / "saved_model.pbtxt");
+  std::ofstream(folder / "saved_model.pb", std::ios::binary) << tf::saved_model_from_text(saved, "test");
+  check(folder);
+  EXPECT_TRUE(fs::exists(folder / "assets/words.txt"));
+  std::ofstream(folder / "graph.pb", std::ios::binary) << tf::graph_def_from_text(dividing_graph(), "test");
+  check(folder / "graph.pb");
+  fs::create_directory(folder / "variables");  // TensorFlow finds no values there: an error leaves nothing either
+  std::ofstream(folder / "variables/variables.index") << "this is no checkpoint";
+  Options options;
+  options.model = folder.string();
+  EXPECT_THROW(verify::Reference(options, {}), ConversionError);
+  EXPECT_TRUE(fs::is_empty(temporary));
+  before ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
+  fs::remove_all(folder);
+  fs::remove_all(temporary);
 }
 
 }  // namespace

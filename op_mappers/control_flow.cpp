@@ -165,9 +165,11 @@ void LoopMaker::find_written() {
   for (std::size_t i = 0; i < size(); ++i) {
     const bool asked = carried_[i] && is_list(body_.inputs()[i]);
     written_.push_back(asked ? written_once(loop_, condition_, i) : std::nullopt);
+    if (!count_ || !written_[i] || written_[i]->appends || !written_[i]->reaches_first()) continue;
     const Shape& list = c_.in(i)->shape();
-    const Value* rounds = list.ranked() && written_[i] && !written_[i]->appends ? count_ : nullptr;
-    if (rounds && constant_ints(rounds) == Ints{list[0]}) written_[i] = {.to_end = true, .length = list[0]};
+    if (!list.ranked() || constant_ints(count_) != Ints{list[0]}) continue;
+    written_[i]->from_front = written_[i]->to_end = true;  // each of its elements, as none is written twice
+    written_[i]->length = list[0];
   }
 }
 
@@ -336,8 +338,11 @@ Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shap
   std::size_t at = 0;
   for (std::size_t i = 0; i < size(); ++i)
     if (carried_[i] && !written_[i]) results[i] = made[at++];
-  for (std::size_t i = 0; i < size(); ++i)
-    if (written_[i]) results[i] = with_rest(c_, *written_[i], made[at++], c_.in(i));
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!written_[i]) continue;
+    Value* first = written_[i]->first < 0 ? nullptr : c_.in(static_cast<std::size_t>(written_[i]->first));
+    results[i] = with_rest(c_, *written_[i], made[at++], c_.in(i), first);
+  }
   return results;
 }
 

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
+#include "op_mappers/list_origin.h"
 #include "op_mappers/tensor_lists.h"
 
 namespace t2o::op_mappers {
@@ -9,12 +12,135 @@ using tfgraph::is_op;
 using tfgraph::Loop;
 using tfgraph::through_identities;
 
-// It goes on while a counter is below `size`, and for no other reason.
-bool runs_to(const Loop& loop, const Value* size) {
-  const auto limits = loop.limits();
-  return limits && std::all_of(limits->begin(), limits->end(),
-                               [&](const Value* l) { return tfgraph::computed_alike(l, size); });
+// ---- what a loop counts
+
+// base + offset + slope * (the number of the round); without a base, 0.
+struct Line {
+  const Value* base = nullptr;  // around the loop
+  std::int64_t offset = 0, slope = 0;
+  int variable = -1;      // at first base + something; -1 with a base: it is read from the graph around
+  std::int64_t rest = 0;  // to be added to the variable as it is at first
+};
+using MaybeLine = std::optional<Line>;
+
+constexpr int kDeepest = 16;               // that expressions are followed
+constexpr std::int64_t kMost = 1LL << 40;  // so that nothing overflows
+
+class Lines {
+ public:
+  Lines(const Loop& loop, const ir::Graph& condition) : loop_(loop), condition_(condition) {}
+
+  MaybeLine of(const Value* v, int depth = kDeepest) const;
+  MaybeLine rounds() const;  // less than 0 for none; nothing where it may stop for another reason
+
+ private:
+  bool is_inside(const Value* v) const { return v->graph() == &loop_.body() || v->graph() == &condition_; }
+  int variable_of(const Value* v) const;
+  MaybeLine of_variable(std::size_t i, int depth) const;
+  MaybeLine of_sum(const ir::Node& n, int depth) const;
+  MaybeLine to_go(const Value* comparison) const;
+
+  const Loop& loop_;
+  const ir::Graph& condition_;
+};
+
+int Lines::variable_of(const Value* v) const {
+  const auto& in = condition_.inputs();
+  const auto it = std::find(in.begin(), in.end(), v);
+  return it == in.end() ? loop_.argument(v) : static_cast<int>(it - in.begin());
 }
+
+std::optional<std::int64_t> number(const Value* v) {
+  const auto known = tfgraph::known_ints(const_cast<Value*>(v));
+  const bool is_one = known && known->size() == 1 && std::abs(known->front()) < kMost;
+  return is_one ? std::optional(known->front()) : std::nullopt;
+}
+
+MaybeLine Lines::of(const Value* v, int depth) const {
+  v = through_identities(v);
+  if (!v || depth == 0 || !is_int(v->dtype())) return {};
+  if (const int i = variable_of(v); i >= 0) return of_variable(static_cast<std::size_t>(i), depth - 1);
+  if (const auto n = number(v)) return Line{.offset = *n};
+  const ir::Node* n = v->producer();
+  if (n && n->op() == "Cast") return of(n->input(0), depth - 1);
+  if (n && (n->op() == "Add" || n->op() == "AddV2" || n->op() == "Sub"))
+    if (const MaybeLine sum = of_sum(*n, depth - 1)) return sum;
+  return is_inside(v) ? std::nullopt : MaybeLine(Line{.base = v});
+}
+
+MaybeLine Lines::of_variable(std::size_t i, int depth) const {
+  MaybeLine line = of(loop_.initial(i), depth);
+  if (!line) return {};
+  line->variable = line->base ? static_cast<int>(i) : -1;
+  line->rest = 0;
+  if (loop_.is_constant_argument(i)) return line;
+  const Value* next = loop_.result(i);
+  const bool goes_down = is_op(next, "Sub");
+  if (!goes_down && !is_op(next, "Add") && !is_op(next, "AddV2")) return {};
+  for (std::size_t k = 0; k < (goes_down ? 1 : 2); ++k) {
+    Value* step = loop_.outside(next->producer()->input(1 - k));
+    const auto by = step ? number(step) : std::nullopt;
+    if (!by || loop_.argument(through_identities(next->producer()->input(k))) != static_cast<int>(i))
+      continue;
+    line->slope = goes_down ? -*by : *by;
+    return line;
+  }
+  return {};
+}
+
+MaybeLine Lines::of_sum(const ir::Node& n, int depth) const {
+  MaybeLine a = of(n.input(0), depth), b = of(n.input(1), depth);
+  const bool is_sub = n.op() == "Sub";
+  if (a && b && !is_sub && b->base) std::swap(a, b);
+  if (!a || !b || b->base) return {};
+  const std::int64_t sign = is_sub ? -1 : 1;
+  a->offset += sign * b->offset;
+  a->rest += sign * b->offset;
+  a->slope += sign * b->slope;
+  return std::abs(a->offset) < kMost ? a : std::nullopt;
+}
+
+bool same_base(const Line& a, const Line& b) {
+  return a.base && b.base ? tfgraph::computed_alike(a.base, b.base) : a.base == b.base;
+}
+
+bool is_same(const MaybeLine& a, const MaybeLine& b, std::int64_t more = 0) {
+  return a && b && same_base(*a, *b) && a->offset == b->offset + more;
+}
+
+// What it says to be left to go, which is one less in each round; nothing when it says something else.
+MaybeLine Lines::to_go(const Value* comparison) const {
+  const bool or_equal = is_op(comparison, "LessEqual") || is_op(comparison, "GreaterEqual");
+  const bool less = is_op(comparison, "Less") || is_op(comparison, "LessEqual");
+  if (!less && !is_op(comparison, "Greater") && !is_op(comparison, "GreaterEqual")) return {};
+  const ir::Node& n = *comparison->producer();
+  const MaybeLine low = of(n.input(less ? 0 : 1)), high = of(n.input(less ? 1 : 0));
+  if (!low || !high || (low->base && !same_base(*low, *high)) || high->slope - low->slope != -1) return {};
+  return Line{.base = low->base ? nullptr : high->base,
+              .offset = high->offset - low->offset + (or_equal ? 1 : 0)};
+}
+
+MaybeLine Lines::rounds() const {
+  MaybeLine least;
+  for (const Value* v : tfgraph::conjuncts(condition_.outputs()[0])) {
+    const MaybeLine line = to_go(v);
+    if (!line || (least && !same_base(*least, *line))) return {};
+    if (!least || line->offset < least->offset) least = line;
+  }
+  return least;
+}
+
+bool grows(const ir::Node& write) { return tfgraph::int_attr(write, "resize_if_index_out_of_bounds") != 0; }
+
+// Of the TensorListReserve that it was made by, which writing has not changed.
+const Value* reserved_size(const Value* list) {
+  list = through_identities(list);
+  while (is_op(list, "TensorListSetItem") && !grows(*list->producer()))
+    list = through_identities(list->producer()->input(0));
+  return is_op(list, "TensorListReserve") ? through_identities(list->producer()->input(1)) : nullptr;
+}
+
+// ---- who else sees the list
 
 bool read_only_by(const Value* v, const ir::Node* reader) {
   if (v->is_graph_output()) return false;
@@ -44,17 +170,176 @@ std::optional<Written> written_once(const Loop& loop, const ir::Graph& condition
       condition.inputs()[variable]->is_used() || !read_only_by(before, &write) ||
       !is_only_output(body, last, variable))
     return std::nullopt;
-  const Value* first = through_identities(loop.initial(variable));
+  const Value* initial = through_identities(loop.initial(variable));
   if (write.op() == "TensorListPushBack")
-    return Written{.appends = true, .to_end = is_op(first, "EmptyTensorList")};
-  const int counter = loop.argument(through_identities(write.input(1)));
-  if (counter < 0 || !loop.is_counter(static_cast<std::size_t>(counter))) return std::nullopt;
-  if (!is_op(first, "TensorListReserve")) return Written{};
-  const Value* size = through_identities(first->producer()->input(1));
-  const bool to_end = runs_to(loop, size);
-  const auto known = constant_ints(size);
-  return Written{.to_end = to_end || tfgraph::is_number(size, 0),
-                 .length = to_end && known && known->size() == 1 ? known->front() : kUnknownDim};
+    return Written{.appends = true, .to_end = is_op(initial, "EmptyTensorList")};
+  const Lines lines(loop, condition);
+  const MaybeLine at = lines.of(write.input(1));
+  if (!at || std::abs(at->slope) != 1 || (at->base && at->variable < 0)) return std::nullopt;
+  Written w{.backwards = at->slope < 0,
+            .grows = grows(write),
+            .has_sizes = was_written(initial),
+            .first = at->variable,
+            .offset = at->base ? at->rest : at->offset};
+  const bool from_0 = !at->base && at->offset == 0;
+  const MaybeLine rounds = lines.rounds();
+  const Value* reserved = reserved_size(initial);
+  const MaybeLine size = reserved ? lines.of(reserved) : std::nullopt;
+  if (w.backwards) {
+    w.from_front = is_same(at, rounds, -1);
+    w.to_end = is_same(at, size, -1);
+  } else {
+    w.from_front = from_0;
+    // Where it makes no round, the first index may be behind the list.
+    MaybeLine end = rounds;
+    if (end) end->offset += at->offset;
+    w.to_end = (!at->base && is_same(end, size)) || (from_0 && reserved && tfgraph::is_number(reserved, 0));
+  }
+  if (rounds && !rounds->base) w.length = std::max<std::int64_t>(rounds->offset, 0);
+  return w;
+}
+
+// ---- behind the loop
+
+namespace {
+
+constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max(),
+                       kToFront = std::numeric_limits<std::int64_t>::min();
+
+// Of a list of nothing but zeros; null where it is not known to be one.
+Value* length_of_zeros(const Value* list) {
+  const ir::Node* n = list->producer();
+  if (!n || n->op() != "Expand" || list->dtype() == DType::string) return nullptr;
+  const TensorPtr& element = n->input(0)->constant();
+  if (!element || element->elements() != 1 || element->float_at(0) != 0 || std::signbit(element->float_at(0)))
+    return nullptr;
+  const Shape one({1});
+  Value* dims = n->input(1);
+  if (is_fresh(list) || dims->shape() == one) return dims;
+  const ir::Node* p = dims->producer();
+  return p && p->op() == "Concat" && p->input(0)->shape() == one ? p->input(0) : nullptr;
+}
+
+// What a list has beside the elements written into it.
+class Rest {
+ public:
+  Rest(MapperContext& c, const Written& how, Value* written, Value* list, Value* first)
+      : c_(c), how_(how), written_(written), list_(list), first_(first), rank_(written->shape().rank()) {}
+
+  Value* appended() { return around({fitting(), written_}); }
+  Value* padded(Value* length);
+  Value* joined();
+
+ private:
+  Value* count() { return c_.dims(written_, 0, 1); }
+  Value* first();
+  Value* begin();  // the least index that is written
+  Value* fitting();
+  void fit_written();
+  void grow();
+  Value* part(Value* from, Value* to) { return c_.slice(list_, from, to, c_.ints({0})); }
+  Value* around(const Values& parts) { return of_rank(c_, c_.concat(parts, 0), rank_); }
+
+  MapperContext& c_;
+  const Written& how_;
+  Value *written_, *list_, *first_;
+  int rank_;
+};
+
+Value* Rest::first() {
+  Value* offset = c_.ints({how_.offset});
+  if (!first_) return offset;
+  Value* at = c_.reshape(c_.cast(first_, DType::i64), {1});
+  return how_.offset == 0 ? at : c_.add(at, offset);
+}
+
+Value* Rest::begin() {
+  if (!how_.backwards) return first();
+  Value* end = c_.add(first(), c_.ints({1}));
+  return c_.sub(end, count());
+}
+
+Value* Rest::fitting() {
+  if (is_fresh(list_)) {
+    const Ints& dims = written_->shape().dims();
+    list_ = with_rank(c_, list_, Shape(Ints(dims.begin() + 1, dims.end())));
+  }
+  return list_ = fit_to_elements(c_, list_, written_);
+}
+
+// Where there may be no round, only the list tells of which size its elements would have been.
+void Rest::fit_written() {
+  const Shape &own = written_->shape(), &other = list_->shape();
+  bool fits = true;
+  for (int i = 1; i < rank_; ++i) {
+    if (is_known(own[i]) && is_known(other[i]) && own[i] != other[i])
+      c_.fail(Code::unsupported_op, "the elements of its TensorList have different sizes",
+              "give all elements one shape, with zeros behind the shorter ones");
+    fits = fits && own[i] == other[i] && own[i] != kUnknownDim;
+  }
+  if (fits) return;
+  Value* count = this->count();
+  Value* element = c_.dims(list_, 1, rank_);
+  written_ = of_rank(c_, c_.reshape_to(written_, c_.concat({count, element}, 0)), rank_);
+}
+
+// Zeros before and behind what is written.
+Value* Rest::padded(Value* length) {
+  Value* more = c_.sub(length, count());
+  Value* none = c_.ints({0});
+  if (how_.grows && !how_.to_end) more = c_.maximum(more, none);
+  Value *before = more, *behind = none;
+  if (how_.from_front) {
+    std::swap(before, behind);
+  } else if (!how_.to_end) {  // without a round, any number is the least index
+    before = c_.minimum(c_.maximum(begin(), none), more);
+    behind = c_.sub(more, before);
+  }
+  Values pads{before, behind};
+  if (rank_ > 1) {
+    Value* others = c_.ints(Ints(static_cast<std::size_t>(rank_) - 1, 0));
+    pads = {before, others, behind, others};
+  }
+  Value* amounts = c_.concat(pads, 0);
+  return of_rank(c_, c_.pad(written_, amounts, nullptr), rank_);
+}
+
+// Up to what is written first, if there is a round.
+void Rest::grow() {
+  Value* one = c_.ints({1});
+  Value* size = how_.backwards ? c_.add(first(), one) : first();
+  list_ = grown(c_, list_, c_.mul(size, c_.minimum(count(), one)));
+}
+
+Value* Rest::joined() {
+  if (how_.has_sizes && list_->shape().rank() == rank_)
+    fit_written();
+  else
+    fitting();
+  const bool is_behind = !how_.backwards && !first_ && list_->shape()[0] == how_.offset;
+  if (is_behind) return around({list_, written_});
+  if (!how_.reaches_first()) grow();
+  Value* end = c_.ints({kToEnd});
+  if (how_.from_front) return around({written_, part(count(), end)});
+  Value* none = c_.ints({0});
+  Value* at = how_.to_end && how_.backwards ? c_.sub(length_of(c_, list_), count()) : begin();
+  Values parts{part(none, at), written_};
+  if (!how_.to_end) parts.push_back(part(c_.add(at, count()), end));
+  return around(parts);
+}
+
+}  // namespace
+
+Value* with_rest(MapperContext& c, const Written& how, Value* written, Value* list, Value* first) {
+  if (how.backwards) {
+    const int rank = written->shape().rank();
+    written = of_rank(c, c.slice(written, Ints{-1}, Ints{kToFront}, Ints{0}, Ints{-1}), rank);
+  }
+  if (how.to_end && (how.from_front || how.appends)) return written;
+  Rest rest(c, how, written, list, first);
+  if (how.appends) return rest.appended();
+  Value* length = how.reaches_first() ? length_of_zeros(list) : nullptr;
+  return length ? rest.padded(length) : rest.joined();
 }
 
 }  // namespace t2o::op_mappers

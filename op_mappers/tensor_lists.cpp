@@ -1,23 +1,13 @@
 #include "op_mappers/tensor_lists.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "op_mappers/all.h"
 #include "op_mappers/list_origin.h"
 #include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
-namespace {
 
-constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
-
-Value* count_of(Emitter& e, Value* v) {  // [1], i64
-  return e.reshape(e.cast(v, DType::i64), {1});
-}
-
-// A shape without rank would call the list fresh.
 Value* of_rank(Emitter& e, Value* list, int rank) {
   if (is_fresh(list)) e.graph().set_type(list, list->dtype(), Shape::unknown_dims(rank));
   return list;
@@ -30,6 +20,25 @@ Value* length_of(Emitter& e, Value* list) {  // [1], i64
   Value* length = e.emit("Shape", {list});
   e.graph().set_type(length, DType::i64, Shape({1}));
   return length;
+}
+
+Value* grown(Emitter& e, Value* list, Value* size) {
+  Value* length = length_of(e, list);
+  Value* none = e.ints({0});
+  Value* missing = e.maximum(e.sub(size, length), none);
+  Value* shape = missing;
+  if (list->shape().rank() > 1) {
+    Value* dims = e.dims(list, 1, list->shape().rank());
+    shape = e.concat({missing, dims}, 0);
+  }
+  Value* more = e.expand(zero_of(e, list->dtype()), shape);
+  return of_rank(e, e.concat({list, more}, 0), list->shape().rank());
+}
+
+namespace {
+
+Value* count_of(Emitter& e, Value* v) {  // [1], i64
+  return e.reshape(e.cast(v, DType::i64), {1});
 }
 
 // Never folded, so that its shape can stay without rank.
@@ -133,20 +142,6 @@ Value* list_of(MapperContext& c, std::size_t shape_input) {
     return with_rank(c, list, Shape(Ints(output.dims().begin() + 1, output.dims().end())));
   c.fail(Code::not_constant, "nothing was put into this TensorList, and its elements' shape is not known",
          "give the list an element_shape");
-}
-
-// With zeros behind its end, where it has one before `size`.
-Value* grown(Emitter& e, Value* list, Value* size) {
-  Value* length = length_of(e, list);
-  Value* none = e.ints({0});
-  Value* missing = e.maximum(e.sub(size, length), none);
-  Value* shape = missing;
-  if (list->shape().rank() > 1) {
-    Value* dims = e.dims(list, 1, list->shape().rank());
-    shape = e.concat({missing, dims}, 0);
-  }
-  Value* more = e.expand(zero_of(e, list->dtype()), shape);
-  return of_rank(e, e.concat({list, more}, 0), list->shape().rank());
 }
 
 Value* put_at(Emitter& e, Value* list, Value* indices, Value* items) {  // indices: [n, 1]
@@ -375,49 +370,6 @@ Value* fit_to_elements(Emitter& e, Value* list, Value* like) {
   Value* one = e.ints({1});
   Value* dims = e.dims(like, 1, rank);
   return of_rank(e, e.expand(list, e.concat({one, dims}, 0)), rank);
-}
-
-namespace {
-
-// Of a list of nothing but zeros; null where it is not known to be one.
-Value* length_of_zeros(const Value* list) {
-  const ir::Node* n = list->producer();
-  if (!n || n->op() != "Expand" || list->dtype() == DType::string) return nullptr;
-  const TensorPtr& element = n->input(0)->constant();
-  if (!element || element->elements() != 1 || element->float_at(0) != 0 || std::signbit(element->float_at(0)))
-    return nullptr;
-  const Shape one({1});
-  Value* dims = n->input(1);
-  if (is_fresh(list) || dims->shape() == one) return dims;
-  const ir::Node* p = dims->producer();
-  return p && p->op() == "Concat" && p->input(0)->shape() == one ? p->input(0) : nullptr;
-}
-
-// So many elements, with zeros behind those that are there.
-Value* padded_to(Emitter& e, Value* list, Value* length) {
-  const int rank = list->shape().rank();
-  Value* more = e.sub(length, e.dims(list, 0, 1));
-  Values pads{e.ints(Ints(static_cast<std::size_t>(rank), 0)), more};
-  if (rank > 1) pads.push_back(e.ints(Ints(static_cast<std::size_t>(rank) - 1, 0)));
-  Value* amounts = e.concat(pads, 0);
-  return of_rank(e, e.pad(list, amounts, nullptr), rank);
-}
-
-}  // namespace
-
-Value* with_rest(Emitter& e, const Written& how, Value* written, Value* list) {
-  if (how.to_end) return written;
-  Value* length = how.appends ? nullptr : length_of_zeros(list);
-  if (length) return padded_to(e, written, length);
-  if (is_fresh(list)) list = with_rank(e, list, element_of(written));
-  list = fit_to_elements(e, list, written);
-  const int rank = written->shape().rank();
-  if (how.appends) return of_rank(e, e.concat({list, written}, 0), rank);
-  Value* count = e.dims(written, 0, 1);
-  Value* axis = e.ints({0});
-  Value* end = e.ints({kToEnd});
-  Value* rest = e.slice(list, count, end, axis);
-  return of_rank(e, e.concat({written, rest}, 0), rank);
 }
 
 void register_tensor_lists(OpRegistry& r) {

@@ -36,6 +36,28 @@ TEST(TensorLists, ReadAndWrittenInEachRound) {
   for (const Ints& dims : {Ints{4, 3}, Ints{1, 3}, Ints{0, 3}}) check_file("tf1_nested", dims, {"Identity"});
 }
 
+// What a loop writes behind or before what is there already, or from the end on.
+TEST(TensorLists, WrittenElsewhereThanFromTheFront) {
+  for (const char* file : {"scan_first", "scan_reverse"})  // TensorFlow's need a first element
+    for (const Ints& dims : {Ints{5, 3}, Ints{2, 3}, Ints{1, 3}}) check_file(file, dims, {"Identity"});
+  for (const char* file : {"scan_reverse_from", "shifted"})
+    for (const Ints& dims : {Ints{4, 3}, Ints{1, 3}, Ints{0, 3}}) check_file(file, dims, {"Identity"});
+  for (const Ints& dims : {Ints{4, 3}, Ints{1, 3}}) check_file("back", dims, {"Identity"});
+  for (const Ints& dims : {Ints{5, 3}, Ints{2, 3}, Ints{1, 3}})
+    check_file("from_second", dims, {"Identity", "Identity_1"});
+}
+
+TEST(TensorLists, WrittenUntilSomethingElseStops) {
+  for (const Ints& dims : {Ints{9, 3}, Ints{1, 3}, Ints{0, 3}})
+    check_file("stops", dims, {"Identity", "Identity_1", "Identity_2"});
+}
+
+TEST(TensorLists, GrownByALoop) {
+  for (const Ints& dims : {Ints{4, 3}, Ints{1, 3}, Ints{0, 3}})
+    check_file("grown", dims, {"Identity", "Identity_1"});
+  for (const Ints& dims : {Ints{4, 3}, Ints{2, 3}, Ints{1, 3}}) check_file("longer", dims, {"Identity"});
+}
+
 TEST(TensorLists, Carried) {
   for (const char* file : {"ta_dp", "ta_rev", "nestedta", "tf1_rev", "tf1_two"})
     for (const Ints& dims : {Ints{4, 3}, Ints{2, 1}}) check_file(file, dims, {"Identity"});

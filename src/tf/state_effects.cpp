@@ -1,38 +1,17 @@
 #include "tf/state_effects.h"
 
 #include <algorithm>
-#include <bitset>
 #include <iterator>
 #include <optional>
 #include <set>
 
+#include "tf/variable_changes.h"
+
 namespace t2o::tf {
 namespace {
 
-// A variable as a body sees it: an argument's number, or behind the arguments the number of its node.
-using Key = std::size_t;
-constexpr Key kNone = static_cast<Key>(-1), kUnasked = static_cast<Key>(-2);
-
-struct Access {
-  std::uint32_t node;
-  Key variable;
-  bool write;
-  std::optional<std::uint32_t>
-      through;  // the change whose output, a reference to the variable, the node takes
-  bool operator==(const Access&) const = default;
-};
-
 struct Summary {  // of a function: what it does to its arguments
   std::set<Key> reads, writes;
-};
-
-// The nodes that run in an order in which they may, and who waits for each.
-struct Walk {
-  std::vector<std::uint32_t> order, first, readers;
-  template <class F>
-  void for_readers(std::uint32_t n, F&& f) const {
-    for (std::uint32_t r = first[n]; r < first[n + 1]; ++r) f(readers[r]);
-  }
 };
 
 // TF1's changes give the variable itself back: who takes that reads what the variable holds by then.
@@ -47,69 +26,6 @@ std::vector<std::string> callees(const Body& body, std::size_t n) {
   for (const RawAttr& a : body.node(n).attrs)
     for (std::string& name : function_names(a.value)) names.push_back(std::move(name));
   return names;
-}
-
-bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
-
-// The changes of a body's variables that can be followed, and which of them are made before a node runs.
-class Changes {
- public:
-  static constexpr std::size_t kMost = 256;  // in one body
-  using Set = std::bitset<kMost>;
-
-  void select(const Body&, const std::vector<Access>&, const std::vector<Key>& variables,
-              const std::set<Key>& in_loops);
-  void spread(const Body&, const Walk&);
-  bool none() const { return nodes_.empty(); }
-  bool follows(Key k) const { return of_variable_.contains(k); }
-  Set made_before(std::uint32_t node, Key k) const { return before_[node] & of_variable_.at(k); }
-  Set in_place() const { return in_place_; }
-  std::optional<std::uint32_t> last_of(const Set&) const;
-
- private:
-  std::vector<std::uint32_t> nodes_;  // of each bit
-  std::unordered_map<Key, Set> of_variable_;
-  Set in_place_;             // they change the variable's memory; others may give it new one
-  std::vector<Set> before_;  // of each node of the body
-};
-
-void Changes::select(const Body& body, const std::vector<Access>& accesses, const std::vector<Key>& variables,
-                     const std::set<Key>& in_loops) {
-  if (!body.guarded.empty()) return;
-  std::unordered_map<Key, std::vector<std::uint32_t>> changes;
-  std::set<Key> others;  // changed by functions
-  for (const Access& a : accesses) {
-    if (!a.write) continue;
-    changes[a.variable].push_back(a.node);
-    if (body.ops[a.node]->kind != OpKind::write_variable) others.insert(a.variable);
-  }
-  for (const Key k : variables) {
-    const std::vector<std::uint32_t>& all = changes[k];
-    if (others.contains(k) || in_loops.contains(k) || nodes_.size() + all.size() > kMost) continue;
-    for (const std::uint32_t n : all) {
-      of_variable_[k].set(nodes_.size());
-      in_place_.set(nodes_.size(), takes_old_value(body.node(n).op));
-      nodes_.push_back(n);
-    }
-  }
-}
-
-void Changes::spread(const Body& body, const Walk& walk) {
-  std::unordered_map<std::uint32_t, std::size_t> bit;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) bit[nodes_[i]] = i;
-  before_.assign(body.size(), {});
-  for (const std::uint32_t n : walk.order) {
-    Set by_now = before_[n];
-    if (const auto own = bit.find(n); own != bit.end()) by_now.set(own->second);
-    walk.for_readers(n, [&](std::uint32_t r) { before_[r] |= by_now; });
-  }
-}
-
-// None where two of them come in no order.
-std::optional<std::uint32_t> Changes::last_of(const Set& made) const {
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (made[i] && ((before_[nodes_[i]] & made) | Set{}.set(i)) == made) return nodes_[i];
-  return {};
 }
 
 class Analysis {

@@ -63,6 +63,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::fuse_batch_norm(target),  // what is left of them
       rewriters::image_convs(target),
       rewriters::fuse_matmul(target),
+      rewriters::absorb_scales(),  // into what they left
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),
       rewriters::merge_reshapes(target),

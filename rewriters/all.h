@@ -57,6 +57,7 @@ Rewriter drop_guards(const onnx::Target&);  // onnx: what guards against NaN or 
 Rewriter mean_of_steps(const onnx::Target&);  // onnx: a mean that may be of nothing is a sum divided by the size
 Rewriter clip_sums();           // onnx: a sum that only tells of NaN is of the numbers themselves, and clipped
 Rewriter merge_scales(const onnx::Target&);  // onnx: products with two constants are one
+Rewriter absorb_scales();       // onnx: a product with one number goes into the weights that are in a row with it
 Rewriter count_rounds(const onnx::Target&);  // onnx: a loop with a counter below a limit has a number of rounds
 Rewriter hoist_steps(const onnx::Target&);  // onnx: what a loop computes of each row alone is computed in front of it
 Rewriter fold_axes(const onnx::Target&);  // onnx: axes of size 1 that come and go between transposes

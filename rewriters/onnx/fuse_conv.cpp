@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <tuple>
 
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
@@ -13,21 +11,6 @@ namespace {
 // y * factor + offset along the channels of what a convolution gives
 struct Affine {
   Doubles factor, offset;
-};
-
-// Weights that two convolutions share, scaled alike, stay one storage.
-class ScaledWeights {
- public:
-  TensorPtr get(const TensorPtr& w, int axis, const Doubles& factors) {
-    const std::string bits(reinterpret_cast<const char*>(factors.data()),
-                           factors.size() * sizeof(double));  // a NaN has no order
-    TensorPtr& made = made_[{w->storage().get(), w->dims(), axis, bits}];
-    if (!made) made = scaled(w, axis, factors);
-    return made;
-  }
-
- private:
-  std::map<std::tuple<const Storage*, Ints, int, std::string>, TensorPtr> made_;
 };
 
 class ConvFusion {

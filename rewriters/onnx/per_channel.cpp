@@ -90,6 +90,14 @@ TensorPtr scaled(const TensorPtr& w, int axis, Doubles factors) {
                                   std::make_shared<ScaledStorage>(w, row, std::move(factors)));
 }
 
+TensorPtr ScaledWeights::get(const TensorPtr& w, int axis, const Doubles& factors) {
+  const std::string bits(reinterpret_cast<const char*>(factors.data()),
+                         factors.size() * sizeof(double));  // a NaN has no order
+  TensorPtr& made = made_[{w->storage().get(), w->dims(), axis, bits}];
+  if (!made) made = scaled(w, axis, factors);
+  return made;
+}
+
 bool is_moderate(const Doubles& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= 1e15; });
 }

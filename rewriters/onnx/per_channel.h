@@ -1,5 +1,8 @@
 #pragma once
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "ir/graph.h"
@@ -20,5 +23,14 @@ TensorPtr channel_tensor(DType, const Doubles&);  // 1-D
 // weights * factors along the axis, computed when the model is written.
 TensorPtr scaled(const TensorPtr& weights, int axis, Doubles factors);
 bool can_scale(DType);
+
+// Weights that two nodes share, scaled alike, stay one storage.
+class ScaledWeights {
+ public:
+  TensorPtr get(const TensorPtr& w, int axis, const Doubles& factors);
+
+ private:
+  std::map<std::tuple<const Storage*, Ints, int, std::string>, TensorPtr> made_;
+};
 
 }  // namespace t2o::rewriters

@@ -367,6 +367,26 @@ TEST(Fusions, SeparableConvolutionsOfSequences) {
       }).nan_inf().check();
 }
 
+// A factor goes into the weights, past what keeps it; what is added or cut off on the way has it too.
+TEST(Fusions, ScalesAroundWeights) {
+  const auto convolved = [](Builder& b, const std::string& x, const Ints& filter) {
+    return b.op("Conv2D", {x, b.const_input(f32, filter)}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
+  };
+  graph_case("pixels", [=](Builder& b) {
+    const std::string x = b.op("RealDiv", {b.input(f32, {2, 5, 5, 3}, verify::Range{0, 255}), scalar(b, 255)});
+    const std::string y = b.op("BiasAdd", {convolved(b, b.op("Sub", {x, scalar(b, 0.5)}), {3, 3, 3, 4}), b.const_input(f32, {4})});
+    const std::string pooled = b.op("MaxPool", {b.op("Relu6", {y})}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}});
+    b.output(b.op("Tanh", {mul(b, pooled, scalar(b, 0.25))}));
+  }).tol(1e-5, 1e-5).check();
+  for (const double factor : {3.0, -0.5})
+    graph_case("rows", [=](Builder& b) {
+      const std::string x = b.op("MatMul", {mul(b, b.input(f32, {3, 4}), scalar(b, 0.125)), b.const_input(f32, {4, 5})});
+      const std::string y = mul(b, b.op("Relu", {add(b, x, b.const_input(f32, {5}))}), scalar(b, factor));
+      b.output(b.op("Softmax", {b.op("MatMul", {y, b.const_input(f32, {5, 2})})}));
+      b.output(y);
+    }).nan_inf().check();
+}
+
 TEST(Fusions, DenseLayersByEinsum) {
   const auto einsum = [](const char* equation, Ints x, Ints w) {
     graph_case(equation, [=](Builder& b) {

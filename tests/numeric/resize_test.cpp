@@ -99,11 +99,21 @@ TEST(CropAndResize, OfOneImage) {
     for (const Kind kind : {constant, fed})
       op_case("CropAndResize")
           .in(f32, {1, 5, 6, 3})
-          .values<float>({3, 4}, {0, 0, 1, 1, 0.9F, 0.1F, 0.2F, 0.6F, -0.3F, 0.1F, 1.4F, 1.2F})
-          .i32s({0, 0, 0}, fed)
+          .values<float>({5, 4}, {0, 0, 1, 1, 0.9F, 0.1F, 0.2F, 0.6F, -0.3F, 0.1F, 1.4F, 1.2F,
+                                  -0.01F, 1e-30F, 0.99F, 1.01F, -1e-9F, -0.0F, 1e9F, 1})  // just outside too
+          .i32s({0, 0, 0, 0, 0}, fed)
           .i32s({4, 3}, kind)
           .attr("method", method)
           .check();
+}
+
+// Neighbours that a pixel has nothing of do not count, whatever they are; all that are outside are the same.
+TEST(CropAndResize, OfNumbersThatAreNone) {
+  std::vector<float> image(20);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = i % 3 == 0 ? NAN : i % 7 == 0 ? INFINITY : static_cast<float>(i);
+  for (const char* method : {"bilinear", "nearest"})
+    op_case("CropAndResize").values<float>({1, 4, 5, 1}, image).values<float>({2, 4}, {0, 0, 1, 1, 0.5F, 0.25F, 1.5F, 0.75F})
+        .i32s({0, 0}, fed).i32s({4, 5}).attr("method", method).attr("extrapolation_value", -1.0F).check();
 }
 
 TEST(CropAndResize, WithoutBoxes) {

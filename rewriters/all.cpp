@@ -67,6 +67,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),
       rewriters::merge_reshapes(target),
+      rewriters::merge_picks(target),
       rewriters::clip_sums(),
       rewriters::mean_of_steps(target),
       rewriters::weighted_sum(target),

@@ -31,6 +31,7 @@ Rewriter bidirectional();       // tf: a forward and a reverse layer of one inpu
 Rewriter cancel_transposes();   // onnx: a Transpose of a Transpose
 Rewriter reshape_transposes(const onnx::Target&);  // onnx: a Transpose that moves axes of size 1 only
 Rewriter merge_reshapes(const onnx::Target&);  // onnx: a Reshape of a Reshape; ones that only give a tensor their shape
+Rewriter merge_picks(const onnx::Target&);  // onnx: the one row of a batch, taken out and put back; rows of which slices are picked
 Rewriter merge_constants();     // onnx: constants of the same content, or big ones of one storage, become one
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter fold_shapes(const onnx::Target&);    // onnx: shapes that are known by now, and what follows from them

@@ -67,16 +67,6 @@ Rewriter clip_of_sum() {
   });
 }
 
-// Some numbers go into each result, as is known.
-bool reduces_some(const ir::Node& n) {
-  const Shape& s = n.input(0)->shape();
-  const auto axes = axes_of(n);
-  return s.ranked() && axes && std::all_of(axes->begin(), axes->end(), [&](std::int64_t a) {
-           const Dim d = s[static_cast<int>(a < 0 ? a + s.rank() : a)];
-           return is_known(d) && d > 0;
-         });
-}
-
 // The mean of the same numbers, that somebody asks for; null: there is none.
 ir::Node* mean_beside(const ir::Node& max) {
   for (const ir::Use& u : max.input(0)->uses())

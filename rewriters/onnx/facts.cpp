@@ -96,6 +96,22 @@ std::optional<Ints> axes_of(const ir::Node& n) {
   return axes && axes->constant() ? std::optional(axes->constant()->to_ints()) : std::nullopt;
 }
 
+int from_front(std::int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+
+int axis_of(const ir::Node& n, const Value* of, std::int64_t otherwise) {
+  const auto* axis = n.attr_if<std::int64_t>("axis");
+  return from_front(axis ? *axis : otherwise, of->shape().rank());
+}
+
+bool reduces_some(const ir::Node& n) {
+  const auto axes = axes_of(n);
+  const Shape& s = n.input(0)->shape();
+  return s.ranked() && axes && !axes->empty() && std::all_of(axes->begin(), axes->end(), [&](std::int64_t a) {
+           const Dim d = s[from_front(a, s.rank())];
+           return is_known(d) && d > 0;
+         });
+}
+
 bool equal_dims(Dim a, Dim b) { return a == b && a != kUnknownDim; }
 
 bool same_size(Dim a, Dim b) { return equal_dims(a, b) && a != 0; }

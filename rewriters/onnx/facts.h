@@ -20,6 +20,10 @@ bool is_never_negative(const Value*);  // no number of it is below zero; a NaN m
 
 std::optional<Ints> axes_of(const ir::Node&);  // an attribute or, in later opsets, a constant input, as they stand there
 
+int from_front(std::int64_t axis, int rank);        // -1 is the last
+int axis_of(const ir::Node&, const Value* of, std::int64_t otherwise);  // its `axis` among those of the value, counted from the front
+bool reduces_some(const ir::Node&);                 // some numbers go into each result, as is known, along axes that are named
+
 bool equal_dims(Dim, Dim);  // for certain
 bool same_size(Dim, Dim);   // and not 0
 // What was split into heads, [batch, row, width], when that is certain of [batch, row, heads, width of one]; else null.

@@ -266,9 +266,9 @@ std::optional<Part> picked(const ir::Node& n) {
     return std::nullopt;
   const Shape& parts = n.input(0)->shape();
   if (!merges_last_two(parts, split->input(0)->shape())) return std::nullopt;
-  const std::int64_t at = *axis < 0 ? *axis + parts.rank() : *axis;
+  const int at = from_front(*axis, parts.rank());
   const auto pairing = pairing_of(at, parts.rank());
-  if (!pairing || parts[static_cast<int>(at)] != 2) return std::nullopt;
+  if (!pairing || parts[at] != 2) return std::nullopt;
   const int i = static_cast<int>(*index < 0 ? *index + 2 : *index);
   return Part{split->input(0), *pairing, i, split};
 }
@@ -289,11 +289,10 @@ std::optional<Pairs> joined_pairs(const Value* v) {
                               : nullptr;
   if (!stack || stack->op() != "Concat" || stack->input_count() != 2) return std::nullopt;
   const int rank = n->input(0)->shape().rank();
-  const auto* axis = stack->attr_if<std::int64_t>("axis");
-  const std::int64_t at = axis ? *axis < 0 ? *axis + rank : *axis : 0;
+  const int at = axis_of(*stack, n->input(0), 0);
   const auto pairing = pairing_of(at, rank);
   Value *a = unsqueezed_at(stack->input(0), at), *b = unsqueezed_at(stack->input(1), at);
-  if (!pairing || !a || !b || n->input(0)->shape()[static_cast<int>(at)] != 2) return std::nullopt;
+  if (!pairing || !a || !b || n->input(0)->shape()[at] != 2) return std::nullopt;
   return Pairs{a, b, *pairing, stack};
 }
 

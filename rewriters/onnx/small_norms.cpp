@@ -21,16 +21,6 @@ bool is_small(const Value* v) {
   return elements > 0 && elements <= kFew;
 }
 
-// How many numbers go into each sum is known, and that it is some.
-bool reduces_known_axes(const ir::Node& n) {
-  const auto axes = axes_of(n);
-  const Shape& s = n.input(0)->shape();
-  return axes && !axes->empty() && std::all_of(axes->begin(), axes->end(), [&](std::int64_t a) {
-           const Dim d = s[static_cast<int>(a < 0 ? a + s.rank() : a)];
-           return is_known(d) && d > 0;
-         });
-}
-
 Emitter at_root(const Match& m, Rewrite& r, const onnx::Target& target) {
   ir::Node& root = *m.root()->producer();
   return Emitter(r.graph(), target, root.shared_origin(), &root);
@@ -56,8 +46,7 @@ Rewriter squares(const onnx::Target& target) {
                   [=](const Match& m, Rewrite& r) -> Value* {
                     const ir::Node& sum = *m.root()->producer();
                     const int rank = sum.input(0)->shape().rank();  // which an exponent with more axes raises
-                    if (!is_small(m[x]) || !reduces_known_axes(sum) || rank != m[x]->shape().rank())
-                      return nullptr;
+                    if (!is_small(m[x]) || !reduces_some(sum) || rank != m[x]->shape().rank()) return nullptr;
                     Emitter e = at_root(m, r, target);
                     return reduced(e, "ReduceSumSquare", m[x], sum);
                   });
@@ -69,7 +58,7 @@ Rewriter roots(const onnx::Target& target) {
   const Pat sum = op("ReduceSumSquare", x, constant()) | op("ReduceSumSquare", x);
   return rewriter(
       "small_norms", op("Sqrt", sum | op("Max", sum, least)), [=](const Match& m, Rewrite& r) -> Value* {
-        if (!is_small(m[x]) || !reduces_known_axes(*m[sum]->producer())) return nullptr;
+        if (!is_small(m[x]) || !reduces_some(*m[sum]->producer())) return nullptr;
         Emitter e = at_root(m, r, target);
         Value* norm = reduced(e, "ReduceL2", m[x], *m[sum]->producer());
         return m[least] ? e.maximum(norm, e.scalar_like(norm, std::sqrt(*number_of(m[least])))) : norm;

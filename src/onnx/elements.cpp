@@ -7,6 +7,7 @@
 #include <string>
 
 #include "onnx/emitter.h"
+#include "onnx/fold_parts.h"
 #include "onnx/window_shape.h"
 
 namespace t2o::onnx {
@@ -174,15 +175,11 @@ bool is_number(const Value* v, std::int64_t n) {
 
 namespace {
 
+using folding::int_attr;
+
 int length_of(const Value* v) {  // of a list; -1 where it is not known
   const bool known = v && v->shape().ranked() && v->shape().rank() == 1 && is_known(v->shape()[0]);
   return known ? static_cast<int>(v->shape()[0]) : -1;
-}
-
-std::int64_t int_attr(const Attrs& attrs, std::string_view name, std::int64_t otherwise) {
-  for (const ir::NamedAttr& a : attrs)
-    if (const auto* i = std::get_if<std::int64_t>(&a.value); i && a.name == name) return *i;
-  return otherwise;
 }
 
 // Of a length that is known at run time only, along an axis that is: the other axes keep their sizes.

@@ -6,6 +6,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/plain_type.h"
 
 namespace t2o::op_mappers {
@@ -203,6 +204,36 @@ Value* in_range_of_sums(MapperContext& c, Value* levels, QuantizedRange r, Quant
   return known ? at(levels) : c.where(single, at(levels), apart);
 }
 
+// ---- two tensors, of which TensorFlow repeats the smaller from its beginning
+
+// Whether the axes of `part` are the last ones of `whole`, but for axes of one element in front.
+bool ends_with(const Shape& whole, const Shape& part) {
+  if (!whole.ranked() || !part.ranked()) return false;
+  int first = 0;
+  while (first < part.rank() && part[first] == 1) ++first;
+  if (part.rank() - first > whole.rank()) return false;
+  for (int i = first; i < part.rank(); ++i) {
+    const Dim &mine = part[i], &its = whole[whole.rank() - part.rank() + i];
+    if (mine != its || mine == kUnknownDim) return false;
+  }
+  return true;
+}
+
+// The elements of the smaller tensor go round and round along the larger one, whatever axes they stand for: a
+// column beside a matrix counts for other elements than where tensors are broadcast.
+Value* combined(MapperContext& c, const std::string& op, Value* a, Value* b) {
+  Value* broadcast = c.emit(op, {a, b});
+  if (ends_with(a->shape(), b->shape()) || ends_with(b->shape(), a->shape())) return broadcast;
+  Value* places = iota(c, c.size_of(broadcast));
+  const auto round_and_round = [&](Value* v) {
+    Value* row = c.reshape(v, {-1});
+    return c.gather(row, c.emit("Mod", {places, c.size_of(row)}), 0);
+  };
+  Value* first = round_and_round(a);
+  Value* second = round_and_round(b);
+  return c.reshape_to(c.emit(op, {first, second}), c.shape_of(broadcast));
+}
+
 Values map_add(MapperContext& c) {
   const QuantizedRange sums = range_of_sums(c, 14);
   Value* one = c.constant<std::int64_t>(1);
@@ -211,7 +242,7 @@ Values map_add(MapperContext& c) {
   second_is_single = c.logical_and(second_is_single, c.logical_not(first_is_single));
   Value* a = in_range_of_sums(c, c.in(0), range_at(c, 2), sums, first_is_single);
   Value* b = in_range_of_sums(c, c.in(1), range_at(c, 4), sums, second_is_single);
-  return {c.cast(c.add(a, b), DType::i32), sums.min, sums.max};
+  return {c.cast(combined(c, "Add", a, b), DType::i32), sums.min, sums.max};
 }
 
 Values map_bias_add(MapperContext& c) {
@@ -236,7 +267,7 @@ Values map_mul(MapperContext& c) {
   Value* a = centered(c.in(0), x);
   Value* b = centered(c.in(1), y);
   const QuantizedRange r = product_range(c, c.in(0)->dtype(), x, c.in(1)->dtype(), y);
-  return {c.mul(a, b), r.min, r.max};
+  return {combined(c, "Mul", a, b), r.min, r.max};
 }
 
 bool same_constants(const Values& v) {

@@ -70,6 +70,14 @@ TEST(Quantized, Elementwise) {
     }
 }
 
+// The smaller tensor goes round and round along the larger one, also where broadcasting would say otherwise.
+TEST(Quantized, TwoShapes) {
+  for (const char* op : {"QuantizedMul", "QuantizedAdd"})
+    for (const auto& [x, y] : std::vector<std::pair<Ints, Ints>>{
+             {{4, 5}, {4, 1}}, {{2, 1}, {2, 7}}, {{1, 5}, {4, 5}}, {{2, 3, 4}, {3, 4}}, {{4, 5}, {1, 1}}})
+      quantized(op, {{qu8, x, {-2, 6}}, {qu8, y, {-3, 1}}}, fed).attr("Toutput", qi32).check();
+}
+
 TEST(Quantized, Pools) {
   for (const char* op : {"QuantizedMaxPool", "QuantizedAvgPool"})
     for (const char* padding : {"SAME", "VALID"})

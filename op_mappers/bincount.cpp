@@ -61,17 +61,17 @@ Value* scatter_counts(MapperContext& c, Value* values, Value* size, Value* updat
 }
 
 // Axes are counted from the start where the rank is known: from the end ONNX Runtime does not reduce an empty
-// tensor at opset 11. Its sums of i32 do not wrap around.
+// tensor at opset 11.
 Value* compare_counts(MapperContext& c, Value* values, Value* size, Value* updates) {
   const DType type = updates->dtype();
-  if (is_int(type)) updates = c.cast(updates, DType::i64);
+  if (is_int(type)) updates = c.cast(updates, DType::i64);  // of whose sums i32 wrap around
   Value* bins = iota(c, c.squeeze(size, {0}));
   Value* hit = c.equal(c.unsqueeze(values, {-1}), bins);
   Value* zero = c.scalar_like(updates, 0);
   Value* chosen = c.where(hit, c.unsqueeze(updates, {-1}), zero);
-  return c.cast(
-      c.reduce("ReduceSum", chosen, Ints{values->shape().ranked() ? values->shape().rank() - 1 : -2}, false),
-      type);
+  const Ints axis{values->shape().ranked() ? values->shape().rank() - 1 : -2};
+  const auto sum = [&](Value* x) { return c.reduce("ReduceSum", x, axis, false); };
+  return c.cast(wrapping_sum(c, chosen, sum), type);
 }
 
 Value* counts(MapperContext& c, By by, Value* values, Value* size, Value* weights) {

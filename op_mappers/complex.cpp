@@ -1,9 +1,11 @@
 #include "op_mappers/complex.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
+#include "tfgraph/values.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -34,9 +36,28 @@ Values map_angle(MapperContext& c) {
   return apply(c, "Atan2", {z.im, z.re});
 }
 
+// Fourier transforms, and what moves or weights their results: of what is infinite there neither part is
+// known to be so, for that goes by the order of their sums.
+bool is_spectrum(Value* z) {
+  constexpr std::string_view kMoves[] = {
+      "StridedSlice", "Slice", "Transpose", "Reshape", "Squeeze", "GatherV2",    "ExpandDims", "ConcatV2",
+      "Pack",         "Mul",   "Pad",       "PadV2",   "Conj",    "BroadcastTo", "RealDiv",    "Cast"};
+  constexpr int kFarthest = 16;
+  for (int steps = 0; steps < kFarthest; ++steps) {
+    z = tfgraph::through_identities(z);
+    const ir::Node* n = z->producer();
+    if (!n) return false;
+    if (n->op().find("FFT") != std::string::npos) return true;
+    if (std::find(std::begin(kMoves), std::end(kMoves), n->op()) == std::end(kMoves)) return false;
+    z = n->input(0);
+  }
+  return false;
+}
+
 // sqrt(re^2 + im^2), not a reduction of the pairs: ONNX Runtime leaves an empty tensor as it is.
 Values map_abs(MapperContext& c) {
   const Complex z = parts(c, c.in(0));
+  if (!is_spectrum(c.node().input(0))) return {absolute(c, z)};
   Value* re = c.mul(z.re, z.re);
   return {c.sqrt(c.add(re, c.mul(z.im, z.im)))};
 }
@@ -138,7 +159,9 @@ void register_complex(OpRegistry& r) {
   r.complex("Imag").by(map_imaginary_part);
   r.complex("Conj").by(of_one(conjugate));
   r.complex("Angle").by(map_angle);
-  r.complex("ComplexAbs").note("overflows where the square of a part does").by(map_abs);
+  r.complex("ComplexAbs")
+      .note("of complex128 and of Fourier transforms it overflows where the square of a part does")
+      .by(map_abs);
   r.complex("Cast").by(map_cast);
   r.complex("Bitcast").note("from and to the parts").by(map_bitcast);
   r.complex("Shape").by(map_shape);

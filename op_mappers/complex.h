@@ -15,6 +15,8 @@ std::optional<Complex> known_parts(Emitter&,
 Complex parts(Emitter&, Value* pairs);
 Value* pairs(Emitter&, Complex);  // the parts have one shape
 
+Value* absolute(Emitter&, Complex);  // infinite where a part is, whatever the other
+
 bool surely_zero(const Value* part);  // as the imaginary part of real numbers
 
 // For what moves elements, or is linear: the real mapper once for the real parts and once for the imaginary

@@ -1,5 +1,7 @@
 #include "op_mappers/complex.h"
 
+#include <limits>
+
 #include "op_mappers/apply.h"
 
 namespace t2o::op_mappers {
@@ -55,6 +57,20 @@ Value* pairs(Emitter& e, Complex z) {
   Value* re = e.unsqueeze(z.re, {-1});
   Value* im = e.unsqueeze(z.im, {-1});
   return e.concat({re, im}, -1);
+}
+
+// Squares of f32 neither overflow nor vanish in f64.
+Value* absolute(Emitter& e, Complex z) {
+  const DType type = z.re->dtype();
+  const auto square = [&](Value* part) {
+    Value* wide = e.cast(part, DType::f64);
+    return e.mul(wide, wide);
+  };
+  Value* re = square(z.re);
+  Value* size = e.cast(e.sqrt(e.add(re, square(z.im))), type);
+  Value* is_infinite = e.emit("IsInf", {z.re});
+  is_infinite = e.logical_or(is_infinite, e.emit("IsInf", {z.im}));
+  return e.where(is_infinite, e.scalar(type, std::numeric_limits<double>::infinity()), size);
 }
 
 bool surely_zero(const Value* v) {

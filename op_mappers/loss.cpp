@@ -2,6 +2,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
+#include "op_mappers/wide_integers.h"
 
 // Losses with their gradients, and the gradients that layers kept in training mode leave in a graph.
 namespace t2o::op_mappers {
@@ -135,25 +136,28 @@ Values map_reciprocal_grad(MapperContext& c) {
 // The sum over everything but the channels.
 Values map_bias_add_grad(MapperContext& c) {
   Value* g = c.in(0);
+  const auto sum = [&](Value* x, const Ints& axes) {
+    return wrapping_sum(c, x, [&](Value* numbers) { return c.reduce("ReduceSum", numbers, axes, false); });
+  };
   if (c.layout() == Layout::channels_last) {
     if (!c.has_rank(0)) {
       Value* channels = c.dims(g, -1, 1 << 20);
       Value* others = c.reduce("ReduceProd", c.dims(g, 0, -1), Ints{0}, true);
       Value* rows = c.reshape_to(g, c.concat({others, channels}, 0));
-      return {c.reduce("ReduceSum", rows, Ints{0}, false)};
+      return {sum(rows, Ints{0})};
     }
     Ints axes;
     for (int i = 0; i + 1 < c.rank(0); ++i) axes.push_back(i);
-    return {c.reduce("ReduceSum", g, axes, false)};
+    return {sum(g, axes)};
   }
   if (!c.has_rank(0)) {  // [batch, channels, product of the others]
     Value* others = c.reduce("ReduceProd", c.dims(g, 2, 1 << 20), Ints{0}, true);
     Value* three = c.reshape_to(g, c.concat({c.dims(g, 0, 2), others}, 0));
-    return {c.reduce("ReduceSum", three, Ints{0, 2}, false)};
+    return {sum(three, Ints{0, 2})};
   }
   Ints axes{0};
   for (int i = 2; i < c.rank(0); ++i) axes.push_back(i);
-  return {c.reduce("ReduceSum", g, axes, false)};
+  return {sum(g, axes)};
 }
 
 // ---- BroadcastGradientArgs: the axes along which each of two shapes was spread; none when the shapes are

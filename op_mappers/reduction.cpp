@@ -61,12 +61,14 @@ Value* reduced(MapperContext& c, const std::string& op, Value* x) {
   return reduced<form>(c, op, x, c.flag("keep_dims"));
 }
 
-// ONNX Runtime's sums of integers saturate, TensorFlow's wrap around.
+template <Axes form>
+Value* summed(MapperContext& c, Value* x) {
+  if (x->known_elements()) return reduced<form>(c, "ReduceSum", x);
+  return wrapping_sum(c, x, [&](Value* numbers) { return reduced<form>(c, "ReduceSum", numbers); });
+}
 template <Axes form>
 Values map_sum(MapperContext& c) {
-  Value* x = c.in(0);
-  if (x->dtype() != DType::i32 || x->known_elements()) return {reduced<form>(c, "ReduceSum", x)};
-  return {c.cast(reduced<form>(c, "ReduceSum", c.cast(x, DType::i64)), x->dtype())};
+  return {summed<form>(c, c.in(0))};
 }
 template <Axes form>
 Values map_prod(MapperContext& c) {
@@ -158,7 +160,7 @@ Value* nan_when_empty(MapperContext& c, Value* mean) {
 // Not the means of means, which would be rounded in between.
 template <Axes form>
 Value* mean_of_integers(MapperContext& c, Value* x) {
-  Value* sum = reduced<form>(c, "ReduceSum", x);
+  Value* sum = summed<form>(c, x);
   Value* one = c.constant<std::int64_t>(1);
   Value* results = c.maximum(c.size_of(sum), one);
   return c.div(sum, c.maximum(c.div(c.size_of(x), results), one));
@@ -168,7 +170,8 @@ template <Axes form>
 Values map_mean(MapperContext& c) {
   Value* x = c.in(0);
   const auto axes = c.maybe_ints(1);
-  if (form == Axes::attribute && is_int(x->dtype()) && (!axes || counts_from_back(x, *axes)))
+  const bool in_turn = form == Axes::attribute && (!axes || counts_from_back(x, *axes));
+  if (is_int(x->dtype()) && (in_turn || !has_few_bits(x)))
     return {c.cast(mean_of_integers<form>(c, c.cast(x, DType::i64)), x->dtype())};
   if (is_int(x->dtype())) return {c.cast(reduced<form>(c, "ReduceMean", c.cast(x, DType::i64)), x->dtype())};
   Value* mean = reduced<form>(c, "ReduceMean", x);
@@ -193,7 +196,7 @@ template <Axes form>
 Values map_euclidean_norm(MapperContext& c) {
   Value* x = c.in(0);
   if (is_int(x->dtype())) {
-    Value* sum = reduced<form>(c, "ReduceSum", c.mul(x, x));
+    Value* sum = summed<form>(c, c.mul(x, x));
     return {c.cast(c.sqrt(c.cast(sum, DType::f64)), x->dtype())};
   }
   Value* norm = reduced<form>(c, "ReduceL2", x);
@@ -250,14 +253,13 @@ Values map_arg_min(MapperContext& c) { return arg_extremum(c, "ArgMin"); }
 
 void register_reduction(OpRegistry& r) {
   constexpr Axes attribute = Axes::attribute, input = Axes::input;
-  const std::string wide = "of 64-bit integers rounded beyond 2^53";
-  r.op("Sum").note(wide).by(map_sum<attribute>);
-  r.op("Sum").since(13).note(wide).by(map_sum<input>);
+  r.op("Sum").by(map_sum<attribute>);
+  r.op("Sum").since(13).by(map_sum<input>);
   const std::string product = "of integers not wrapped around, rounded beyond 2^53";
   r.op("Prod").note(product).by(map_prod<attribute>);
   r.op("Prod").since(18).note(product).by(map_prod<input>);
-  r.op("Mean").note(wide).by(map_mean<attribute>);
-  r.op("Mean").since(18).note(wide).by(map_mean<input>);
+  r.op("Mean").by(map_mean<attribute>);
+  r.op("Mean").since(18).by(map_mean<input>);
   r.op("Max").by(map_max<attribute>);
   r.op("Max").since(18).by(map_max<input>);
   r.op("Min").by(map_min<attribute>);

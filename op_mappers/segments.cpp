@@ -1,8 +1,9 @@
 #include "op_mappers/segments.h"
-#include "op_mappers/wide_integers.h"
 
 #include <limits>
 #include <string>
+
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -42,7 +43,7 @@ Value* by_scatter(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
 bool surely_some(const Value* rows) { return rows->shape().ranked() && rows->shape()[0] > 0; }
 
 // Segments are the second axis, since ONNX Runtime's ReduceMin and ReduceMax compare only 32 bits of an i64
-// unless the first axis is reduced. Its sums of i32 do not wrap around but stop at the ends.
+// unless the first axis is reduced. Its products of i32 do not wrap around but stop at the ends.
 Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
   const bool arithmetic = how == Reduction::add || how == Reduction::mul;
   const DType type = rows->dtype();
@@ -53,7 +54,8 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
   Value* none = c.cast(init, work);
   Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), none);
-  Value* reduced = c.reduce(reduce_name(how), chosen, Ints{0}, false);
+  const auto reduced_rows = [&](Value* x) { return c.reduce(reduce_name(how), x, Ints{0}, false); };
+  Value* reduced = how == Reduction::add ? wrapping_sum(c, chosen, reduced_rows) : reduced_rows(chosen);
   if (arithmetic || (is_int(type) && surely_some(rows))) return c.cast(reduced, type);
   return c.cast(how == Reduction::max ? larger(c, reduced, none) : smaller(c, reduced, none),
                 type);  // also of no rows

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
+#include <unordered_set>
 
 namespace t2o::op_mappers {
 namespace {
@@ -18,7 +20,70 @@ Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
   return e.pad(x, e.ints(pads), worst);
 }
 
+constexpr int kWide = 64, kSizes = 32, kFewBits = 32, kDeepest = 24;
+
+int bits_of_number(std::int64_t n) {
+  int bits = 0;
+  for (; n != 0 && n != -1; n /= 2) ++bits;
+  return bits;
+}
+
+int bits_of_constant(const Tensor& t) {
+  constexpr std::int64_t kMostElements = 1 << 16;
+  if (t.elements() > kMostElements) return kWide;
+  int most = 0;
+  for (const std::int64_t n : t.to_ints()) most = std::max(most, bits_of_number(n));
+  return most;
+}
+
+// At most so many bits beside the sign have the numbers of an integer.
+int bits_of(const Value* v, int depth) {
+  using Names = std::unordered_set<std::string_view>;
+  static const Names kPlaces = {"Shape", "Size", "ArgMax", "ArgMin", "NonZero"};
+  static const Names kMoves = {"Cast",   "Identity",  "Gather",  "GatherElements", "GatherND", "Slice",
+                               "Expand", "Reshape",   "Squeeze", "Unsqueeze",      "Tile",     "Split",
+                               "Abs",    "Transpose", "Neg",     "Compress"};
+  static const Names kChoices = {"Max", "Min", "Concat", "Where"};
+  if (v->dtype() == DType::boolean) return 1;
+  if (!is_int(v->dtype())) return kWide;
+  if (bit_width(v->dtype()) <= kFewBits) return static_cast<int>(bit_width(v->dtype()));
+  if (v->known_elements()) return kSizes;
+  if (v->constant()) return bits_of_constant(*v->constant());
+  const ir::Node* n = v->producer();
+  if (!n || depth > kDeepest) return kWide;
+  const std::string_view op = n->op();
+  if (kPlaces.contains(op) || (op == "TopK" && v->index() == 1)) return kSizes;
+  if (kMoves.contains(op)) return bits_of(n->input(0), depth + 1);
+  if (op == "OneHot") return bits_of(n->input(2), depth + 1);
+  if (op == "Mul") return std::min(kWide, bits_of(n->input(0), depth + 1) + bits_of(n->input(1), depth + 1));
+  const bool is_sum = op == "Add" || op == "Sub";
+  if (!is_sum && !kChoices.contains(op)) return kWide;
+  int most = 0;
+  for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
+    most = std::max(most, bits_of(n->input(i), depth + 1));
+  return most + (is_sum ? 1 : 0);
+}
+
+// The lower halves and what is above them are summed one by one: neither sum leaves the whole numbers that a
+// double has.
+Value* sum_of_halves(Emitter& e, Value* x, const std::function<Value*(Value*)>& sum) {
+  Value* low = e.cast(e.cast(x, DType::i32), DType::i64);
+  Value* unit = e.constant(std::int64_t{1} << 32);
+  Value* high = e.div(e.sub(x, low), unit);
+  Value* highs = e.mul(sum(high), unit);
+  return e.add(highs, sum(low));
+}
+
 }  // namespace
+
+bool has_few_bits(const Value* x) { return bits_of(x, 0) <= kFewBits; }
+
+Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& sum) {
+  if (!is_int(x->dtype())) return sum(x);
+  Value* wide = e.cast(x, DType::i64);
+  Value* all = has_few_bits(wide) ? sum(wide) : sum_of_halves(e, wide, sum);
+  return e.cast_like(all, x);
+}
 
 Value* larger(Emitter& e, Value* a, Value* b) {
   if (a->dtype() != DType::i64 || are_sizes(a, b)) return e.maximum(a, b);

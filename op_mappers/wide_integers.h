@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 
 #include "op_mappers/registry.h"
@@ -12,5 +13,11 @@ Value* smaller(Emitter&, Value* a, Value* b);
 // ReduceMax or ReduceMin of an i64 by ArgMax or ArgMin, which compare all bits. Without a rank the axes
 // count from the front and are not empty.
 Value* reduced_wide(Emitter&, const std::string& op, Value* x, const Ints& axes, bool keep_dims);
+
+// A sum of integers that wraps around, as TensorFlow's do. ONNX Runtime's are sums of doubles: they saturate, and are rounded
+// beyond 2^53. sum: the sum of an i64. Of numbers that are not integers it is that sum as it is.
+Value* wrapping_sum(Emitter&, Value* x, const std::function<Value*(Value* x)>& sum);
+// Whether all numbers of an i64 are known to have 32 bits at most, as sizes, places and what counts have.
+bool has_few_bits(const Value* x);
 
 }  // namespace t2o::op_mappers

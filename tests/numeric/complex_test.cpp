@@ -35,6 +35,18 @@ TEST(Complex, AnglesOnTheAxes) {
   }).check();
 }
 
+// An infinite part makes the number infinite, also beside NaN; squares do not overflow.
+TEST(Complex, Absolute) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType t : {f32, f64})
+    graph_case("absolute", [&](Builder& b) {
+      const std::string re = b.input(verify::tensor_of(t, {9}, {inf, nan, -inf, nan, nan, 3e18, t == f32 ? 2e30 : 2e20, -0.0, 3}));
+      const std::string im = b.input(verify::tensor_of(t, {9}, {nan, -inf, 1, 1, nan, 4e18, t == f32 ? -3e30 : -3e20, 0, -4}));
+      const std::string z = b.op("Complex", {re, im}, {{"Tout", t == f32 ? c64 : c128}});
+      b.output(b.op("ComplexAbs", {z}, {{"Tout", t}}));
+    }).check();
+}
+
 TEST(Complex, Casts) {
   for (const DType t : {f32, f64, i32, i64, f16, u8, boolean}) {
     op_case("Cast").in(t, {2, 3}).attr("DstT", c64).check();

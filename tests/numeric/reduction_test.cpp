@@ -50,6 +50,18 @@ TEST(Reduction, Dtypes) {
   op_case("Mean").values<std::int32_t>({2, 2}, {-1, -2, 2147483647, 2147483647}).i32s({1}).check();
 }
 
+TEST(Reduction, IntegersWrapAround) {
+  for (const char* op : {"Sum", "Mean", "EuclideanNorm"})
+    for (const bool keep : {false, true})
+      op_case(op).in(i64, {7, 40}).range(-9e18, 9e18).i32s({1}).attr("keep_dims", keep).empty().check();
+  for (const char* op : {"Sum", "Mean"}) {
+    op_case(op).in(i64, {3, 4, 5}).range(-9e18, 9e18).i32s({0, 2}, fed).check();
+    op_case(op).in(i64, {3, 4, 5}).range(-9e18, 9e18).i32s({-1, 0, 1}).check();
+  }
+  op_case("Sum").values<std::int64_t>({3}, {1700000000123456789, 1700000000123456790, 3}).i32s({0}).check();  // times in nanoseconds
+  op_case("Sum").in(any, {3, 40}).range(0, 4294967295.0).i32s({1}).dtypes({u32, u64}).check();
+}
+
 TEST(Reduction, NanInfAndNothing) {
   for (const std::string& op : kReductions) {
     op_case(op).in(any, {4, 5}).i32s({1}).dtypes({f32, f64, f16}).nan_inf().check();

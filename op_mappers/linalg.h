@@ -23,6 +23,11 @@ Value* matrix_of_bands(Emitter&, Value* bands, bool lower);        // as BandedT
 Value* matrix_of_diagonals(MapperContext&, Value* diagonals);      // as TridiagonalSolve has them
 Value* doubled(Emitter&, Complex);  // [[re, -im], [im, re]]
 
+// A power of two, so that it rounds nothing, with which the square of a number neither overflows nor vanishes; of a whole
+// matrix [.., 1, 1].
+Value* scale_of(Emitter&, Value* number);
+Value* scale_of_matrix(Emitter&, Value* absolute);
+
 Value* smallest(Emitter&, Value* like);  // number of all digits
 
 // x - tau w w^T x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta at [k, k] of x, with m rows,

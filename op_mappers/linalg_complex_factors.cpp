@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "op_mappers/all.h"
 #include "op_mappers/linalg_complex.h"
 #include "op_mappers/loop.h"
@@ -8,13 +6,6 @@
 // Lu and Qr of complex numbers, step by step like those of real ones.
 namespace t2o::op_mappers {
 namespace {
-
-// Exponents of two: numbers below `small` are scaled by `more`, those above `great` by `less`; the smallest
-// and the greatest there are come to where squares, and sums of them, have all their digits.
-struct Magnitudes {
-  int small, more, great, less;
-};
-constexpr Magnitudes kMagnitudes32{-40, 90, 50, -80}, kMagnitudes64{-400, 640, 450, -600};
 
 // The numbers of the rows are exchanged like these.
 Values map_lu(MapperContext& c) {
@@ -96,14 +87,7 @@ Value* scale_from(Emitter& e, Complex column, Value* above) {
   Value* re = e.abs(column.re);
   Value* absolute = e.maximum(re, e.abs(column.im));
   absolute = e.where(above, e.scalar_like(re, 0), absolute);
-  Value* most = e.reduce("ReduceMax", absolute, Ints{-2}, true);
-  const Magnitudes m = re->dtype() == DType::f64 ? kMagnitudes64 : kMagnitudes32;
-  const auto power = [&](int exponent) { return e.scalar_like(re, std::ldexp(1.0, exponent)); };
-  Value* is_great = e.greater(most, power(m.great));
-  Value* less = power(m.less);
-  less = e.where(is_great, less, power(0));
-  Value* is_small = e.less(most, power(m.small));
-  return e.where(is_small, power(m.more), less);
+  return scale_of(e, e.reduce("ReduceMax", absolute, Ints{-2}, true));
 }
 
 // As TensorFlow has it, what has no square to speak of is left as it is.

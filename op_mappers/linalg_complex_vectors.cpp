@@ -141,9 +141,12 @@ Values map_svd(MapperContext& c) {
   if (c.attr_or<std::int64_t>("compute_uv", 1) == 0 || !wants_vectors(c, {1, 2}))
     return without_vectors(c, "compute_uv", every_second(c, apply_one(c, "Svd", {doubled(c, z)})), 2);
   const bool wide = is_wide(z.re);
-  ComplexSvd d = with_singular_vectors(c, wide ? adjoint(c, z) : z, full);
+  Value* re = c.abs(z.re);
+  Value* scale = scale_of_matrix(c, c.add(re, c.abs(z.im)));
+  const Complex moderate = scaled(c, z, scale);
+  ComplexSvd d = with_singular_vectors(c, wide ? adjoint(c, moderate) : moderate, full);
   if (wide) std::swap(d.u, d.v);
-  Value* s = as_complex(c, d.s);
+  Value* s = as_complex(c, c.div(d.s, c.squeeze(scale, {-1})));
   Value* u = pairs(c, d.u);
   return {s, u, pairs(c, d.v)};
 }

@@ -86,11 +86,14 @@ Values map_svd(MapperContext& c) {
   Value* a = matrix(c, 0);
   const bool wide = is_wide(a), full = c.flag("full_matrices");
   if (wide) a = transposed(c, a);  // fewer columns, the same values
+  Value* scale = scale_of_matrix(c, c.abs(a));
+  a = c.mul(a, scale);
+  const auto restored = [&](Value* s) { return c.cast_like(c.div(s, c.squeeze(scale, {-1})), c.in(0)); };
   if (c.attr_or<std::int64_t>("compute_uv", 1) == 0 || !wants_vectors(c, {1, 2}))
-    return with_vectors(c, "compute_uv", c.cast_like(singular_values(c, a), c.in(0)), 2);
+    return with_vectors(c, "compute_uv", restored(singular_values(c, a)), 2);
   Svd d = with_singular_vectors(c, a, full);
   if (wide) std::swap(d.u, d.v);
-  return {c.cast_like(d.s, c.in(0)), c.cast_like(d.u, c.in(0)), c.cast_like(d.v, c.in(0))};
+  return {restored(d.s), c.cast_like(d.u, c.in(0)), c.cast_like(d.v, c.in(0))};
 }
 
 // ---- symmetric matrices

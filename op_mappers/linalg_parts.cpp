@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -128,6 +129,33 @@ Reflector reflector(Emitter& e, Value* x, Value* k, Value* m) {
 Value* reflected(Emitter& e, Value* x, const Reflector& r) {
   Value* projection = e.reduce("ReduceSum", e.mul(r.w, x), Ints{-2}, true);
   return e.sub(x, e.mul(e.mul(r.tau, r.w), projection));
+}
+
+namespace {
+
+// Exponents of two: numbers below `small` are scaled by `more`, those above `great` by `less`; the smallest
+// and the greatest there are come to where squares, and sums of them, have all their digits.
+struct Magnitudes {
+  int small, more, great, less;
+};
+constexpr Magnitudes kMagnitudes32{-40, 90, 50, -80}, kMagnitudes64{-400, 640, 450, -600};
+
+}  // namespace
+
+Value* scale_of(Emitter& e, Value* most) {
+  const Magnitudes m = most->dtype() == DType::f64 ? kMagnitudes64 : kMagnitudes32;
+  const auto power = [&](int exponent) { return e.scalar_like(most, std::ldexp(1.0, exponent)); };
+  Value* is_great = e.greater(most, power(m.great));
+  Value* less = power(m.less);
+  less = e.where(is_great, less, power(0));
+  Value* is_small = e.less(most, power(m.small));
+  return e.where(is_small, power(m.more), less);
+}
+
+// By a sum of magnitudes, which is 0 where there are none.
+Value* scale_of_matrix(Emitter& e, Value* absolute) {
+  Value* rows = e.reduce("ReduceSum", absolute, Ints{-2}, true);
+  return scale_of(e, e.reduce("ReduceSum", rows, Ints{-1}, true));
 }
 
 bool wants_vectors(const MapperContext& c, std::initializer_list<std::size_t> outputs) {

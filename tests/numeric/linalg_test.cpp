@@ -234,6 +234,24 @@ TEST(Linalg, SingularVectors) {
       singular_vectors_of([v](Builder& b) { return b.input(Tensor::of<float>({3, 3}, v)); }, full).only_opsets(kSome).tol(1e-4, 1e-4).check();
 }
 
+// Numbers whose squares vanish or overflow.
+TEST(Linalg, SingularValuesOfAnySize) {
+  for (const double size : {1e-30, 1e-23, 1e23, 1e30})
+    for (const DType t : {f32, c64}) {
+      const auto times = [t](Builder& b, const std::string& x, double factor) {
+        const std::string scalar = b.const_input(Tensor::scalar<float>(static_cast<float>(factor)));
+        return b.op("Mul", {x, t == c64 ? b.op("Cast", {scalar}, {{"DstT", c64}}) : scalar});
+      };
+      graph_case("singular values", [=](Builder& b) {
+        const std::string a = times(b, b.input(t, {4, 3}), size), s = b.op("Svd", {a}), zero = b.constant_of<std::int32_t>({}, {-2});
+        const std::string alone = b.op("Svd", {a}, {{"compute_uv", false}});
+        b.output(times(b, alone, 1 / size));
+        const std::string sizes = b.op("ExpandDims", {times(b, s, 1 / size), zero});
+        b.output(b.op("BatchMatMulV2", {b.op("Mul", {s + ":1", sizes}), s + ":2"}, {{"adj_y", true}}));
+      }).only_opsets(kSome).tol(1e-3, 1e-3).check();
+    }
+}
+
 TEST(Linalg, VectorsOfComplexNumbers) {
   for (const DType t : {c64, c128}) {
     const double bound = complex_bound(t);

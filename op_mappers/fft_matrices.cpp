@@ -108,7 +108,28 @@ Value* fourier_pairs(MapperContext& c, std::int64_t n, std::int64_t rows, std::i
   return c.constant(Tensor::of<float>({rows, 2 * columns}, v), "fourier");
 }
 
+namespace {
+
+bool may_have_no_batch(const Shape& s, int axis) {
+  if (!s.ranked()) return true;
+  for (int i = 0; i < s.rank() + axis; ++i)
+    if (s[i] <= 0) return true;
+  return false;
+}
+
+// ONNX Runtime does not broadcast a first operand to an empty batch of the second: there it has one itself.
+Matrices with_batch(MapperContext& c, Matrices m, Value* x, int axis) {
+  if (axis == -1 || !may_have_no_batch(x->shape(), axis)) return m;
+  Value* batch = c.slice(c.shape_of(x), {0}, {axis}, {0});
+  Value* ones = c.minimum(batch, c.constant<std::int64_t>(1));
+  Value* dims = c.concat({ones, c.shape_of(m.cosine)}, 0);
+  return {c.expand(m.cosine, dims), c.expand(m.sine, dims)};
+}
+
+}  // namespace
+
 Complex multiply(MapperContext& c, Complex z, Matrices m, int axis) {  // (re + i im) (cos + i sin)
+  m = with_batch(c, m, z.re, axis);
   Value* re_cos = product(c, z.re, m.cosine, axis);
   Value* re_sin = product(c, z.re, m.sine, axis);
   if (!z.im) return {re_cos, re_sin};

@@ -20,12 +20,14 @@ TEST(Fft, OneAxis) {
 TEST(Fft, SeveralAxes) {
   for (const char* op : {"FFT2D", "IFFT2D"}) {
     op_case(op).in(c64, {0, 5}).check();
+    op_case(op).in(c64, {0, 4, 6}).attr("Tcomplex", c64).check();
     op_case(op).in(c64, {2, 4, 6}).attr("Tcomplex", c64).check();
     op_case(op).in(c128, {3, 5}).attr("Tcomplex", c128).check();
   }
   for (const char* op : {"FFT3D", "IFFT3D"}) {
     op_case(op).in(c64, {2, 4, 3, 6}).attr("Tcomplex", c64).check();
     op_case(op).in(c128, {2, 4, 5}).attr("Tcomplex", c128).check();
+    op_case(op).in(c64, {0, 2, 3, 4}).attr("Tcomplex", c64).check();
   }
 }
 

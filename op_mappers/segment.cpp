@@ -64,13 +64,17 @@ Values map_unsorted(MapperContext& c) {
   Value* ids = flat_ids(c, c.in(1));
   Value* count = as_vector(c, c.in(2));
   Value* init = unit(c, how, rows->dtype());
+  const bool arithmetic = how == Reduction::add || how == Reduction::mul;
+  const auto reduced_rows = [&](Value* places, Value* segments) {
+    const auto reduce = arithmetic ? segment_reduce : segment_extremum;
+    return reduce(c, by, how, rows, places, segments, init);
+  };
   if (by == By::compare || none_is_negative(ids))  // a negative id is equal to none
-    return {segment_reduce(c, by, how, rows, ids, count, init)};
+    return {reduced_rows(ids, count)};
   Value* dropped = c.less(ids, c.constant<std::int64_t>(0));
   Value* places = c.where(dropped, count, ids);  // one segment more, for these
   Value* more = c.add(count, c.ints({1}));
-  Value* reduced = segment_reduce(c, by, how, rows, places, more, init);
-  return {head(c, reduced, count)};
+  return {head(c, reduced_rows(places, more), count)};
 }
 
 // ---- Segment*, SparseSegment*: ids ascend
@@ -138,7 +142,7 @@ Values map_extremum_by_compare(MapperContext& c) {
   const double sign = how == Reduction::max ? -1 : 1;
   Value* init =
       is_float(r.data->dtype()) ? c.scalar(r.data->dtype(), sign * kInfinity) : unit(c, how, r.data->dtype());
-  Value* most = segment_reduce(c, By::compare, how, r.data, r.ids, r.count, init);
+  Value* most = segment_extremum(c, By::compare, how, r.data, r.ids, r.count, init);
   Value* sizes = segment_sizes(c, By::compare, r.ids, r.count);
   Value* none = c.equal(sizes, c.constant<std::int64_t>(0));
   Value* zero = c.scalar_like(most, 0);
@@ -179,9 +183,9 @@ Values map_sparse_gradient_v2(MapperContext& c) {
 
 void register_segment(OpRegistry& r) {
   const std::string memory =
-      "below opset 16 memory of data times segments, and integers beyond 2^53 are rounded";
+      "below opset 16 memory of data times segments, and products of integers beyond 2^53 are rounded";
   const std::string extremum =
-      "below opset 18 memory of data times segments; which number a segment with NaN gives is open";
+      "below opset 18 memory of data times segments; of a segment with NaN the rows behind the last one tell";
   const auto sums = [&](std::vector<std::string> names, Mapper low, Mapper high) {
     r.ops(names).note(memory).ignores({"sparse_gradient"}).by(std::move(low));
     r.ops(names).since(16).ignores({"sparse_gradient"}).by(std::move(high));

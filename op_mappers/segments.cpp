@@ -71,6 +71,30 @@ Value* extremum_of_unsigned(Emitter& c, By by, Reduction how, Value* rows, Value
   return c.cast(c.add(best, half), DType::u64);
 }
 
+// As ScatterElements does it: places are counted from 1.
+Value* since_last_nan(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
+  const auto highest_place = [&](Value* places) { return c.reduce("ReduceMax", places, Ints{0}, true); };
+  const double infinity = std::numeric_limits<double>::infinity();
+  Value* segments = c.unsqueeze(iota(c, c.squeeze(count, {0})), {0});
+  Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
+  Value* x = c.unsqueeze(rows, {1});
+  Value* zero = c.scalar(DType::f32, 0);
+  Value* number = c.add(iota(c, c.size_of(ids)), c.constant<std::int64_t>(1));
+  Value* place = with_tail(c, c.unsqueeze(c.cast(number, DType::f32), {1}), rows);
+  Value* of_nan = c.where(c.emit("IsNaN", {x}), place, zero);
+  Value* last_nan = highest_place(c.where(hit, of_nan, zero));
+  Value* last = highest_place(c.where(hit, place, zero));
+  Value* counts = c.logical_and(hit, c.greater(place, last_nan));
+  Value* none = c.scalar_like(x, how == Reduction::max ? -infinity : infinity);
+  Value* best = c.reduce(reduce_name(how), c.where(counts, x, none), Ints{0}, true);
+  Value* with_init = how == Reduction::max ? larger(c, best, init) : smaller(c, best, init);
+  Value* has_nan = c.greater(last_nan, zero);
+  Value* result = c.where(has_nan, best, with_init);
+  Value* ends_so = c.logical_and(has_nan, c.equal(last_nan, last));
+  Value* nan = c.scalar_like(x, std::numeric_limits<double>::quiet_NaN());
+  return c.squeeze(c.where(ends_so, nan, result), {0});
+}
+
 bool has_no_elements(const Value* rows) {
   const Shape& s = rows->shape();
   for (int i = 1; s.ranked() && i < s.rank(); ++i)
@@ -120,6 +144,16 @@ Value* segment_reduce(Emitter& c, By by, Reduction how, Value* rows, Value* ids,
   Value* reduced = by == By::scatter ? by_scatter(c, how, rows, ids, count, init)
                                      : by_compare(c, how, rows, ids, count, init);
   return c.cast(reduced, type);
+}
+
+Value* segment_extremum(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count,
+                        Value* init) {
+  const DType type = rows->dtype();
+  if (by == By::scatter || !is_float(type) || has_no_elements(rows))
+    return segment_reduce(c, by, how, rows, ids, count, init);
+  const DType work = is_half(type) ? DType::f32 : type;
+  Value* wide = c.cast(rows, work);
+  return c.cast(since_last_nan(c, how, wide, ids, count, c.cast(init, work)), type);
 }
 
 Value* segment_sum(Emitter& c, By by, Value* rows, Value* ids, Value* count) {

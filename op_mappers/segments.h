@@ -18,6 +18,9 @@ enum class By : std::uint8_t { scatter, compare };
 // on several threads without a lock.
 Value* segment_reduce(Emitter&, By, Reduction, Value* rows, Value* ids, Value* count, Value* init);
 
+// max or min as TensorFlow's kernels have it, one row after the other: of the rows behind a segment's last NaN, or that NaN.
+Value* segment_extremum(Emitter&, By, Reduction, Value* rows, Value* ids, Value* count, Value* init);
+
 // `init` for each element of the result; base with base[ids[i], ...] = rows[i, ...], or combined with what is
 // there.
 Value* segment_blank(Emitter&, Value* rows, Value* count, Value* init);

@@ -181,7 +181,7 @@ Value* group_maximum(MapperContext& c, Value* groups, Value* count) {
   const DType type = values->dtype();
   Value* least =
       is_float(type) ? c.scalar_like(values, -std::numeric_limits<double>::infinity()) : lowest(c, type);
-  return segment_reduce(c, by, Reduction::max, values, groups, count, least);
+  return segment_extremum(c, by, Reduction::max, values, groups, count, least);
 }
 
 template <By by>

@@ -52,6 +52,16 @@ TEST(Segment, Sorted) {
   op_case("SegmentProd").values<std::uint8_t>({3}, {100, 100, 3}).i32s({1, 1, 1}, fed).check();
 }
 
+// The rows behind a segment's last NaN tell, or that NaN.
+TEST(Segment, NanInExtrema) {
+  const double nan = NAN, inf = INFINITY;
+  const std::vector<double> column = {nan, nan, 1, 1, nan, 2, nan, 1, nan, 2, 1, -inf, nan, nan, -inf, nan, nan, 3, inf, nan};
+  const std::vector<std::int32_t> ids = {0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 7, 9, 9, 9};
+  const auto n = static_cast<std::int64_t>(column.size());
+  for (const char* op : kUnsortedExtrema) op_case(op).values_as(any, {n, 1}, column).i32s(ids, fed).scalar<std::int32_t>(11).dtypes({f32, f64, f16}).check();
+  for (const char* op : {"SegmentMax", "SegmentMin"}) op_case(op).values_as(any, {n, 1}, column).i32s(ids, fed).dtypes({f32, f64}).check();
+}
+
 TEST(Segment, Sparse) {
   for (const char* op : kMeans) {
     const DTypes floats = {f32, f64, f16, bf16};

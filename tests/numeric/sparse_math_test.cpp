@@ -74,6 +74,7 @@ TEST(SparseMath, Reduce) {
         for (const auto& axes : std::vector<std::vector<std::int32_t>>{{0}, {-1}, {0, 1}})
           op_case(op).values<std::int64_t>({3, 2}, {0, 1, 2, 1, 2, 3}).values<float>({3}, {-1, -2, 3}).ints({3, 4}, dims)
               .i32s(axes, dims == fed ? constant : fed).attr("keep_dims", keep).check();
+  op_case("SparseReduceMax").values<std::int64_t>({5, 2}, {0, 0, 0, 1, 1, 0, 1, 1, 2, 1}).values<float>({5}, {2, NAN, NAN, 1, NAN}).ints({4, 2}).i32s({1}).check();
 }
 
 TEST(SparseMath, CrossOfDenseIntegers) {

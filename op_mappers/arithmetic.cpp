@@ -70,6 +70,16 @@ bool may_trap(const Value* x, const Value* y) {
   return has(y, -1) && has(x, lowest);
 }
 
+// ONNX Runtime does not load a division of integers by a constant 0, TensorFlow does not run it.
+void refuse_zero_divisor(MapperContext& c) {
+  const TensorPtr& y = c.in(1)->constant();
+  if (!y || !is_int(y->dtype()) || c.in(0)->shape().elements() == 0) return;
+  const Ints all = y->to_ints();
+  if (std::find(all.begin(), all.end(), 0) != all.end())
+    c.fail(Code::bad_model, "integers are divided by a constant 0, at which TensorFlow fails",
+           "divide by something else, or by a float");
+}
+
 // 1 in place of a -1 that may trap: the remainder is 0 too, the quotient is to be negated.
 struct Divisor {
   Value* y;
@@ -81,6 +91,7 @@ struct Divisor {
   }
 };
 Divisor harmless_divisor(MapperContext& c, Value* x, Value* y) {
+  refuse_zero_divisor(c);
   if (!may_trap(x, y)) return {y};
   Value* is_minus_one = c.equal(y, c.scalar_like(y, -1));
   return {c.where(is_minus_one, c.scalar_like(y, 1), y), is_minus_one};
@@ -101,6 +112,7 @@ Value* mod(MapperContext& c, Value* x, Value* y, bool truncating) {
 Values map_truncate_mod(MapperContext& c) {
   Value* x = c.in(0);
   const DType type = x->dtype();
+  refuse_zero_divisor(c);
   if (type != DType::i64) return {mod(c, x, c.in(1), !is_unsigned_int(type))};
   Value* y = harmless_divisor(c, x, c.in(1)).y;
   return {remainder(c, x, c.div(x, y), y)};

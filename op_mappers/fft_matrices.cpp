@@ -1,6 +1,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "op_mappers/batches.h"
 #include "op_mappers/fft.h"
 
 namespace t2o::op_mappers {
@@ -78,7 +79,10 @@ Value* with_one_axis_behind(MapperContext& c, Value* x, int axis, Value* shape) 
 Value* product(MapperContext& c, Value* x, Value* matrix, int axis) {
   if (axis == -1) return c.emit("MatMul", {x, matrix});
   Value* shape = c.shape_of(x);
-  Value* y = c.emit("MatMul", {matrix, with_one_axis_behind(c, x, axis, shape)});
+  Value* columns = with_one_axis_behind(c, x, axis, shape);
+  Value* rows =
+      columns->shape().ranked() && columns->shape().rank() == 2 ? matrix : with_batch_of(c, matrix, columns);
+  Value* y = c.emit("MatMul", {rows, columns});
   return axis == -2 ? y : c.reshape_to(y, shape);
 }
 
@@ -108,28 +112,7 @@ Value* fourier_pairs(MapperContext& c, std::int64_t n, std::int64_t rows, std::i
   return c.constant(Tensor::of<float>({rows, 2 * columns}, v), "fourier");
 }
 
-namespace {
-
-bool may_have_no_batch(const Shape& s, int axis) {
-  if (!s.ranked()) return true;
-  for (int i = 0; i < s.rank() + axis; ++i)
-    if (s[i] <= 0) return true;
-  return false;
-}
-
-// ONNX Runtime does not broadcast a first operand to an empty batch of the second: there it has one itself.
-Matrices with_batch(MapperContext& c, Matrices m, Value* x, int axis) {
-  if (axis == -1 || !may_have_no_batch(x->shape(), axis)) return m;
-  Value* batch = c.slice(c.shape_of(x), {0}, {axis}, {0});
-  Value* ones = c.minimum(batch, c.constant<std::int64_t>(1));
-  Value* dims = c.concat({ones, c.shape_of(m.cosine)}, 0);
-  return {c.expand(m.cosine, dims), c.expand(m.sine, dims)};
-}
-
-}  // namespace
-
 Complex multiply(MapperContext& c, Complex z, Matrices m, int axis) {  // (re + i im) (cos + i sin)
-  m = with_batch(c, m, z.re, axis);
   Value* re_cos = product(c, z.re, m.cosine, axis);
   Value* re_sin = product(c, z.re, m.sine, axis);
   if (!z.im) return {re_cos, re_sin};

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <limits>
 
 #include "op_mappers/all.h"
+#include "op_mappers/batches.h"
 #include "op_mappers/fused.h"
 
 namespace t2o::op_mappers {
@@ -38,41 +38,17 @@ Values map_fused_matmul(MapperContext& c) {
   return {apply_fused_ops(c, matrix_product(c, "transpose_a", "transpose_b"), 2, Layout::channels_last)};
 }
 
-bool may_be_empty(const Shape& s) {
-  for (int i = 0; i + 2 < s.rank(); ++i)
-    if (s[i] <= 0) return true;
-  return false;
-}
-
-// ONNX Runtime takes the transpose into its product, which then refuses an empty batch beside a plain matrix.
-Value* with_batch_of(MapperContext& c, Value* b, Value* a) {
-  const Shape &x = a->shape(), &y = b->shape();
-  if (!x.ranked() || !y.ranked() || x.rank() < 3 || y.rank() != 2 || !may_be_empty(x)) return b;
-  Value* batch = c.dims(a, 0, -2);
-  return c.expand(b, c.concat({batch, c.shape_of(b)}, 0));
-}
-
-// ONNX Runtime does not broadcast the first operand to the batch of the second where one of them is empty.
-Value* empty_with_batch_of(MapperContext& c, Value* a, const Value* b) {
-  const auto x = a->shape().elements(), y = b->shape().elements();
-  if (!x || !y || *x * *y != 0) return a;
-  Ints batch;
-  const int first = a->shape().rank() - 2, second = b->shape().rank() - 2;
-  for (int i = std::max(first, second); i > 0; --i) {
-    const Dim of_a = i > first ? Dim{1} : a->shape()[first - i],
-              of_b = i > second ? Dim{1} : b->shape()[second - i];
-    batch.push_back(of_a == 1 ? of_b : of_a);
-  }
-  return c.expand(a, c.concat({c.ints(batch), c.dims(a, -2, std::numeric_limits<int>::max())}, 0));
-}
-
 Value* batch_product(MapperContext& c, Value* a, Value* b) {
   if (c.flag("adj_x")) {
     a = swap_last_two(c, a);
-    b = with_batch_of(c, b, a);
+    // ONNX Runtime takes the transpose into its product, which then refuses an empty batch beside a plain
+    // matrix.
+    if (a->shape().ranked() && a->shape().rank() > 2 && b->shape().ranked() && b->shape().rank() == 2)
+      b = with_batch_of(c, b, a);
   }
   if (c.flag("adj_y")) b = swap_last_two(c, b);
-  return c.emit("MatMul", {empty_with_batch_of(c, a, b), b});
+  const Operands o = with_common_batch(c, a, b);
+  return c.emit("MatMul", {o.a, o.b});
 }
 Values map_batch_matmul(MapperContext& c) { return {batch_product(c, c.in(0), c.in(1))}; }
 Values map_batch_matmul_v3(MapperContext& c) {

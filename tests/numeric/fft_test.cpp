@@ -21,11 +21,11 @@ TEST(Fft, SeveralAxes) {
   for (const char* op : {"FFT2D", "IFFT2D"}) {
     op_case(op).in(c64, {0, 5}).check();
     op_case(op).in(c64, {0, 4, 6}).attr("Tcomplex", c64).check();
-    op_case(op).in(c64, {2, 4, 6}).attr("Tcomplex", c64).check();
+    op_case(op).in(c64, {2, 4, 6}).attr("Tcomplex", c64).empty().check();
     op_case(op).in(c128, {3, 5}).attr("Tcomplex", c128).check();
   }
   for (const char* op : {"FFT3D", "IFFT3D"}) {
-    op_case(op).in(c64, {2, 4, 3, 6}).attr("Tcomplex", c64).check();
+    op_case(op).in(c64, {2, 4, 3, 6}).attr("Tcomplex", c64).empty().check();
     op_case(op).in(c128, {2, 4, 5}).attr("Tcomplex", c128).check();
     op_case(op).in(c64, {0, 2, 3, 4}).attr("Tcomplex", c64).check();
   }
@@ -58,12 +58,12 @@ TEST(Fft, Real) {
 }
 
 TEST(Fft, RealSeveralAxes) {
-  op_case("RFFT2D").in(f32, {2, 4, 6}).i32s({4, 6}).attr("Treal", f32).attr("Tcomplex", c64).check();
+  op_case("RFFT2D").in(f32, {2, 4, 6}).i32s({4, 6}).attr("Treal", f32).attr("Tcomplex", c64).empty().check();
   op_case("RFFT2D").in(f32, {5, 8}).i32s({3, 4}).attr("Treal", f32).attr("Tcomplex", c64).check();
-  op_case("RFFT3D").in(f64, {2, 4, 3, 6}).i32s({4, 3, 5}).attr("Treal", f64).attr("Tcomplex", c128).check();
-  op_case("IRFFT2D").in(c64, {2, 4, 4}).i32s({4, 6}).attr("Treal", f32).attr("Tcomplex", c64).check();
+  op_case("RFFT3D").in(f64, {2, 4, 3, 6}).i32s({4, 3, 5}).attr("Treal", f64).attr("Tcomplex", c128).empty().check();
+  op_case("IRFFT2D").in(c64, {2, 4, 4}).i32s({4, 6}).attr("Treal", f32).attr("Tcomplex", c64).empty().check();
   op_case("IRFFT2D").in(c64, {4, 4}).i32s({3, 5}).attr("Treal", f32).attr("Tcomplex", c64).check();
-  op_case("IRFFT3D").in(c128, {2, 4, 3, 4}).i32s({4, 3, 7}).attr("Treal", f64).attr("Tcomplex", c128).check();
+  op_case("IRFFT3D").in(c128, {2, 4, 3, 4}).i32s({4, 3, 7}).attr("Treal", f64).attr("Tcomplex", c128).empty().check();
 }
 
 TEST(Fft, LengthsKnownAtRunTime) {

@@ -53,6 +53,11 @@ TEST(BatchMatMul, ABatchOfNothingBesideOne) {
   op_case("BatchMatMulV2").in(f32, {0, 0, 4, 5, 1}).in(f32, {0, 1, 4, 1, 1}, constant).without({Mode::batch, Mode::dims, Mode::rank}).check();
   op_case("BatchMatMulV2").in(f32, {3, 2}).in(f32, {0, 2, 4}).without({Mode::batch, Mode::dims, Mode::rank}).check();
   op_case("BatchMatMulV2").in(f32, {1, 3, 0}).in(f32, {5, 0, 4}).without({Mode::batch, Mode::dims, Mode::rank}).check();
+  for (const bool adj : {false, true})  // 1 beside a batch that is 0 when the model runs
+    op_case("BatchMatMulV2").in(f32, {3, 4}, constant).in(f32, adj ? Ints{2, 5, 4} : Ints{2, 4, 5}).attr("adj_y", adj).empty()
+        .without({Mode::rank}).check();
+  op_case("BatchMatMulV2").in(f32, {2, 1, 3, 4}).in(f32, {1, 3, 4, 5}, constant).empty().without({Mode::rank}).check();
+  op_case("BatchMatMulV2").in(i32, {1, 3, 4}, constant).in(i32, {2, 4, 5}).empty().without({Mode::rank}).check();
 }
 
 TEST(BatchMatMul, AnEmptyBatchBesideAMatrix) {

@@ -1,0 +1,71 @@
+#include "op_mappers/batches.h"
+
+#include <algorithm>
+
+namespace t2o::op_mappers {
+namespace {
+
+constexpr std::int64_t kBigWeights = std::int64_t{1} << 16;
+
+// The size of the batch axis that is the i-th before the matrix; 1 where there is none.
+Dim batch_dim(const Value* v, int i) {
+  const int axis = v->shape().rank() - 3 - i;
+  return axis < 0 ? Dim{1} : v->shape()[axis];
+}
+
+bool is_empty(const Value* v) { return v->shape().elements() == 0; }
+
+bool is_big(const Value* v) { return v->constant() && v->shape().elements().value_or(0) > kBigWeights; }
+
+bool may_be_empty(const Value* v) {
+  const Shape& s = v->shape();
+  if (!s.ranked()) return true;
+  for (int i = 0; i + 2 < s.rank(); ++i)
+    if (s[i] <= 0) return true;
+  return false;
+}
+
+enum class Repeats : std::uint8_t { none, to_nothing, to_all };
+
+// Whether v is 1 somewhere where the other may be 0; where it is not 1, of products of nothing.
+Repeats repeats(const Value* v, const Value* other, int batch_rank) {
+  Repeats most = Repeats::none;
+  for (int i = 0; i < batch_rank && !is_big(v); ++i) {
+    const Dim d = batch_dim(other, i);
+    if (batch_dim(v, i) != 1 || d == 1) continue;
+    if (is_empty(v) || is_empty(other)) return Repeats::to_all;
+    if (d <= 0) most = Repeats::to_nothing;
+  }
+  return most;
+}
+
+bool is_one_for_all(const Value* v, int batch_rank) {
+  for (int i = 0; i < batch_rank; ++i)
+    if (batch_dim(v, i) != 1) return false;
+  return true;
+}
+
+// Where the other has a batch of 0, so has it; else, unless it is to be there for each of the batch, it is
+// one for all.
+Value* repeated(Emitter& e, Value* v, Value* other, Repeats how) {
+  if (how == Repeats::none) return v;
+  Value* batch = e.dims(other, 0, -2);
+  if (how == Repeats::to_nothing) batch = e.minimum(batch, e.ints({1}));
+  return e.expand(v, e.concat({batch, e.ints({1, 1})}, 0));
+}
+
+}  // namespace
+
+Value* with_batch_of(Emitter& e, Value* matrix, Value* other) {
+  return may_be_empty(other) ? repeated(e, matrix, other, Repeats::to_nothing) : matrix;
+}
+
+Operands with_common_batch(Emitter& e, Value* a, Value* b) {
+  const Shape &x = a->shape(), &y = b->shape();
+  if (!x.ranked() || !y.ranked() || x.rank() < 2 || y.rank() < 2) return {a, b};
+  const int batch_rank = std::max(x.rank(), y.rank()) - 2;
+  if (is_one_for_all(b, batch_rank)) return {a, b};
+  return {repeated(e, a, b, repeats(a, b, batch_rank)), repeated(e, b, a, repeats(b, a, batch_rank))};
+}
+
+}  // namespace t2o::op_mappers

@@ -13,7 +13,10 @@ Dim batch_dim(const Value* v, int i) {
   return axis < 0 ? Dim{1} : v->shape()[axis];
 }
 
-bool is_empty(const Value* v) { return v->shape().elements() == 0; }
+bool is_empty(const Value* v) {
+  const Ints& dims = v->shape().dims();
+  return std::find(dims.begin(), dims.end(), 0) != dims.end();
+}
 
 bool is_big(const Value* v) { return v->constant() && v->shape().elements().value_or(0) > kBigWeights; }
 

@@ -255,9 +255,11 @@ Values map_bucketize(MapperContext& c) {
   Value* all = c.constant({static_cast<std::int64_t>(boundaries.size())},
                           std::vector<float>(boundaries.begin(), boundaries.end()));
   Value* bounds = c.cast_like(all, x);
-  Value* below = c.less(c.unsqueeze(x, {-1}), bounds);
+  const bool ranked = x->shape().ranked();  // axes are counted from the front, as above
+  Value* below = c.less(ranked ? c.unsqueeze(x, {-1}) : c.reshape(x, {-1, 1}), bounds);
   Value* passed = c.cast(c.logical_not(below), DType::i32);  // NaN passes all
-  return {c.reduce("ReduceSum", passed, Ints{x->shape().ranked() ? x->shape().rank() : -1}, false)};
+  Value* count = c.reduce("ReduceSum", passed, Ints{ranked ? x->shape().rank() : 1}, false);
+  return {ranked ? count : c.reshape_to(count, c.shape_of(x))};
 }
 
 Values map_bound(MapperContext& c) {

@@ -100,18 +100,22 @@ Values map_mirror_pad_grad(MapperContext& c) {
   return {c.cast_like(x, whole)};
 }
 
-bool is_scalar(const Value* x) { return x->shape().is_scalar(); }
+// Of a scalar, as far as x or the paddings say.
+bool has_no_axes(MapperContext& c) {
+  const Shape& paddings = c.in(1)->shape();
+  return c.in(0)->shape().is_scalar() || (paddings.ranked() && paddings.rank() == 2 && paddings[0] == 0);
+}
 
 Values map_pad(MapperContext& c) {
-  if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
+  if (has_no_axes(c)) return {c.identity(c.in(0))};
   return {c.pad(c.in(0), onnx_pads(c, c.in(1)), zero_of(c, c.in(0)->dtype()))};
 }
 Values map_pad_v2(MapperContext& c) {
-  if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
+  if (has_no_axes(c)) return {c.identity(c.in(0))};
   return {c.pad(c.in(0), onnx_pads(c, c.in(1)), c.in(2))};
 }
 Values map_mirror_pad(MapperContext& c) {
-  if (is_scalar(c.in(0))) return {c.identity(c.in(0))};
+  if (has_no_axes(c)) return {c.identity(c.in(0))};
   return {mirror_pad(c, c.in(0), c.in(1), c.attr<std::string>("mode"))};
 }
 

@@ -38,7 +38,9 @@ Values map_reverse(MapperContext& c) {
 }
 
 Values map_reverse_v2(MapperContext& c) {
-  if (const auto axes = c.maybe_ints(1)) return {reversed(c, *axes)};
+  const auto axes = c.maybe_ints(1);
+  if (axes && axes->empty()) return {c.in(0)};
+  if (axes) return {reversed(c, *axes)};
   if (c.in(0)->shape().is_scalar()) return {c.in(0)};
   return {reversed_at_run_time(c, c.cast(c.in(1), DType::i64))};
 }

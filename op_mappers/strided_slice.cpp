@@ -112,6 +112,13 @@ Value* open_end(MapperContext& c, Bounds& strides, std::size_t i, std::int64_t f
 constexpr std::int64_t kBehind =
     kLast - 1;  // to ONNX Runtime the highest number is an open end in both directions
 
+// To ONNX Runtime the highest i32 is one as well, where it is a constant.
+Value* plain_end(MapperContext& c, Bounds& end, std::optional<std::int64_t> step, std::size_t at) {
+  const auto known = end.known(at);
+  const bool would_be_open = known && *known >= std::numeric_limits<std::int32_t>::max() && step && *step < 0;
+  return would_be_open ? c.ints({kBehind}) : end.vector(at);
+}
+
 // A step back from a begin before the first element takes nothing in TensorFlow, the first one in ONNX: then
 // the end is put behind the last.
 Value* end_of_range(MapperContext& c, const Entry& e, Bounds& begin, Bounds& strides, Value* end) {
@@ -139,7 +146,8 @@ Value* ranges(MapperContext& c, const std::vector<Entry>& list, const Masks& m, 
     const bool from_first = has(m.begin, e.at) || (step > 0 && begin.known(e.at) == std::int64_t{0});
     if (from_first && has(m.end, e.at) && step == 1) continue;
     starts.push_back(has(m.begin, e.at) ? open_end(c, strides, e.at, 0, kLast) : begin.vector(e.at));
-    Value* last = has(m.end, e.at) ? open_end(c, strides, e.at, kLast, kFirst) : end.vector(e.at);
+    Value* last =
+        has(m.end, e.at) ? open_end(c, strides, e.at, kLast, kFirst) : plain_end(c, end, step, e.at);
     ends.push_back(has(m.begin, e.at) ? last : end_of_range(c, e, begin, strides, last));
     steps.push_back(strides.vector(e.at));
     axes.push_back(e.axis);

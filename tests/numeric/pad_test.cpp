@@ -41,6 +41,11 @@ TEST(PadV2, Value) {
   op_case("PadV2").in(f32, {2, 3}).values<std::int32_t>({2, 2}, kPaddings).in(f32, {}).check();
 }
 
+TEST(PadV2, OfAScalar) {
+  op_case("PadV2").in(f32, {}).values<std::int32_t>({0, 2}, {}, constant).scalar(1.5F).check();
+  op_case("Pad").in(f32, {}).values<std::int32_t>({0, 2}, {}, constant).check();
+}
+
 TEST(MirrorPad, Modes) {
   for (const char* mode : {"REFLECT", "SYMMETRIC"}) {
     op_case("MirrorPad")

@@ -10,6 +10,7 @@ const DTypes kAll = {f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, 
 TEST(Reverse, Axes) {
   op_case("ReverseV2").in(any, {3, 4}).i32s({1}).dtypes(kAll).check();
   op_case("ReverseV2").in(f32, {2, 3, 4}).i32s({-1, 0}).empty().check();
+  op_case("ReverseV2").in(f32, {}).i32s({}).check();
   op_case("ReverseV2").in(f32, {2, 3}).i32s({}).check();
   op_case("ReverseV2").in(f32, {}).i32s({}, fed).without({Mode::rank}).check();
   op_case("ReverseV2").in(f32, {2, 3, 4}).ints({0, -1}, fed).check();

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -87,6 +89,11 @@ TEST(StridedSlice, RuntimeStrides) {
         .attr("end_mask", std::int64_t{2}).attr("shrink_axis_mask", std::int64_t{1}).check();
   op_case("StridedSlice").in(f32, {4, 5}).i32s({0, 0, 3}).i32s({0, 0, 0}).i32s({1, 1, -1}, fed).attr("ellipsis_mask", std::int64_t{1})
       .attr("new_axis_mask", std::int64_t{2}).check();
+}
+
+// Which takes nothing, and is no open end.
+TEST(StridedSlice, BackToBehindTheLast) {
+  sliced({{2, 0}, {std::numeric_limits<std::int32_t>::max(), 3}, {-1, 1}}).check();
 }
 
 TEST(StridedSlice, BackFromBeforeTheFirst) {

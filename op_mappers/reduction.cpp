@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
@@ -73,6 +74,25 @@ Values map_sum(MapperContext& c) {
 template <Axes form>
 Values map_prod(MapperContext& c) {
   return {reduced<form>(c, "ReduceProd", c.in(0))};
+}
+
+// What ONNX Runtime's ReduceProd has of integers is a product of doubles.
+template <Axes form>
+Values map_wrapping_prod(MapperContext& c) {
+  Value* x = c.in(0);
+  const bool all = is_all_axes(c.node().input(1), c.node().input(0));
+  auto axes = c.maybe_ints(1);
+  if (!is_int(x->dtype()) || is_of_sizes(x) || !x->shape().ranked() || (!axes && !all))
+    return map_prod<form>(c);
+  const int rank = x->shape().rank();
+  if (!axes) {
+    axes.emplace(static_cast<std::size_t>(rank));
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  for (std::int64_t& a : *axes) a += a < 0 ? rank : 0;
+  if (axes->empty()) return {x};
+  Value* product = wrapping_product(c, c.cast(x, DType::i64), *axes, c.flag("keep_dims"));
+  return {c.cast_like(product, x)};
 }
 
 bool surely_not_empty(MapperContext& c) {
@@ -256,8 +276,11 @@ void register_reduction(OpRegistry& r) {
   r.op("Sum").by(map_sum<attribute>);
   r.op("Sum").since(13).by(map_sum<input>);
   const std::string product = "of integers not wrapped around, rounded beyond 2^53";
+  const std::string unknown =
+      "of integers of unknown rank, or over axes that are not known, " + product.substr(12);
   r.op("Prod").note(product).by(map_prod<attribute>);
-  r.op("Prod").since(18).note(product).by(map_prod<input>);
+  r.op("Prod").since(16).note(unknown).by(map_wrapping_prod<attribute>);
+  r.op("Prod").since(18).note(unknown).by(map_wrapping_prod<input>);
   r.op("Mean").by(map_mean<attribute>);
   r.op("Mean").since(18).by(map_mean<input>);
   r.op("Max").by(map_max<attribute>);

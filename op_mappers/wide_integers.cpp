@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "op_mappers/segments.h"
+
 namespace t2o::op_mappers {
 namespace {
 
@@ -36,14 +38,15 @@ int bits_of_constant(const Tensor& t) {
   return most;
 }
 
+using Names = std::unordered_set<std::string_view>;
+const Names kPlaces = {"Shape", "Size", "ArgMax", "ArgMin", "NonZero"};
+const Names kMoves = {"Cast",   "Identity",  "Gather",  "GatherElements", "GatherND", "Slice",
+                      "Expand", "Reshape",   "Squeeze", "Unsqueeze",      "Tile",     "Split",
+                      "Abs",    "Transpose", "Neg",     "Compress"};
+const Names kChoices = {"Max", "Min", "Concat", "Where"};
+
 // At most so many bits beside the sign have the numbers of an integer.
 int bits_of(const Value* v, int depth) {
-  using Names = std::unordered_set<std::string_view>;
-  static const Names kPlaces = {"Shape", "Size", "ArgMax", "ArgMin", "NonZero"};
-  static const Names kMoves = {"Cast",   "Identity",  "Gather",  "GatherElements", "GatherND", "Slice",
-                               "Expand", "Reshape",   "Squeeze", "Unsqueeze",      "Tile",     "Split",
-                               "Abs",    "Transpose", "Neg",     "Compress"};
-  static const Names kChoices = {"Max", "Min", "Concat", "Where"};
   if (v->dtype() == DType::boolean) return 1;
   if (!is_int(v->dtype())) return kWide;
   if (bit_width(v->dtype()) <= kFewBits) return static_cast<int>(bit_width(v->dtype()));
@@ -62,6 +65,19 @@ int bits_of(const Value* v, int depth) {
   for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
     most = std::max(most, bits_of(n->input(i), depth + 1));
   return most + (is_sum ? 1 : 0);
+}
+
+bool consists_of_sizes(const Value* v, int depth) {
+  static const Names kCombined = {"Max", "Min", "Concat", "Where", "Add", "Sub", "Mul", "Div"};
+  if (v->known_elements() || v->constant()) return true;
+  const ir::Node* n = v->producer();
+  if (!n || depth > kDeepest) return false;
+  const std::string_view op = n->op();
+  if (op == "Shape" || op == "Size") return true;
+  if (kMoves.contains(op)) return is_int(n->input(0)->dtype()) && consists_of_sizes(n->input(0), depth + 1);
+  for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
+    if (!n->input(i) || !consists_of_sizes(n->input(i), depth + 1)) return false;
+  return kCombined.contains(op);
 }
 
 // The lower halves and what is above them are summed one by one: neither sum leaves the whole numbers that a
@@ -83,6 +99,28 @@ Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& s
   Value* wide = e.cast(x, DType::i64);
   Value* all = has_few_bits(wide) ? sum(wide) : sum_of_halves(e, wide, sum);
   return e.cast_like(all, x);
+}
+
+bool is_of_sizes(const Value* x) { return consists_of_sizes(x, 0); }
+
+// ScatterElements multiplies integers as such, one row after the other.
+Value* wrapping_product(Emitter& e, Value* x, Ints axes, bool keep_dims) {
+  const int rank = x->shape().rank();
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  Ints kept;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (!std::binary_search(axes.begin(), axes.end(), i)) kept.push_back(i);
+  Ints order = axes;
+  order.insert(order.end(), kept.begin(), kept.end());
+  Value* shape = e.shape_of(x);
+  Value* count = e.reduce("ReduceProd", e.gather(shape, e.ints(axes), 0), Ints{0}, true);
+  Value* rest = e.gather(shape, e.ints(kept), 0);
+  Value* rows = e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0));
+  Value* ids = e.expand(e.constant<std::int64_t>(0), count);
+  Value* ones = segment_blank(e, rows, e.ints({1}), e.scalar_like(rows, 1));
+  Value* product = e.squeeze(scatter_rows(e, ones, ids, rows, "mul"), {0});
+  return keep_dims ? e.unsqueeze(product, axes) : product;
 }
 
 Value* larger(Emitter& e, Value* a, Value* b) {

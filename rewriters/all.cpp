@@ -64,6 +64,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::image_convs(target),
       rewriters::fuse_matmul(target),
       rewriters::absorb_scales(),  // into what they left
+      rewriters::guard_resizes(target),
       rewriters::cancel_transposes(),
       rewriters::reshape_transposes(target),
       rewriters::merge_reshapes(target),

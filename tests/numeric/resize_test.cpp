@@ -168,5 +168,18 @@ TEST(Resize, GradientsOfSums) {
         .attr("method", method).check();
 }
 
+// ONNX Runtime moves the transposes behind the Resize, which then is of other axes.
+TEST(Resize, BehindTransposes) {
+  for (const char* op : {"ResizeBilinear", "ResizeBicubic"})
+    for (const bool sum : {false, true})
+      graph_case(std::string(op) + " behind transposes", [=](Builder& b) {
+        std::string x = b.input(f32, {1, 4, 6, 4});
+        x = b.op("Transpose", {x, b.constant_of<std::int32_t>({4}, {0, 3, 1, 2})});
+        x = sum ? b.op("Mean", {x, b.constant_of<std::int32_t>({1}, {2})}, {{"keep_dims", true}}) : b.op("Relu", {x});
+        x = b.op(op, {x, b.constant_of<std::int32_t>({2}, {10, 4})}, {{"half_pixel_centers", true}});
+        b.output(b.op("Relu", {x}));
+      }).only_opsets({11, 13, 18, 21, 26}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

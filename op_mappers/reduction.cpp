@@ -82,7 +82,7 @@ Values map_wrapping_prod(MapperContext& c) {
   Value* x = c.in(0);
   const bool all = is_all_axes(c.node().input(1), c.node().input(0));
   auto axes = c.maybe_ints(1);
-  if (!is_int(x->dtype()) || is_of_sizes(x) || !x->shape().ranked() || (!axes && !all))
+  if (!is_int(x->dtype()) || is_zero_or_one(x) || is_of_sizes(x) || !x->shape().ranked() || (!axes && !all))
     return map_prod<form>(c);
   const int rank = x->shape().rank();
   if (!axes) {

@@ -101,6 +101,11 @@ Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& s
   return e.cast_like(all, x);
 }
 
+bool is_zero_or_one(const Value* x) {
+  const ir::Node* cast = x->producer();
+  return cast && cast->op() == "Cast" && cast->input(0)->dtype() == DType::boolean;
+}
+
 bool is_of_sizes(const Value* x) { return consists_of_sizes(x, 0); }
 
 // ScatterElements multiplies integers as such, one row after the other.

@@ -21,6 +21,7 @@ Value* wrapping_sum(Emitter&, Value* x, const std::function<Value*(Value* x)>& s
 Value* wrapping_product(Emitter&, Value* x, Ints axes, bool keep_dims);
 // Whether the numbers are sizes and constants, or moved or combined ones: their product is a size too.
 bool is_of_sizes(const Value* x);
+bool is_zero_or_one(const Value* x);  // as truths that were cast are
 // Whether all numbers of an i64 are known to have 32 bits at most, as sizes, places and what counts have.
 bool has_few_bits(const Value* x);
 

@@ -104,8 +104,8 @@ class Absorption {
       if (!n || only_reader(v) != reader || way.size() == kLongest) return false;
       const std::size_t data = n->input(0) && n->input(0)->constant() ? 1 : 0;
       if (const auto c = scale_of(*n, data); c && (any || *c > 0)) {
-        change(way, 1 / *c);
         if (!take_over(g_, v, n->input(data))) return false;
+        change(way, 1 / *c);
         scale_weights(*c);
         return true;
       }
@@ -126,11 +126,13 @@ class Absorption {
       const std::size_t data = n->input(0) == v ? 0 : 1;
       if (const auto c = scale_of(*n, data); c && (any || *c > 0)) {
         Value* y = n->output();
-        g_.set_input(*n, data, n->input(1 - data));  // so that `v` has no reader when it gets the name
-        if (!take_over(g_, y, v)) {
+        const auto same = merge(v->shape(), y->shape());  // more may be known of it
+        g_.set_input(*n, data, n->input(1 - data));       // so that `v` has no reader when it gets the name
+        if (!same || !take_over(g_, y, v)) {
           g_.set_input(*n, data, v);
           return false;
         }
+        g_.set_type(v, v->dtype(), *same);
         g_.erase(*n);
         change(way, *c);
         scale_weights(*c);

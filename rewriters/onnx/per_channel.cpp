@@ -22,6 +22,13 @@ void scale(std::span<std::byte> rows, std::size_t row, std::size_t first_row, co
   }
 }
 
+// Of two lists that repeat.
+Doubles products(const Doubles& a, const Doubles& b) {
+  Doubles all(std::lcm(a.size(), b.size()));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = a[i % a.size()] * b[i % b.size()];
+  return all;
+}
+
 // Rows of `row` bytes of another tensor, each with a factor of its own.
 class ScaledStorage final : public MadeStorage {
  public:
@@ -36,9 +43,14 @@ class ScaledStorage final : public MadeStorage {
   PartReader parts() override {
     PartReader parts = in_->storage()->parts();
     if (parts.with_factors && parts.granule == row_) {
-      parts.read = parts.with_factors(factors_);
+      const auto of_input = parts.with_factors;
+      parts.read = of_input(factors_);
+      parts.with_factors = [this, of_input](const Doubles& more) {
+        return of_input(products(factors_, more));
+      };
       return parts;
     }
+    parts.with_factors = nullptr;
     parts.granule = std::min(std::lcm(parts.granule, row_), std::max<std::size_t>(size(), 1));
     parts.piece = (parts.piece + parts.granule - 1) / parts.granule * parts.granule;
     parts.read = [this, read = std::move(parts.read)](std::size_t at, std::span<std::byte> out) {

@@ -378,6 +378,11 @@ TEST(Fusions, ScalesAroundWeights) {
     const std::string pooled = b.op("MaxPool", {b.op("Relu6", {y})}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}});
     b.output(b.op("Tanh", {mul(b, pooled, scalar(b, 0.25))}));
   }).tol(1e-5, 1e-5).check();
+  graph_case("pixels, weights that are made when they are written", [=](Builder& b) {
+    const std::string x = mul(b, b.input(f32, {1, 6, 6, 8}), scalar(b, 0.25));
+    const std::string y = b.op("Relu", {mul(b, convolved(b, x, {3, 3, 8, 16}), b.const_input(f32, {16}))});
+    b.output(b.op("Tanh", {mul(b, y, scalar(b, 0.5))}));
+  }).tol(1e-5, 1e-5).check();
   for (const double factor : {3.0, -0.5})
     graph_case("rows", [=](Builder& b) {
       const std::string x = b.op("MatMul", {mul(b, b.input(f32, {3, 4}), scalar(b, 0.125)), b.const_input(f32, {4, 5})});

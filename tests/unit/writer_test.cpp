@@ -124,7 +124,7 @@ TEST(Writer, WritesWhatIsComputedPieceByPiece) {
   std::vector<float> data(3 * 3 * 64 * 1030);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 9973);
   std::vector<double> factors(1030);
-  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = 1.0 + static_cast<double>(i % 7);
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = 2.0 + static_cast<double>(i % 7);
   const TensorPtr hwio = Tensor::of<float>({3, 3, 64, 1030}, data), oihw = transposed(hwio, {3, 2, 0, 1});
   const TensorPtr tensors[] = {oihw, rewriters::scaled(oihw, 0, factors), rewriters::scaled(hwio, 2, Doubles(64, 3)),
                                Tensor::of<float>({3}, {1, 2, 3}), rewriters::scaled(rewriters::scaled(oihw, 0, factors), 0, factors),
@@ -148,9 +148,13 @@ TEST(Writer, WritesWhatIsComputedPieceByPiece) {
     ASSERT_EQ(m.graph().initializer_size(), 7);
     for (int i = 0; i < 7; ++i) EXPECT_TRUE(m.graph().initializer(i).raw_data() == expected[static_cast<std::size_t>(i)]) << i;
   }
-  std::vector<float> row(64 * 9);
-  for (std::size_t i = 0; i < row.size(); ++i) row[i] = data[((i % 9) * 64 + i / 9) * 1030 + 1029] * static_cast<float>(factors[1029]);
-  EXPECT_TRUE(expected[1].ends_with(std::string(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float))));
+  const auto last_row = [&](double factor) {
+    std::vector<float> row(64 * 9);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = data[((i % 9) * 64 + i / 9) * 1030 + 1029] * static_cast<float>(factor);
+    return std::string(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
+  };
+  EXPECT_TRUE(expected[1].ends_with(last_row(factors[1029])));
+  EXPECT_TRUE(expected[4].ends_with(last_row(factors[1029] * factors[1029])));
 }
 
 // Its inference would take the unknown width of %v for 0.

@@ -3,7 +3,9 @@
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/fused.h"
+#include "op_mappers/loop.h"
 #include "op_mappers/mirror.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/window.h"
 #include "op_mappers/window_gather.h"
 
@@ -120,20 +122,31 @@ Values map_conv(MapperContext& c) {
   return {convolve(c, c.in(0), c.in(1), read_window(c, layout, strides.size() - 2))};
 }
 
+// One channel after the other, as many as there are. x: [N, C, h, w], padded; k: [C * multiplier, 1, h, w].
+Value* depthwise_in_turn(MapperContext& c, Value* x, Value* k, const Attrs& attrs) {
+  Value* channels = c.dim(x, 1);
+  Value* multiplier = c.div(c.dim(k, 0), channels);
+  Value* kernels =
+      c.reshape_to(k, c.concat({as_vector(c, channels), as_vector(c, multiplier), c.dims(k, 1, 4)}, 0));
+  const Step step = [&](Emitter& e, Value* channel, const Values&) -> Values {
+    Value* kernel = e.gather(kernels, e.squeeze(channel, {0}), 0);
+    return {e.emit("Conv", {e.gather(x, channel, 1), kernel}, attrs)};
+  };
+  Value* y = c.transpose(counted_loop(c, channels, {}, step)[0], {1, 0, 2, 3, 4});
+  return c.reshape_to(y, c.concat({c.dims(y, 0, 1), c.dims(k, 0, 1), c.dims(y, 3, 5)}, 0));
+}
+
 Value* depthwise(MapperContext& c) {
   Window w = read_window(c, c.layout(), 2);
   Value* kernel = c.in(1);
   set_kernel(w, kernel);
   Value* x = to_channels_first(c, c.in(0), w.layout, 2);
-  auto [padded, attrs, _] = apply_window(c, x, w, 0);
   Dim group = dim_or_unknown(kernel, 2);
   if (!is_known(group)) group = dim_or_unknown(x, 1);
+  auto [padded, attrs, _] = apply_window(c, x, w, 0);
   Value* k = depthwise_kernel(c, kernel);
-  if (is_known(group)) {
-    add_group(attrs, group);
-  } else {
-    k = ungrouped(c, k, x, 2);
-  }
+  if (!is_known(group)) return from_channels_first(c, depthwise_in_turn(c, padded, k, attrs), w.layout, 2);
+  add_group(attrs, group);
   return from_channels_first(c, c.emit("Conv", {padded, k}, attrs), w.layout, 2);
 }
 Values map_depthwise(MapperContext& c) { return {depthwise(c)}; }

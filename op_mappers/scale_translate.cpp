@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/resize.h"
 
 // ScaleAndTranslate: each pixel is a weighted sum of those under a kernel around its place in the source.
@@ -129,6 +130,23 @@ Values map_scale_and_translate(MapperContext& c) {
   return {x};
 }
 
+// TensorFlow reads for each pixel of the source as many of the gradient, from the first one on that the pixel
+// was read for; those without weight spoil the sum where they are infinite. matrix: [out, in]
+Weights gradient_weights(MapperContext& c, Value* matrix) {
+  Value* zero = number(c, 0);
+  Value* is_none = c.equal(matrix, zero);
+  Value* has_weight = c.cast(c.logical_not(is_none), DType::f32);
+  Value* most = c.reduce_all("ReduceMax", c.reduce("ReduceSum", has_weight, Ints{0}, false), false);
+  Value* first = c.emit("ArgMax", {has_weight}, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{0}}});
+  Value* pixel = c.unsqueeze(iota(c, c.dim(matrix, 0)), {1});
+  Value* is_behind = c.greater_equal(pixel, first);
+  Value* is_read = c.logical_and(is_behind, c.less(pixel, c.add(first, c.cast(most, DType::i64))));
+  Value* for_nothing = c.logical_and(is_read, is_none);
+  Value* keeps = c.logical_or(c.greater(matrix, zero), for_nothing);
+  Value* turns = c.logical_or(c.less(matrix, zero), for_nothing);
+  return {matrix, c.cast(keeps, DType::f32), c.cast(turns, DType::f32)};
+}
+
 // in(0) is the gradient that arrives, in(1) the source.
 Values map_gradient(MapperContext& c) {
   const Kernel kernel = read_kernel(c);
@@ -138,7 +156,7 @@ Values map_gradient(MapperContext& c) {
   for (int axis = 0; axis < 2; ++axis) {
     const AxisSizes sizes{c.dim(c.in(1), axis + 1), c.dim(g, axis + 1)};
     const Taps taps = taps_of(c, kernel, antialias, axis, sizes);
-    matrices.push_back(any_sign(c, tap_matrix(c, taps.index, taps.weight, sizes.in)));
+    matrices.push_back(gradient_weights(c, tap_matrix(c, taps.index, taps.weight, sizes.in)));
   }
   return {c.cast(resize_gradient(c, g, matrices[0], matrices[1]), c.output_dtype())};
 }

@@ -4,11 +4,6 @@
 
 namespace t2o::op_mappers {
 
-Weights any_sign(Emitter& e, Value* matrix) {
-  Value* turns = e.cast(e.less(matrix, e.scalar_like(matrix, 0)), matrix->dtype());
-  return {matrix, nullptr, turns};
-}
-
 // The finite numbers' sum, and infinities wherever one of that sign counts; a NaN counts as both.
 Value* weighted_sums(Emitter& e, Value* x, const Weights& weights,
                      const std::function<Value*(Value*, Value*)>& product) {

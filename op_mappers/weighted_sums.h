@@ -13,7 +13,6 @@ struct Weights {
   Value* keeps = nullptr;  // null: where the weight is positive
   Value* turns = nullptr;  // null: nowhere
 };
-Weights any_sign(Emitter&, Value* matrix);
 
 // The product of x and the matrix: kernels that sum the few weights that count never read the others, so that not
 // even an infinity or a NaN of what those belong to reaches the sum. product: of the two, in whatever order.

@@ -154,6 +154,11 @@ TEST(Resize, GradientsOfSums) {
         op_case("ResizeBicubicGrad").in(f32, {2, 6, 5, 3}).in(any, {2, size[0], size[1], 3}).attr("align_corners", align)
             .attr("half_pixel_centers", half).dtypes({f32, f64}).nan_inf().check();
     }
+  for (const char* kernel : {"lanczos3", "triangle", "gaussian"})
+    for (const bool antialias : {false, true})
+      for (const float scale : {0.6F, 1.4F})
+        op_case("ScaleAndTranslateGrad").in(f32, {2, 4, 9, 3}).in(f32, {2, 7, 5, 3}).values<float>({2}, {scale, 1.7F}, constant)
+            .values<float>({2}, {0.5F, -0.3F}, constant).attr("kernel_type", kernel).attr("antialias", antialias).nan_inf().check();
   for (const char* kernel : {"lanczos3", "triangle", "keyscubic"})
     for (const bool antialias : {false, true})
       op_case("ScaleAndTranslateGrad").in(f32, {2, 4, 9, 3}).in(f32, {2, 7, 5, 3}).values<float>({2}, {0.6F, 1.7F}).values<float>({2}, {0.5F, -0.3F})

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -70,8 +71,11 @@ double mel(double hertz) { return 1127.0 * std::log1p(hertz / 700.0); }
 
 // [bins, channels]: triangles between the centers, which are equally far apart in mel. DC and what is outside
 // of the band is out.
-std::vector<float> mel_weights(const MelBand& b) {
-  std::vector<float> w(static_cast<std::size_t>(b.bins * b.channels), 0.0F);
+struct MelWeights {
+  std::int64_t begin, end;  // of the bins that count; what is infinite elsewhere spoils nothing
+  std::vector<float> matrix;
+};
+MelWeights mel_weights(const MelBand& b) {
   const double low = mel(b.lower);
   const double spacing = (mel(b.upper) - low) / static_cast<double>(b.channels + 1);
   std::vector<double> centers;
@@ -80,22 +84,33 @@ std::vector<float> mel_weights(const MelBand& b) {
   const double hertz_per_bin = 0.5 * b.sample_rate / static_cast<double>(b.bins - 1);
   const auto first = static_cast<std::int64_t>(1.5 + b.lower / hertz_per_bin);
   const auto last = static_cast<std::int64_t>(b.upper / hertz_per_bin);
+  const std::int64_t begin = std::min(first, b.bins - 1), end = std::clamp(last + 1, begin + 1, b.bins);
+  std::vector<float> w(static_cast<std::size_t>((end - begin) * b.channels), 0.0F);
   std::int64_t next = 0;  // the first center that is not below
-  for (std::int64_t i = std::max<std::int64_t>(first, 0); i <= last && i < b.bins; ++i) {
+  for (std::int64_t i = first; i <= last && i < b.bins; ++i) {
     const double m = mel(static_cast<double>(i) * hertz_per_bin);
     while (next < b.channels && centers[static_cast<std::size_t>(next)] < m) ++next;
     const double above = centers[static_cast<std::size_t>(next)];
     const double below = next == 0 ? low : centers[static_cast<std::size_t>(next - 1)];
     const double share = (above - m) / (above - below);
-    if (next > 0) w[static_cast<std::size_t>(i * b.channels + next - 1)] += static_cast<float>(share);
+    if (next > 0)
+      w[static_cast<std::size_t>((i - begin) * b.channels + next - 1)] += static_cast<float>(share);
     if (next < b.channels)
-      w[static_cast<std::size_t>(i * b.channels + next)] += static_cast<float>(1 - share);
+      w[static_cast<std::size_t>((i - begin) * b.channels + next)] += static_cast<float>(1 - share);
   }
-  return w;
+  return {begin, end, std::move(w)};
+}
+
+// The bins that count, times their weights.
+Value* mel_energy(MapperContext& c, const MelBand& b, Value* magnitude) {
+  MelWeights w = mel_weights(b);
+  Value* weights = c.constant({w.end - w.begin, b.channels}, w.matrix);
+  if (w.begin > 0 || w.end < b.bins) magnitude = c.slice(magnitude, {w.begin}, {w.end}, {-1});
+  return c.emit("MatMul", {c.sqrt(magnitude), weights});
 }
 
 // The same of a number of bins that is known when the model runs.
-Value* runtime_mel_weights(MapperContext& c, const MelBand& b) {
+Value* runtime_mel_energy(MapperContext& c, const MelBand& b, Value* magnitude) {
   const auto wide = [&](double v) { return c.scalar(DType::f64, v); };
   Value* bins = c.dim(c.in(0), -1);
   Value* intervals = c.cast(c.sub(bins, c.constant<std::int64_t>(1)), DType::f64);
@@ -112,7 +127,10 @@ Value* runtime_mel_weights(MapperContext& c, const MelBand& b) {
   for (std::int64_t i = 1; i <= b.channels; ++i) centers.push_back(low + spacing * static_cast<double>(i));
   Value* distance = c.abs(c.sub(c.unsqueeze(place, {1}), c.constant({b.channels}, centers)));
   Value* weight = c.maximum(c.sub(wide(1), c.div(distance, wide(spacing))), wide(0));
-  return c.cast(c.where(c.unsqueeze(is_in, {1}), weight, wide(0)), DType::f32);
+  Value* weights = c.cast(c.where(c.unsqueeze(is_in, {1}), weight, wide(0)), DType::f32);
+  Value* zero = c.scalar_like(magnitude, 0);
+  Value* heard = c.where(is_in, magnitude, zero);
+  return c.emit("MatMul", {c.sqrt(heard), weights});
 }
 
 // [channels, coefficients]: sqrt(2 / n) cos(pi / n (j + 1/2) i)
@@ -144,10 +162,7 @@ Values map_mfcc(MapperContext& c) {
            "the band, the number of channels or that of coefficients of Mfcc is out of range");
   if (is_known(band.bins) ? band.channels > kMostWeights / band.bins : band.channels > kWidest)
     c.fail(Code::unsupported_attr, std::to_string(band.channels) + " channels");
-  Value* magnitude = c.sqrt(c.in(0));
-  Value* weights = is_known(band.bins) ? c.constant({band.bins, band.channels}, mel_weights(band))
-                                       : runtime_mel_weights(c, band);
-  Value* energy = c.emit("MatMul", {magnitude, weights});
+  Value* energy = is_known(band.bins) ? mel_energy(c, band, c.in(0)) : runtime_mel_energy(c, band, c.in(0));
   Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));
   return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients},
                                                   cosine_transform(c, band.channels, coefficients))})};

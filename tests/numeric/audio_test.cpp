@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -32,6 +34,8 @@ TEST(Audio, Mfcc) {
       .attr("upper_frequency_limit", 3000.0F)
       .attr("lower_frequency_limit", 100.0F)
       .check();
+  op_case("Mfcc").values<float>({1, 2, 9}, {NAN, 1, 2, 3, 0.5F, NAN, INFINITY, -3, NAN, 0, 1, NAN, 1, 1, 1, 1, 1, 1}).scalar<std::int32_t>(16000)
+      .attr("filterbank_channel_count", 4).attr("dct_coefficient_count", 3).tol(1e-3, 1e-3).note("only 20 to 4000 Hz are heard").check();
 }
 
 }  // namespace

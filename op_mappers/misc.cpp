@@ -144,19 +144,31 @@ struct Means {
   Value *least_up_to, *greatest_from;  // [rows, n]
 };
 
-Means means_of(MapperContext& c, Value* x, Value* n) {
+// Of x from `begin` to `end`, [rows, begin, end]; x is finite.
+Value* sums_between(MapperContext& c, Value* x) {
   Value* axis = c.constant<std::int64_t>(1);
   Value* up_to = c.unsqueeze(c.cumsum(x, axis, false, false), {1});
-  Value* before = c.unsqueeze(c.cumsum(x, axis, true, false), {2});
+  return c.sub(up_to, c.unsqueeze(c.cumsum(x, axis, true, false), {2}));
+}
+
+// A mean that is NaN is neither above nor below another.
+Means means_of(MapperContext& c, Value* x, Value* n) {
   Value* begins = c.unsqueeze(iota(c, n), {1});
   Value* counts = c.sub(c.add(iota(c, n), c.constant<std::int64_t>(1)), begins);
   Value* is_range = c.greater(counts, c.constant<std::int64_t>(0));
   Value* divisor = c.cast_like(c.maximum(counts, c.constant<std::int64_t>(1)), x);
-  Value* mean = c.div(c.sub(up_to, before), divisor);  // [rows, begin, end]
   const double far = std::numeric_limits<double>::infinity();
-  Value* least = c.reduce("ReduceMin", c.where(is_range, mean, c.scalar_like(x, far)), Ints{1}, false);
-  Value* greatest = c.where(is_range, mean, c.scalar_like(x, -far));
-  return {least, c.reduce("ReduceMax", greatest, Ints{2}, false)};
+  Value *zero = c.scalar_like(x, 0), *high = c.scalar_like(x, far), *low = c.scalar_like(x, -far);
+  Value *below = c.less(x, high), *above = c.greater(x, low);
+  Value* finite = c.where(c.logical_and(below, above), x, zero);
+  Value* mean = c.div(sums_between(c, finite), divisor);
+  const auto some = [&](Value* flags) { return c.greater(sums_between(c, c.cast_like(flags, x)), zero); };
+  Value* rises = some(c.logical_not(below));  // by a NaN too
+  Value* falls = some(c.logical_not(above));
+  mean = c.where(rises, high, c.where(falls, low, mean));
+  Value* counts_for = c.logical_and(is_range, c.logical_not(c.logical_and(rises, falls)));
+  Value* least = c.reduce("ReduceMin", c.where(counts_for, mean, high), Ints{1}, false);
+  return {least, c.reduce("ReduceMax", c.where(counts_for, mean, low), Ints{2}, false)};
 }
 
 Values map_isotonic_regression(MapperContext& c) {
@@ -171,9 +183,10 @@ Values map_isotonic_regression(MapperContext& c) {
   Value* counted = c.concat({first, c.cast(begins, DType::i64)}, 1);
   Value* segments = c.cumsum(counted, c.constant<std::int64_t>(1), false, false);
   Value* other = c.unsqueeze(segments, {1});
-  Value* same = c.cast_like(c.equal(c.unsqueeze(segments, {2}), other), x);
-  Value* sums = c.squeeze(c.emit("MatMul", {same, c.unsqueeze(x, {2})}), {2});
-  Value* means = c.div(sums, c.reduce("ReduceSum", same, Ints{2}, false));
+  Value* same = c.equal(c.unsqueeze(segments, {2}), other);
+  Value* own = c.where(same, c.unsqueeze(x, {1}), c.scalar_like(x, 0));
+  Value* sums = c.reduce("ReduceSum", own, Ints{2}, false);
+  Value* means = c.div(sums, c.reduce("ReduceSum", c.cast_like(same, x), Ints{2}, false));
   Value* dims = c.shape_of(c.in(0));
   Value* y = c.cast(c.reshape_to(means, dims), c.output_dtype());
   return {y, c.cast(c.reshape_to(segments, dims), c.output_dtype(1))};

@@ -91,6 +91,8 @@ TEST(Misc, IsotonicRegression) {
   op_case("IsotonicRegression").in(f64, {2, 3, 9}).attr("output_dtype", f64).check();
   op_case("IsotonicRegression").in(f32, {5}).check();
   op_case("IsotonicRegression").in(f32, {3, 1}).check();
+  op_case("IsotonicRegression").values<float>({4, 5}, {1, 3, NAN, 2, 5, 3, INFINITY, 1, -INFINITY, 5, NAN, 1, 2, NAN, NAN, 5, 4, -INFINITY, -INFINITY, 7}).check();
+  op_case("IsotonicRegression").in(f64, {7, 9}).attr("output_dtype", f64).nan_inf().check();
 }
 
 }  // namespace

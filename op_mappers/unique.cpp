@@ -24,19 +24,30 @@ Unique unique(Emitter& c, Value* x, bool sorted, std::optional<std::int64_t> axi
   return {c.cast(out[0], type), out[1], out[2], out[3]};
 }
 
+// [rows, elements of each], also where there are no rows.
+Value* flat_rows(MapperContext& c, Value* x) {
+  const Shape& s = x->shape();
+  if (s.ranked() && s.rank() == 2) return x;
+  std::int64_t elements = s.ranked() ? 1 : 0;
+  for (int i = 1; s.ranked() && i < s.rank(); ++i) elements = is_known(s[i]) ? elements * s[i] : 0;
+  if (elements > 0) return c.reshape(x, {-1, elements});
+  Value* size = c.reduce("ReduceProd", c.dims(x, 1, kToEnd), Ints{0}, true);
+  return c.reshape_to(x, c.concat({c.dims(x, 0, 1), size}, 0));
+}
+
 // A NaN is equal to nothing, itself neither, but for ONNX Runtime to everything: compared are rows of the
 // numbers without NaN and, where there was one, the row's own number.
 Unique unique_floats(MapperContext& c, Value* front) {
   const bool flat = front->shape().ranked() && front->shape().rank() == 1;
-  Value* rows = c.cast(flat ? c.unsqueeze(front, {1}) : c.reshape(front, {0, -1}), DType::f64);
+  Value* rows = c.cast(flat ? c.unsqueeze(front, {1}) : flat_rows(c, front), DType::f64);
   Value* is_nan = c.emit("IsNaN", {rows});
   Value* zero = c.scalar(DType::f64, 0);
   Value* numbers = c.where(is_nan, zero, rows);
   Value* own = c.unsqueeze(iota(c, c.squeeze(c.dims(rows, 0, 1), {0})), {1});
   Value* place = c.cast(c.add(own, c.constant<std::int64_t>(1)), DType::f64);
-  Value* marks =
-      flat ? is_nan
-           : c.cast(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true), DType::boolean);
+  Value* marks = flat ? is_nan
+                      : c.greater(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true),
+                                  c.constant<std::int32_t>(0));
   Value* tags = c.where(marks, place, zero);
   Unique u = unique(c, c.concat({numbers, tags}, 1), false, 0);
   u.values = c.gather(front, u.first, 0);
@@ -75,7 +86,10 @@ bool is_vector(MapperContext& c) {
 // ONNX Runtime ends the process at slices of integers without elements.
 void refuse_empty_slices(MapperContext& c, std::int64_t axis) {
   const Shape& s = c.in(0)->shape();
-  if (!is_float(c.in(0)->dtype()) && s.elements() == 0 && s[static_cast<int>(axis)] != 0)
+  bool is_empty = false;
+  for (int i = 0; s.ranked() && i < s.rank(); ++i)
+    is_empty = is_empty || (s[i] == 0 && i != axis && i != axis + s.rank());
+  if (!is_float(c.in(0)->dtype()) && is_empty && s[static_cast<int>(axis)] != 0)
     c.fail(Code::unsupported_attr, "slices without elements, at which ONNX Runtime ends the process");
 }
 

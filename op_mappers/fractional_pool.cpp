@@ -104,7 +104,8 @@ Value* pooled(MapperContext& c, Value* x, const Windows& w, int axis, bool maxim
   Ints dims{w.count, w.widest};
   dims.insert(dims.end(), static_cast<std::size_t>(3 - axis), 1);
   Value* there = c.cast(c.constant(dims, counts), DType::boolean);
-  return c.reduce("ReduceSum", c.where(there, parts, c.scalar_like(x, 0)), Ints{axis + 1}, false);
+  return wrapping_sum(c, c.where(there, parts, c.scalar_like(x, 0)),
+                      [&](Value* numbers) { return c.reduce("ReduceSum", numbers, Ints{axis + 1}, false); });
 }
 
 Value* window_areas(MapperContext& c, const Windows& rows, const Windows& columns, const Value* like) {

@@ -77,12 +77,12 @@ Values map_prod(MapperContext& c) {
 }
 
 // What ONNX Runtime's ReduceProd has of integers is a product of doubles.
-template <Axes form>
+template <Axes form, By by>
 Values map_wrapping_prod(MapperContext& c) {
   Value* x = c.in(0);
   const bool all = is_all_axes(c.node().input(1), c.node().input(0));
   auto axes = c.maybe_ints(1);
-  if (!is_int(x->dtype()) || is_zero_or_one(x) || is_of_sizes(x) || !x->shape().ranked() || (!axes && !all))
+  if (!is_int(x->dtype()) || is_of_sizes(x) || are_flags(x) || !x->shape().ranked() || (!axes && !all))
     return map_prod<form>(c);
   const int rank = x->shape().rank();
   if (!axes) {
@@ -91,7 +91,7 @@ Values map_wrapping_prod(MapperContext& c) {
   }
   for (std::int64_t& a : *axes) a += a < 0 ? rank : 0;
   if (axes->empty()) return {x};
-  Value* product = wrapping_product(c, c.cast(x, DType::i64), *axes, c.flag("keep_dims"));
+  Value* product = wrapping_product(c, by, c.cast(x, DType::i64), *axes, c.flag("keep_dims"));
   return {c.cast_like(product, x)};
 }
 
@@ -275,12 +275,11 @@ void register_reduction(OpRegistry& r) {
   constexpr Axes attribute = Axes::attribute, input = Axes::input;
   r.op("Sum").by(map_sum<attribute>);
   r.op("Sum").since(13).by(map_sum<input>);
-  const std::string product = "of integers not wrapped around, rounded beyond 2^53";
-  const std::string unknown =
-      "of integers of unknown rank, or over axes that are not known, " + product.substr(12);
-  r.op("Prod").note(product).by(map_prod<attribute>);
-  r.op("Prod").since(16).note(unknown).by(map_wrapping_prod<attribute>);
-  r.op("Prod").since(18).note(unknown).by(map_wrapping_prod<input>);
+  const std::string product =
+      "of integers of unknown rank, or over axes that are not known, not wrapped around, rounded beyond 2^53";
+  r.op("Prod").note(product).by(map_wrapping_prod<attribute, By::compare>);
+  r.op("Prod").since(16).note(product).by(map_wrapping_prod<attribute, By::scatter>);
+  r.op("Prod").since(18).note(product).by(map_wrapping_prod<input, By::scatter>);
   r.op("Mean").by(map_mean<attribute>);
   r.op("Mean").since(18).by(map_mean<input>);
   r.op("Max").by(map_max<attribute>);

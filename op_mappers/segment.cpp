@@ -182,8 +182,7 @@ Values map_sparse_gradient_v2(MapperContext& c) {
 }  // namespace
 
 void register_segment(OpRegistry& r) {
-  const std::string memory =
-      "below opset 16 memory of data times segments, and products of integers beyond 2^53 are rounded";
+  const std::string memory = "below opset 16 memory of data times segments";
   const std::string extremum =
       "below opset 18 memory of data times segments; of a segment with NaN the rows behind the last one tell";
   const auto sums = [&](std::vector<std::string> names, Mapper low, Mapper high) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "op_mappers/loop.h"
 #include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
@@ -42,14 +43,26 @@ Value* by_scatter(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
 
 bool surely_some(const Value* rows) { return rows->shape().ranked() && rows->shape()[0] > 0; }
 
+// Integers, whose products wrap around; those of ONNX Runtime's ReduceProd are products of doubles.
+Value* product_in_turn(Emitter& c, Value* rows, Value* ids, Value* count, Value* init) {
+  Value* segments = iota(c, c.squeeze(count, {0}));
+  const Step step = [&](Emitter& e, Value* k, const Values& state) -> Values {
+    Value* here = with_tail(e, e.equal(segments, e.gather(ids, k, 0)), rows);
+    return {e.where(here, e.mul(state[0], e.gather(rows, k, 0)), state[0])};
+  };
+  return counted_loop(c, c.size_of(ids), {segment_blank(c, rows, count, init)}, step)[0];
+}
+
 // Segments are the second axis, since ONNX Runtime's ReduceMin and ReduceMax compare only 32 bits of an i64
-// unless the first axis is reduced. Its products of i32 do not wrap around but stop at the ends.
+// unless the first axis is reduced.
 Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
   const bool arithmetic = how == Reduction::add || how == Reduction::mul;
   const DType type = rows->dtype();
   const DType wide = arithmetic ? DType::i64 : DType::i32;
   const bool is_narrow = is_int(type) && bit_width(type) < bit_width(wide);
   const DType work = is_narrow || (arithmetic && type == DType::u64) ? wide : type;
+  if (how == Reduction::mul && is_int(type))
+    return c.cast(product_in_turn(c, c.cast(rows, work), ids, count, c.cast(init, work)), type);
   Value* segments = c.unsqueeze(iota(c, c.squeeze(count, {0})), {0});
   Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
   Value* none = c.cast(init, work);

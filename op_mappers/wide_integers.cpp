@@ -5,8 +5,6 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "op_mappers/segments.h"
-
 namespace t2o::op_mappers {
 namespace {
 
@@ -22,7 +20,7 @@ Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
   return e.pad(x, e.ints(pads), worst);
 }
 
-constexpr int kWide = 64, kSizes = 32, kFewBits = 32, kDeepest = 24;
+constexpr int kWide = 64, kSizes = 32, kFewBits = 32, kMostSteps = 256;
 
 int bits_of_number(std::int64_t n) {
   int bits = 0;
@@ -45,38 +43,46 @@ const Names kMoves = {"Cast",   "Identity",  "Gather",  "GatherElements", "Gathe
                       "Abs",    "Transpose", "Neg",     "Compress"};
 const Names kChoices = {"Max", "Min", "Concat", "Where"};
 
-// At most so many bits beside the sign have the numbers of an integer.
-int bits_of(const Value* v, int depth) {
-  if (v->dtype() == DType::boolean) return 1;
-  if (!is_int(v->dtype())) return kWide;
-  if (bit_width(v->dtype()) <= kFewBits) return static_cast<int>(bit_width(v->dtype()));
+int bits_of(const Value* v, int& steps);  // of which a walk takes so many and no more
+
+int bits_of_result(const Value* v, int& steps) {
   if (v->known_elements()) return kSizes;
   if (v->constant()) return bits_of_constant(*v->constant());
   const ir::Node* n = v->producer();
-  if (!n || depth > kDeepest) return kWide;
+  if (!n || --steps < 0) return kWide;
   const std::string_view op = n->op();
   if (kPlaces.contains(op) || (op == "TopK" && v->index() == 1)) return kSizes;
-  if (kMoves.contains(op)) return bits_of(n->input(0), depth + 1);
-  if (op == "OneHot") return bits_of(n->input(2), depth + 1);
-  if (op == "Mul") return std::min(kWide, bits_of(n->input(0), depth + 1) + bits_of(n->input(1), depth + 1));
+  if (kMoves.contains(op)) return bits_of(n->input(0), steps);
+  if (op == "OneHot") return bits_of(n->input(2), steps);
+  if (op == "Mul") {
+    const int bits = bits_of(n->input(0), steps);
+    return std::min(kWide, bits + bits_of(n->input(1), steps));
+  }
   const bool is_sum = op == "Add" || op == "Sub";
   if (!is_sum && !kChoices.contains(op)) return kWide;
   int most = 0;
   for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
-    most = std::max(most, bits_of(n->input(i), depth + 1));
+    most = std::max(most, bits_of(n->input(i), steps));
   return most + (is_sum ? 1 : 0);
 }
 
-bool consists_of_sizes(const Value* v, int depth) {
+// At most so many bits beside the sign have the numbers of an integer.
+int bits_of(const Value* v, int& steps) {
+  if (v->dtype() == DType::boolean) return 1;
+  if (!is_int(v->dtype())) return kWide;
+  return std::min(bits_of_result(v, steps), static_cast<int>(bit_width(v->dtype())));
+}
+
+bool consists_of_sizes(const Value* v, int& steps) {
   static const Names kCombined = {"Max", "Min", "Concat", "Where", "Add", "Sub", "Mul", "Div"};
   if (v->known_elements() || v->constant()) return true;
   const ir::Node* n = v->producer();
-  if (!n || depth > kDeepest) return false;
+  if (!n || --steps < 0) return false;
   const std::string_view op = n->op();
   if (op == "Shape" || op == "Size") return true;
-  if (kMoves.contains(op)) return is_int(n->input(0)->dtype()) && consists_of_sizes(n->input(0), depth + 1);
+  if (kMoves.contains(op)) return is_int(n->input(0)->dtype()) && consists_of_sizes(n->input(0), steps);
   for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
-    if (!n->input(i) || !consists_of_sizes(n->input(i), depth + 1)) return false;
+    if (!n->input(i) || !consists_of_sizes(n->input(i), steps)) return false;
   return kCombined.contains(op);
 }
 
@@ -92,7 +98,15 @@ Value* sum_of_halves(Emitter& e, Value* x, const std::function<Value*(Value*)>& 
 
 }  // namespace
 
-bool has_few_bits(const Value* x) { return bits_of(x, 0) <= kFewBits; }
+bool has_few_bits(const Value* x) {
+  int steps = kMostSteps;
+  return bits_of(x, steps) <= kFewBits;
+}
+
+bool are_flags(const Value* x) {
+  int steps = kMostSteps;
+  return bits_of(x, steps) <= 1;
+}
 
 Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& sum) {
   if (!is_int(x->dtype())) return sum(x);
@@ -101,15 +115,13 @@ Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& s
   return e.cast_like(all, x);
 }
 
-bool is_zero_or_one(const Value* x) {
-  const ir::Node* cast = x->producer();
-  return cast && cast->op() == "Cast" && cast->input(0)->dtype() == DType::boolean;
+bool is_of_sizes(const Value* x) {
+  int steps = kMostSteps;
+  return consists_of_sizes(x, steps);
 }
 
-bool is_of_sizes(const Value* x) { return consists_of_sizes(x, 0); }
-
-// ScatterElements multiplies integers as such, one row after the other.
-Value* wrapping_product(Emitter& e, Value* x, Ints axes, bool keep_dims) {
+// All rows are one segment, whose products are those of integers.
+Value* wrapping_product(Emitter& e, By by, Value* x, Ints axes, bool keep_dims) {
   const int rank = x->shape().rank();
   std::sort(axes.begin(), axes.end());
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
@@ -123,8 +135,8 @@ Value* wrapping_product(Emitter& e, Value* x, Ints axes, bool keep_dims) {
   Value* rest = e.gather(shape, e.ints(kept), 0);
   Value* rows = e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0));
   Value* ids = e.expand(e.constant<std::int64_t>(0), count);
-  Value* ones = segment_blank(e, rows, e.ints({1}), e.scalar_like(rows, 1));
-  Value* product = e.squeeze(scatter_rows(e, ones, ids, rows, "mul"), {0});
+  Value* one = e.scalar_like(rows, 1);
+  Value* product = e.squeeze(segment_reduce(e, by, Reduction::mul, rows, ids, e.ints({1}), one), {0});
   return keep_dims ? e.unsqueeze(product, axes) : product;
 }
 

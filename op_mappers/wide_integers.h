@@ -3,6 +3,7 @@
 #include <string>
 
 #include "op_mappers/registry.h"
+#include "op_mappers/segments.h"
 
 // Max, Min and most of ReduceMax and ReduceMin of ONNX Runtime compare only the lower 32 bits of an i64 with AVX: numbers beyond
 // 2^31 come out wrong. Shapes are smaller; tensors of the model take these.
@@ -17,11 +18,11 @@ Value* reduced_wide(Emitter&, const std::string& op, Value* x, const Ints& axes,
 // A sum of integers that wraps around, as TensorFlow's do. ONNX Runtime's are sums of doubles: they saturate, and are rounded
 // beyond 2^53. sum: the sum of an i64. Of numbers that are not integers it is that sum as it is.
 Value* wrapping_sum(Emitter&, Value* x, const std::function<Value*(Value* x)>& sum);
-// Likewise a product over these axes of an i64 of known rank; below opset 16 there is no way to have it.
-Value* wrapping_product(Emitter&, Value* x, Ints axes, bool keep_dims);
+// Likewise a product over these axes of an i64 of known rank.
+Value* wrapping_product(Emitter&, By, Value* x, Ints axes, bool keep_dims);
 // Whether the numbers are sizes and constants, or moved or combined ones: their product is a size too.
 bool is_of_sizes(const Value* x);
-bool is_zero_or_one(const Value* x);  // as truths that were cast are
+bool are_flags(const Value* x);  // 0 and 1
 // Whether all numbers of an i64 are known to have 32 bits at most, as sizes, places and what counts have.
 bool has_few_bits(const Value* x);
 

@@ -49,6 +49,8 @@ TEST(Segment, Sorted) {
   op_case("SegmentMean").values<std::int8_t>({3}, {100, 100, 3}).i32s({0, 0, 0}).note("the sum wraps around").check();
   op_case("SegmentMean").values<std::int32_t>({4}, {-7, -8, 1, 2}).i32s({0, 0, 2, 2}, fed).check();
   op_case("SegmentSum").values<std::int32_t>({3}, {2000000000, 2000000000, 3}).i32s({0, 0, 1}, fed).note("the sum wraps around").check();
+  op_case("SegmentProd").in(any, {5, 3}).range(-9e9, 9e9).i32s({0, 0, 0, 2, 2}, fed).dtypes({i32, i64}).note("the product wraps around").check();
+  op_case("UnsortedSegmentProd").in(i64, {5, 3}).range(-9e9, 9e9).i32s({3, 0, 0, -1, 0}, fed).scalar<std::int32_t>(4, fed).check();
   op_case("SegmentProd").values<std::uint8_t>({3}, {100, 100, 3}).i32s({1, 1, 1}, fed).check();
 }
 

@@ -1,9 +1,9 @@
 #include "op_mappers/wide_integers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string_view>
-#include <unordered_set>
 
 namespace t2o::op_mappers {
 namespace {
@@ -36,12 +36,17 @@ int bits_of_constant(const Tensor& t) {
   return most;
 }
 
-using Names = std::unordered_set<std::string_view>;
-const Names kPlaces = {"Shape", "Size", "ArgMax", "ArgMin", "NonZero"};
-const Names kMoves = {"Cast",   "Identity",  "Gather",  "GatherElements", "GatherND", "Slice",
-                      "Expand", "Reshape",   "Squeeze", "Unsqueeze",      "Tile",     "Split",
-                      "Abs",    "Transpose", "Neg",     "Compress"};
-const Names kChoices = {"Max", "Min", "Concat", "Where"};
+constexpr std::string_view kPlaces[] = {"Shape", "Size", "ArgMax", "ArgMin", "NonZero"};
+constexpr std::string_view kMoves[] = {
+    "Cast",    "Identity",  "Gather", "GatherElements", "GatherND", "Slice", "Expand",    "Reshape",
+    "Squeeze", "Unsqueeze", "Tile",   "Split",          "Abs",      "Neg",   "Transpose", "Compress"};
+constexpr std::string_view kChoices[] = {"Max", "Min", "Concat", "Where"};
+constexpr std::string_view kCombined[] = {"Max", "Min", "Concat", "Where", "Add", "Sub", "Mul", "Div"};
+
+template <std::size_t n>
+bool is_one_of(const std::string_view (&names)[n], std::string_view op) {
+  return std::find(std::begin(names), std::end(names), op) != std::end(names);
+}
 
 int bits_of(const Value* v, int& steps);  // of which a walk takes so many and no more
 
@@ -51,15 +56,15 @@ int bits_of_result(const Value* v, int& steps) {
   const ir::Node* n = v->producer();
   if (!n || --steps < 0) return kWide;
   const std::string_view op = n->op();
-  if (kPlaces.contains(op) || (op == "TopK" && v->index() == 1)) return kSizes;
-  if (kMoves.contains(op)) return bits_of(n->input(0), steps);
+  if (is_one_of(kPlaces, op) || (op == "TopK" && v->index() == 1)) return kSizes;
+  if (is_one_of(kMoves, op)) return bits_of(n->input(0), steps);
   if (op == "OneHot") return bits_of(n->input(2), steps);
   if (op == "Mul") {
     const int bits = bits_of(n->input(0), steps);
     return std::min(kWide, bits + bits_of(n->input(1), steps));
   }
   const bool is_sum = op == "Add" || op == "Sub";
-  if (!is_sum && !kChoices.contains(op)) return kWide;
+  if (!is_sum && !is_one_of(kChoices, op)) return kWide;
   int most = 0;
   for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
     most = std::max(most, bits_of(n->input(i), steps));
@@ -74,16 +79,15 @@ int bits_of(const Value* v, int& steps) {
 }
 
 bool consists_of_sizes(const Value* v, int& steps) {
-  static const Names kCombined = {"Max", "Min", "Concat", "Where", "Add", "Sub", "Mul", "Div"};
   if (v->known_elements() || v->constant()) return true;
   const ir::Node* n = v->producer();
   if (!n || --steps < 0) return false;
   const std::string_view op = n->op();
   if (op == "Shape" || op == "Size") return true;
-  if (kMoves.contains(op)) return is_int(n->input(0)->dtype()) && consists_of_sizes(n->input(0), steps);
+  if (is_one_of(kMoves, op)) return is_int(n->input(0)->dtype()) && consists_of_sizes(n->input(0), steps);
   for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
     if (!n->input(i) || !consists_of_sizes(n->input(i), steps)) return false;
-  return kCombined.contains(op);
+  return is_one_of(kCombined, op);
 }
 
 // The lower halves and what is above them are summed one by one: neither sum leaves the whole numbers that a

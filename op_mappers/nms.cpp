@@ -249,7 +249,7 @@ Values map_combined(MapperContext& c) {
   Value* valid = c.greater(top[0], c.constant(-kInfinity));
   Value* zero = c.constant(0.0f);
   Value* scores = c.where(valid, top[0], zero);
-  Value* category = c.div(top[1], count);
+  Value* category = c.div(top[1], c.maximum(count, c.constant<std::int64_t>(1)));  // no boxes
   Value* labels = c.where(valid, as_f32(c, category), zero);
   Value* where = r.shared ? c.sub(top[1], c.mul(category, count)) : top[1];
   Value* index = c.expand(c.unsqueeze(where, {2}), c.concat({c.dims(where, 0, 2), c.ints({4})}, 0));

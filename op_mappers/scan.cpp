@@ -2,6 +2,7 @@
 #include <limits>
 #include <numbers>
 
+#include "onnx/reshape.h"
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/segments.h"
@@ -81,7 +82,7 @@ Value* scan_of_any_size(MapperContext& c, Value* x, Value* unit, const Combine& 
     Value* earlier = moved_at_run_time(e, state[0], state[1], reverse, unit);
     return {combine(e, earlier, state[0]), e.add(state[1], state[1])};
   })[0];
-  return c.cast(c.reshape_to(y, c.shape_of(x)), type);
+  return c.cast(reshape_even_if_empty(c, y, c.shape_of(x)), type);
 }
 
 Value* scan(MapperContext& c, Value* x, Value* unit, const Combine& combine) {

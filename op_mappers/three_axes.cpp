@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "onnx/reshape.h"
+
 namespace t2o::op_mappers {
 
 Sides sides(Emitter& e, Value* x, Value* axis) {
@@ -17,11 +19,11 @@ Sides sides(Emitter& e, Value* x, Value* axis) {
 Value* as_three(Emitter& e, Value* x, const Sides& s) {
   Value* outer = e.reduce("ReduceProd", s.before, Ints{0}, true);
   Value* inner = e.reduce("ReduceProd", s.after, Ints{0}, true);
-  return e.reshape_to(x, e.concat({outer, s.size, inner}, 0));
+  return reshape_even_if_empty(e, x, e.concat({outer, s.size, inner}, 0));
 }
 
 Value* from_three(Emitter& e, Value* y, const Sides& s) {
-  return e.reshape_to(y, e.concat({s.before, e.dims(y, 1, 2), s.after}, 0));
+  return reshape_even_if_empty(e, y, e.concat({s.before, e.dims(y, 1, 2), s.after}, 0));
 }
 
 Value* counted_from_front(Emitter& e, Value* axes, Value* x) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "onnx/emitter.h"
+#include "onnx/reshape.h"
 
 namespace t2o {
 
@@ -54,22 +55,9 @@ bool is_computed_in_part(const Value* dims) {
 }
 
 // Below opset 14 a size of 0 cannot be said. An empty x is made one element, reshaped to ones, and spread to
-// nothing. Not where the dims are those of other tensors: that an empty batch is not reshaped costs less than
-// ten nodes for each of a transformer's.
-Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
+// nothing.
+Value* spread_from_one(Emitter& e, Value* x, Value* dims) {
   const Ints* known = dims->known_elements().get();
-  const bool of_tensors = known && !is_computed_in_part(dims) &&
-                          std::find(known->begin(), known->end(), 0) == known->end() &&
-                          std::any_of(known->begin(), known->end(), is_known);
-  if (const auto inferred =
-          of_tensors && !keeps_unknown_dims(x, *known) ? with_inferred(*known) : std::nullopt) {
-    Value* sizes = e.ints(*inferred);
-    Value* y = e.emit("Reshape", {x, sizes});
-    e.graph().set_type(y, x->dtype(), Shape(*known));
-    return y;
-  }
-  if (surely_not_empty(x) || of_tensors || (known && keeps_unknown_dims(x, *known)))
-    return e.emit("Reshape", {x, dims});
   Value* one = e.constant<std::int64_t>(1);
   Value* zero = e.constant<std::int64_t>(0);
   Value* is_empty = e.equal(e.size_of(x), zero);
@@ -87,7 +75,33 @@ Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
   return result;
 }
 
+// Not where the dims are those of other tensors: that an empty batch is not reshaped costs less than ten
+// nodes for each of a transformer's.
+Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
+  const Ints* known = dims->known_elements().get();
+  const bool of_tensors = known && !is_computed_in_part(dims) &&
+                          std::find(known->begin(), known->end(), 0) == known->end() &&
+                          std::any_of(known->begin(), known->end(), is_known);
+  if (const auto inferred =
+          of_tensors && !keeps_unknown_dims(x, *known) ? with_inferred(*known) : std::nullopt) {
+    Value* sizes = e.ints(*inferred);
+    Value* y = e.emit("Reshape", {x, sizes});
+    e.graph().set_type(y, x->dtype(), Shape(*known));
+    return y;
+  }
+  if (surely_not_empty(x) || of_tensors || (known && keeps_unknown_dims(x, *known)))
+    return e.emit("Reshape", {x, dims});
+  return spread_from_one(e, x, dims);
+}
+
 }  // namespace
+
+Value* reshape_even_if_empty(Emitter& e, Value* x, Value* dims) {
+  const Ints* known = dims->known_elements().get();
+  const bool is_plain = e.opset() >= 14 || constant_ints(dims) || surely_not_empty(x) ||
+                        (known && keeps_unknown_dims(x, *known));
+  return is_plain ? e.reshape_to(x, dims) : spread_from_one(e, x, dims);
+}
 
 Value* Emitter::reshape(Value* x, Ints dims) {
   const bool static_dims = std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d > 0; });

@@ -129,6 +129,7 @@ TEST(NonMaxSuppression, Combined) {
                 .attr("clip_boxes", clip)
                 .check();
   combined({2, 10, 1, 4}, {2, 10, 1}).scalar(3).scalar(5).scalar(0.5F).scalar(2.0F).note("none").check();
+  for (const std::int64_t q : {1, 3}) combined({2, 0, q, 4}, {2, 0, 3}).scalar(3).scalar(5).scalar(0.5F).scalar(0.2F).only_opsets({18, 21}).note("no boxes").check();
 }
 
 }  // namespace

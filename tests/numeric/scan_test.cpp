@@ -31,6 +31,13 @@ TEST(Scan, Cumprod) {
             .dtypes({f32, i64, f16}).empty().only_opsets({11, 18}).check();
 }
 
+TEST(Scan, OfNothing) {
+  for (const char* op : {"Cumprod", "CumulativeLogsumexp"})
+    for (const std::int32_t axis : {0, 1, -1})
+      for (const Ints& dims : {Ints{2, 0, 3}, Ints{0, 5, 3}, Ints{2, 5, 0}})
+        op_case(op).in(f32, dims).scalar(axis).only_opsets({11, 13, 18}).check();
+}
+
 TEST(Scan, CumulativeLogsumexp) {
   for (const bool exclusive : {false, true})
     for (const bool reverse : {false, true})

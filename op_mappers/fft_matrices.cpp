@@ -1,7 +1,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "op_mappers/batches.h"
+#include "onnx/batches.h"
 #include "op_mappers/fft.h"
 
 namespace t2o::op_mappers {
@@ -80,8 +80,9 @@ Value* product(MapperContext& c, Value* x, Value* matrix, int axis) {
   if (axis == -1) return c.emit("MatMul", {x, matrix});
   Value* shape = c.shape_of(x);
   Value* columns = with_one_axis_behind(c, x, axis, shape);
-  Value* rows =
-      columns->shape().ranked() && columns->shape().rank() == 2 ? matrix : with_batch_of(c, matrix, columns);
+  Value* rows = columns->shape().ranked() && columns->shape().rank() == 2
+                    ? matrix
+                    : onnx::with_batch_of(c, matrix, columns);
   Value* y = c.emit("MatMul", {rows, columns});
   return axis == -2 ? y : c.reshape_to(y, shape);
 }

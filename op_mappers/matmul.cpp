@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "onnx/batches.h"
 #include "op_mappers/all.h"
-#include "op_mappers/batches.h"
 #include "op_mappers/fused.h"
 
 namespace t2o::op_mappers {
@@ -44,10 +44,10 @@ Value* batch_product(MapperContext& c, Value* a, Value* b) {
     // ONNX Runtime takes the transpose into its product, which then refuses an empty batch beside a plain
     // matrix.
     if (a->shape().ranked() && a->shape().rank() > 2 && b->shape().ranked() && b->shape().rank() == 2)
-      b = with_batch_of(c, b, a);
+      b = onnx::with_batch_of(c, b, a);
   }
   if (c.flag("adj_y")) b = swap_last_two(c, b);
-  const Operands o = with_common_batch(c, a, b);
+  const onnx::Operands o = onnx::with_common_batch(c, a, b);
   return c.emit("MatMul", {o.a, o.b});
 }
 Values map_batch_matmul(MapperContext& c) { return {batch_product(c, c.in(0), c.in(1))}; }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "onnx/batches.h"
 #include "onnx/emitter.h"
 #include "onnx/schema.h"
 #include "rewriters/all.h"
@@ -26,7 +27,7 @@ bool spell(std::string& term, const Value* v) {
 }
 
 // y[batch, rows, column] = sum over inner of a[batch, rows, inner] * b[batch, inner, column], each in any
-// order of axes.
+// order of axes; a may be one matrix for all of the batch.
 struct Product {
   Value *a = nullptr, *b = nullptr;
   std::string in_a, in_b, out;
@@ -41,11 +42,24 @@ struct Product {
       if (!digit && !has(in_a, l) && !has(in_b, l)) return false;
       (digit || (has(in_a, l) && has(in_b, l)) ? batch : has(in_a, l) ? rows : columns) += l;
     }
+    if (rows.size() == 1 && batch.empty() && columns.size() > 1) {
+      batch = columns.substr(0, columns.size() - 1);
+      columns.erase(0, batch.size());
+    }
     const bool none_alone =
         std::all_of(in_b.begin(), in_b.end(), [&](char l) { return has(out, l) || has(inner, l); }) &&
         has(in_b, inner.empty() ? '\0' : inner[0]);
     return none_alone && inner.size() == 1 && columns.size() == 1 &&
            (rows.size() == 1 || (rows.empty() ? !batch.empty() : batch.empty()));
+  }
+
+  bool repeats_a() const { return in_a.size() == 2 && !rows.empty() && !batch.empty(); }
+  bool can_repeat_a() const { return a->shape().ranked() && b->shape().ranked() && !onnx::are_too_big(a); }
+  bool may_be_empty() const {
+    return std::any_of(batch.begin(), batch.end(), [&](char l) {
+      const Shape& s = b->shape();
+      return !s.ranked() || s[static_cast<int>(in_b.find(l))] <= 0;
+    });
   }
 };
 
@@ -105,6 +119,7 @@ int run_on(ir::Graph& g, const onnx::Target& target, onnx::DTypeSet types) {
     const std::string order_a = of(p->in_a, p->batch + p->rows + p->inner),
                       order_b = of(p->in_b, p->batch + p->inner + p->columns);
     if (order_a.size() != p->in_a.size() || order_b.size() != p->in_b.size()) continue;
+    if (p->repeats_a() && p->may_be_empty() && !p->can_repeat_a()) continue;  // Einsum takes an empty batch
     Emitter e(g, target, n.shared_origin(), &n);
     if (p->rows.empty()) {
       Value* y = vectors_product(e, *p);
@@ -115,8 +130,11 @@ int run_on(ir::Graph& g, const onnx::Target& target, onnx::DTypeSet types) {
     }
     Value* a = arranged(e, p->a, p->in_a, order_a);
     Value* b = arranged(e, p->b, p->in_b, order_b);
-    Value* y = e.emit("MatMul", {a, b});
-    replace_value(g, n.output(), arranged(e, y, p->batch + p->rows + p->columns, p->out));
+    const auto [left, right] = p->repeats_a() ? onnx::with_common_batch(e, a, b) : onnx::Operands{a, b};
+    Value* y = e.emit("MatMul", {left, right});
+    y = arranged(e, y, p->batch + p->rows + p->columns, p->out);
+    if (const auto same = merge(y->shape(), n.output()->shape())) g.set_type(y, y->dtype(), *same);
+    replace_value(g, n.output(), y);
     ++changes;
   }
   if (changes != 0) g.erase_dead();

@@ -17,6 +17,22 @@ Case unary(const char* equation, Ints a) {
   return op_case("Einsum").in(f32, std::move(a)).as_list(1).attr("equation", equation);
 }
 
+// One matrix for all of a batch, which may be empty.
+TEST(Einsum, OneMatrixForAll) {
+  const auto graph_conv = [](const char* equation, Ints weights, Ints x, bool weights_last) {
+    Case c = op_case("Einsum");
+    if (!weights_last) c.in(f32, weights, constant);
+    c.in(f32, std::move(x));
+    if (weights_last) c.in(f32, std::move(weights), constant);
+    return c.as_list(2).attr("equation", equation);
+  };
+  graph_conv("ij,bjk->bik", {3, 4}, {2, 4, 5}, false).empty().check();
+  graph_conv("nij,ik->nkj", {3, 6}, {2, 3, 4}, true).empty().check();
+  graph_conv("nij,ik->nkj", {300, 300}, {2, 300, 2}, true).empty().note("too big to be repeated").check();
+  graph_conv("ij,nhjk->nhik", {3, 4}, {2, 3, 4, 5}, false).empty().check();
+  binary("ij,bjk->bik", {3, 0}, {2, 0, 5}).without({Mode::rank}).note("sums of nothing").check();
+}
+
 TEST(Einsum, Products) {
   binary("ij,jk->ik", {2, 3}, {3, 4}).dtypes({f32, f64, f16, i32, i64}).check();
   binary("ij,jk->ki", {2, 3}, {3, 4}).check();

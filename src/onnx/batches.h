@@ -2,7 +2,7 @@
 #include "onnx/emitter.h"
 
 // ONNX Runtime's MatMul does not broadcast 1 to a batch of 0, nor a plain matrix to one that stands behind it.
-namespace t2o::op_mappers {
+namespace t2o::onnx {
 
 // The matrix with a batch of 0 where the other has one, else of 1; as it is where the other's is known to be some.
 Value* with_batch_of(Emitter&, Value* matrix, Value* other);
@@ -13,5 +13,6 @@ struct Operands {
   Value *a, *b;
 };
 Operands with_common_batch(Emitter&, Value* a, Value* b);
+bool are_too_big(const Value* weights);
 
-}  // namespace t2o::op_mappers
+}  // namespace t2o::onnx

@@ -1,8 +1,8 @@
-#include "op_mappers/batches.h"
+#include "onnx/batches.h"
 
 #include <algorithm>
 
-namespace t2o::op_mappers {
+namespace t2o::onnx {
 namespace {
 
 constexpr std::int64_t kBigWeights = std::int64_t{1} << 16;
@@ -18,8 +18,6 @@ bool is_empty(const Value* v) {
   return std::find(dims.begin(), dims.end(), 0) != dims.end();
 }
 
-bool is_big(const Value* v) { return v->constant() && v->shape().elements().value_or(0) > kBigWeights; }
-
 bool may_be_empty(const Value* v) {
   const Shape& s = v->shape();
   if (!s.ranked()) return true;
@@ -33,7 +31,7 @@ enum class Repeats : std::uint8_t { none, to_nothing, to_all };
 // Whether v is 1 somewhere where the other may be 0; where it is not 1, of products of nothing.
 Repeats repeats(const Value* v, const Value* other, int batch_rank) {
   Repeats most = Repeats::none;
-  for (int i = 0; i < batch_rank && !is_big(v); ++i) {
+  for (int i = 0; i < batch_rank && !are_too_big(v); ++i) {
     const Dim d = batch_dim(other, i);
     if (batch_dim(v, i) != 1 || d == 1) continue;
     if (is_empty(v) || is_empty(other)) return Repeats::to_all;
@@ -59,6 +57,10 @@ Value* repeated(Emitter& e, Value* v, Value* other, Repeats how) {
 
 }  // namespace
 
+bool are_too_big(const Value* weights) {
+  return weights->constant() && weights->shape().elements().value_or(0) > kBigWeights;
+}
+
 Value* with_batch_of(Emitter& e, Value* matrix, Value* other) {
   return may_be_empty(other) ? repeated(e, matrix, other, Repeats::to_nothing) : matrix;
 }
@@ -71,4 +73,4 @@ Operands with_common_batch(Emitter& e, Value* a, Value* b) {
   return {repeated(e, a, b, repeats(a, b, batch_rank)), repeated(e, b, a, repeats(b, a, batch_rank))};
 }
 
-}  // namespace t2o::op_mappers
+}  // namespace t2o::onnx

@@ -56,5 +56,11 @@ int MapperContext::rank(std::size_t i, SourceLoc at) const {
          "give the input shapes: --inputs NAME:0[...]", at);
   return in(i)->shape().rank();
 }
+std::int64_t MapperContext::front_axis(std::int64_t axis, std::int64_t rank, SourceLoc at) const {
+  if (axis < -rank || axis >= rank)
+    fail(Code::bad_model,
+         "axis " + std::to_string(axis) + " is out of range for a rank of " + std::to_string(rank), "", at);
+  return axis < 0 ? axis + rank : axis;
+}
 
 }  // namespace t2o

@@ -59,6 +59,8 @@ class MapperContext : public Emitter {
   std::optional<Ints> maybe_ints(std::size_t i) const { return constant_ints(in(i)); }
   std::int64_t dim_of(std::size_t input, int axis, SourceLoc at = SourceLoc::here()) const;
   int rank(std::size_t input, SourceLoc at = SourceLoc::here()) const;
+  // An axis that a model names, from the front; one that a tensor of this rank does not have is refused.
+  std::int64_t front_axis(std::int64_t axis, std::int64_t rank, SourceLoc at = SourceLoc::here()) const;
   bool has_rank(std::size_t input) const { return in(input)->shape().ranked(); }
 
  private:

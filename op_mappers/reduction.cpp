@@ -50,7 +50,10 @@ bool counts_from_back(const Value* x, const Ints& axes) {
 
 template <Axes form>
 Value* reduced(MapperContext& c, const std::string& op, Value* x, bool keep) {
-  if (const auto axes = c.maybe_ints(1))
+  const auto axes = c.maybe_ints(1);
+  if (axes && x->shape().ranked())
+    for (const std::int64_t a : *axes) c.front_axis(a, x->shape().rank());
+  if (axes)
     return form == Axes::attribute && counts_from_back(x, *axes) ? reduced_in_turn(c, op, x, c.in(1), keep)
                                                                  : c.reduce(op, x, *axes, keep);
   if (is_all_axes(c.node().input(1), c.node().input(0))) return c.reduce_all(op, x, keep);
@@ -243,6 +246,7 @@ Value* index_along(MapperContext& c, const std::string& op, Value* x) {
 
 Values arg_extremum(MapperContext& c, const std::string& op) {
   const auto axis = c.maybe_ints(1);
+  if (axis && c.has_rank(0)) c.front_axis(c.const_int(1), c.rank(0));
   Value* x = without_nan(c, c.in(0), op == "ArgMax");
   if (x->dtype() == DType::u64) x = with_sign(c, x, half_of_unsigned(c));
   if (!axis || counts_from_back(x, *axis)) return {c.cast(index_along(c, op, x), c.output_dtype())};

@@ -14,6 +14,7 @@ namespace {
 using Combine = std::function<Value*(Emitter&, Value*, Value*)>;
 
 Values map_cumsum(MapperContext& c) {
+  if (const auto axis = c.maybe_ints(1); axis && c.has_rank(0)) c.front_axis(c.const_int(1), c.rank(0));
   return {c.cumsum(c.in(0), c.in(1), c.flag("exclusive"), c.flag("reverse"))};
 }
 
@@ -38,10 +39,7 @@ Value* moved(MapperContext& c, Value* x, int axis, std::int64_t by, bool reverse
 // it.
 Value* scan_of_known_size(MapperContext& c, Value* x, Value* unit, const Combine& combine) {
   const int rank = c.rank(0);
-  std::int64_t axis = c.const_int(1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) c.fail(Code::bad_model, "axis " + std::to_string(axis) + " is out of range");
-  const int at = static_cast<int>(axis);
+  const int at = static_cast<int>(c.front_axis(c.const_int(1), rank));
   const std::int64_t size = c.dim_of(0, at);
   const bool reverse = c.flag("reverse");
   if (c.flag("exclusive") && size > 0) x = moved(c, x, at, 1, reverse, unit);

@@ -199,11 +199,13 @@ Value* gathered_transpose_of_any_rank(MapperContext& c, Value* x, Value* perm) {
 
 Ints counted_from_front(MapperContext& c, Ints perm) {
   const auto rank = static_cast<std::int64_t>(perm.size());
-  for (std::int64_t& axis : perm) {
-    if (axis < -rank || axis >= rank)
-      c.fail(Code::bad_model, "perm has " + std::to_string(axis) + " for a rank of " + std::to_string(rank));
-    if (axis < 0) axis += rank;
-  }
+  for (std::int64_t& axis : perm) axis = c.front_axis(axis, rank);
+  Ints each = perm;
+  std::sort(each.begin(), each.end());
+  if (std::adjacent_find(each.begin(), each.end()) != each.end())
+    c.fail(Code::bad_model, "perm names an axis twice");
+  if (c.has_rank(0) && c.rank(0) != rank)
+    c.fail(Code::bad_model, "perm is for a rank of " + std::to_string(rank));
   return perm;
 }
 

@@ -177,6 +177,12 @@ Values map_split_v(MapperContext& c) {
 Values map_unpack(MapperContext& c) {
   const std::size_t n = parts(c, "num");
   const auto axis = c.attr<std::int64_t>("axis");
+  if (c.has_rank(0)) {
+    const Dim size = c.in(0)->shape()[static_cast<int>(c.front_axis(axis, c.rank(0)))];
+    if (is_known(size) && size != static_cast<Dim>(n))
+      c.fail(Code::bad_model,
+             "there are " + std::to_string(size) + " along its axis, not " + std::to_string(n));
+  }
   Values out;
   for (std::size_t i = 0; i < n; ++i)
     out.push_back(c.gather(c.in(0), c.constant(static_cast<std::int64_t>(i)), axis));

@@ -154,10 +154,7 @@ Kept kept_axes(MapperContext& c) {
   if (!given || !s.ranked() || !is_known(s[0])) return kept_axes_at_run_time(c);
   const std::int64_t rank = s[0];
   std::vector<bool> reduced(static_cast<std::size_t>(rank), false);
-  for (std::int64_t a : *given) {
-    if (a < -rank || a >= rank) c.fail(Code::bad_model, "axis " + std::to_string(a) + " is out of range");
-    reduced[static_cast<std::size_t>(a < 0 ? a + rank : a)] = true;
-  }
+  for (const std::int64_t a : *given) reduced[static_cast<std::size_t>(c.front_axis(a, rank))] = true;
   Ints axes, ones;
   for (std::int64_t i = 0; i < rank; ++i) {
     ones.push_back(reduced[static_cast<std::size_t>(i)] ? 1 : 0);

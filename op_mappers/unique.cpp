@@ -56,8 +56,7 @@ Unique unique_floats(MapperContext& c, Value* front) {
 
 Value* moved_to_front(MapperContext& c, Value* x, std::int64_t axis) {
   const int rank = c.rank(0);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) c.fail(Code::bad_model, "axis is out of range");
+  axis = c.front_axis(axis, rank);
   Ints perm{axis};
   for (int i = 0; i < rank; ++i)
     if (i != axis) perm.push_back(i);

@@ -78,16 +78,27 @@ int bits_of(const Value* v, int& steps) {
   return std::min(bits_of_result(v, steps), static_cast<int>(bit_width(v->dtype())));
 }
 
-bool consists_of_sizes(const Value* v, int& steps) {
-  if (v->known_elements() || v->constant()) return true;
+enum class Made : std::uint8_t { otherwise, of_constants, of_sizes };
+
+// Of sizes is what has one in it and beside sizes nothing but constants that could be some.
+Made made(const Value* v, int& steps) {
+  if (v->constant()) return bits_of_constant(*v->constant()) <= kSizes ? Made::of_constants : Made::otherwise;
+  if (v->known_elements()) return Made::of_sizes;
   const ir::Node* n = v->producer();
-  if (!n || --steps < 0) return false;
+  if (!n || --steps < 0) return Made::otherwise;
   const std::string_view op = n->op();
-  if (op == "Shape" || op == "Size") return true;
-  if (is_one_of(kMoves, op)) return is_int(n->input(0)->dtype()) && consists_of_sizes(n->input(0), steps);
-  for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
-    if (!n->input(i) || !consists_of_sizes(n->input(i), steps)) return false;
-  return is_one_of(kCombined, op);
+  if (op == "Shape" || op == "Size") return Made::of_sizes;
+  if (is_one_of(kMoves, op))
+    return is_int(n->input(0)->dtype()) && made(n->input(0), steps) == Made::of_sizes ? Made::of_sizes
+                                                                                      : Made::otherwise;
+  if (!is_one_of(kCombined, op)) return Made::otherwise;
+  Made most = Made::of_constants;
+  for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i) {
+    const Made part = n->input(i) ? made(n->input(i), steps) : Made::otherwise;
+    if (part == Made::otherwise) return part;
+    most = std::max(most, part);
+  }
+  return most;
 }
 
 // The lower halves and what is above them are summed one by one: neither sum leaves the whole numbers that a
@@ -121,7 +132,7 @@ Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& s
 
 bool is_of_sizes(const Value* x) {
   int steps = kMostSteps;
-  return consists_of_sizes(x, steps);
+  return made(x, steps) == Made::of_sizes;
 }
 
 // All rows are one segment, whose products are those of integers.

@@ -20,7 +20,7 @@ Value* reduced_wide(Emitter&, const std::string& op, Value* x, const Ints& axes,
 Value* wrapping_sum(Emitter&, Value* x, const std::function<Value*(Value* x)>& sum);
 // Likewise a product over these axes of an i64 of known rank.
 Value* wrapping_product(Emitter&, By, Value* x, Ints axes, bool keep_dims);
-// Whether the numbers are sizes and constants, or moved or combined ones: their product is a size too.
+// Whether the numbers are sizes, moved or combined with each other and with constants: their product is a size too.
 bool is_of_sizes(const Value* x);
 bool are_flags(const Value* x);  // 0 and 1
 // Whether all numbers of an i64 are known to have 32 bits at most, as sizes, places and what counts have.

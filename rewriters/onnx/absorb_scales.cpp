@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rewriters/all.h"
+#include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
 
@@ -14,7 +15,8 @@
 namespace t2o::rewriters {
 namespace {
 
-constexpr double kMost = 1 << 20;  // so that nothing overflows, or loses digits, that did not before
+constexpr double kMost = 1 << 20,
+                 kMostWeight = 1e15;         // nothing overflows, or loses digits, that did not before
 constexpr std::size_t kMostBytes = 1 << 24;  // of weights that are computed anew for one node less
 constexpr Dim kMostAdded = 1 << 16;          // numbers of a constant that is added on the way
 constexpr std::size_t kLongest = 16;         // a way to the weights
@@ -58,8 +60,8 @@ std::optional<double> scale_of(const ir::Node& n, std::size_t data) {
   const Value *x = n.input(data), *other = n.input(1 - data);
   if (!is_scalar_constant(other) || !x->shape().ranked() || x->shape().rank() < other->shape().rank())
     return std::nullopt;
-  const double number = other->constant()->float_at(0), c = divides ? 1 / number : number;
-  return std::abs(c) <= kMost && std::abs(c) >= 1 / kMost ? std::optional(c) : std::nullopt;
+  const double number = other->constant()->float_at(0);
+  return divides ? 1 / number : number;
 }
 
 struct Step {
@@ -103,7 +105,7 @@ class Absorption {
       ir::Node* n = v->producer();
       if (!n || only_reader(v) != reader || way.size() == kLongest) return false;
       const std::size_t data = n->input(0) && n->input(0)->constant() ? 1 : 0;
-      if (const auto c = scale_of(*n, data); c && (any || *c > 0)) {
+      if (const auto c = scale_of(*n, data); c && fits(*c) && (any || *c > 0)) {
         if (!take_over(g_, v, n->input(data))) return false;
         change(way, 1 / *c);
         scale_weights(*c);
@@ -124,7 +126,7 @@ class Absorption {
       ir::Node* n = only_reader(v);
       if (!n || way.size() == kLongest) return false;
       const std::size_t data = n->input(0) == v ? 0 : 1;
-      if (const auto c = scale_of(*n, data); c && (any || *c > 0)) {
+      if (const auto c = scale_of(*n, data); c && fits(*c) && (any || *c > 0)) {
         Value* y = n->output();
         const auto same = merge(v->shape(), y->shape());  // more may be known of it
         g_.set_input(*n, data, n->input(1 - data));       // so that `v` has no reader when it gets the name
@@ -142,6 +144,13 @@ class Absorption {
       if (!pass(way, any, {n, data})) return false;
       v = n->output();
     }
+  }
+
+  bool fits(double c) const {
+    if (!(std::abs(c) <= kMost && std::abs(c) >= 1 / kMost)) return false;
+    if (node_.input(at_)->dtype() == DType::f64) return true;
+    const double most = std::abs(c) * largest(node_.input(at_));
+    return most <= kMostWeight && most >= 1 / kMostWeight;
   }
 
   static bool pass(std::vector<Step>& way, bool& any, Step step) {

@@ -37,13 +37,6 @@ bool for_each(const Tensor& t, F&& f) {
   return moderate;
 }
 
-double largest(const Value* v) {
-  if (!can_read(v)) return kInfinity;
-  double most = 0;
-  return for_each(*v->constant(), [&](std::int64_t, double x) { most = std::max(most, x); }) ? most
-                                                                                             : kInfinity;
-}
-
 // What a sum of products with one row or column of the weights may be at most, for factors up to 1.
 double largest_sum(const Value* w) {
   if (!can_read(w) || w->constant()->rank() < 2 || w->constant()->elements() == 0) return kInfinity;
@@ -70,6 +63,13 @@ std::string_view mode_of(const ir::Node& n) {
 }
 
 }  // namespace
+
+double largest(const Value* v) {
+  if (!can_read(v)) return kInfinity;
+  double most = 0;
+  return for_each(*v->constant(), [&](std::int64_t, double x) { most = std::max(most, x); }) ? most
+                                                                                             : kInfinity;
+}
 
 bool Bounds::is_finite(const Value* v) { return of(v) <= kMost; }
 

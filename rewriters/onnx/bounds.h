@@ -5,6 +5,9 @@
 
 namespace t2o::rewriters {
 
+// The largest magnitude among weights in f32; infinity where there is none, or it is beyond what may be computed with.
+double largest(const Value* weights);
+
 // How large the numbers of a value may become: found from constants, from integers, and from operators whose results
 // are bounded, up to where sums might leave the range of f32.
 class Bounds {

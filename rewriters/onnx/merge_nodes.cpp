@@ -22,6 +22,7 @@ std::size_t hash_of(const ir::Node& n) {
   for (const Value* v : n.inputs()) h = h * 31 + std::hash<const Value*>()(v);
   for (const ir::NamedAttr& a : n.attrs()) {
     if (const auto* i = std::get_if<std::int64_t>(&a.value)) h = h * 31 + static_cast<std::size_t>(*i);
+    if (const auto* f = std::get_if<float>(&a.value)) h = h * 31 + std::hash<float>()(*f);
     if (const auto* is = std::get_if<Ints>(&a.value))
       for (const std::int64_t i : *is) h = h * 31 + static_cast<std::size_t>(i);
   }
@@ -48,12 +49,12 @@ int merge(ir::Graph& g) {
     if (!gives_the_same_each_time(n)) continue;
     const std::size_t h = hash_of(n);
     const auto [from, to] = seen.equal_range(h);
-    const auto it = std::find_if(
-        from, to, [&](const auto& entry) { return same(*entry.second, n) && may_replace(n, *entry.second); });
+    const auto it = std::find_if(from, to, [&](const auto& entry) { return same(*entry.second, n); });
     if (it == to) {
       seen.emplace(h, &n);
       continue;
     }
+    if (!may_replace(n, *it->second)) continue;  // the first stands for all that follow
     for (std::size_t i = 0; i < n.outputs().size(); ++i) take_over(g, n.output(i), it->second->output(i));
     g.erase(n);
     ++changes;

@@ -40,6 +40,17 @@ TEST(Conv2DBackpropInput, RuntimeSizes) {
           transposed({size, kernel, stride, padding}, fed).check();
 }
 
+TEST(Conv2DBackpropInput, SizesOfTheImageAlone) {
+  for (const Kind sizes : {constant, fed})
+    op_case("Conv2DBackpropInput")
+        .i32s({7, 8}, sizes)
+        .in(f32, {3, 3, 2, 3}, constant)
+        .in(f32, {1, 4, 4, 3})
+        .attr("strides", Ints{1, 2, 2, 1})
+        .attr("padding", "SAME")
+        .check();
+}
+
 TEST(Conv2DBackpropInput, KernelsWhoseSizeShowsWhenItRuns) {
   for (const std::int64_t kernel : {1, 2, 3})
     for (const std::int64_t stride : {1, 2, 3})

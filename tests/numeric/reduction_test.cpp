@@ -70,6 +70,11 @@ TEST(Reduction, ProductsWrapAround) {
   }
   op_case("Prod").values<std::int64_t>({4}, {3037000499, 3037000501, 3, 1}).i32s({0}).without({Mode::rank}).check();
   op_case("Prod").in(i32, {2, 3}).i32s({}).check();
+  graph_case("of constants that are picked", [](Builder& b) {
+    const std::string numbers = b.constant_of<std::int64_t>({4}, {3037000507, 9223372036854775783, 1234567891011, 7});
+    const std::string picked = b.op("GatherV2", {numbers, b.input(i32, {5}, verify::Range{0, 3}), b.constant_of<std::int32_t>({}, {0})});
+    b.output(b.op("Prod", {picked, b.constant_of<std::int32_t>({1}, {0})}));
+  }).without({Mode::rank}).check();
   op_case("Prod").in(i32, {}).i32s({}).check();
 }
 

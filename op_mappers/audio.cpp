@@ -67,6 +67,12 @@ struct MelBand {
   double sample_rate, lower, upper;
 };
 
+// TensorFlow gives zeros for a band that ends behind the last bin.
+bool ends_behind_bins(const MelBand& b) {
+  const double hertz_per_bin = 0.5 * b.sample_rate / static_cast<double>(b.bins - 1);
+  return is_known(b.bins) && static_cast<std::int64_t>(b.upper / hertz_per_bin) >= b.bins;
+}
+
 double mel(double hertz) { return 1127.0 * std::log1p(hertz / 700.0); }
 
 // [bins, channels]: triangles between the centers, which are equally far apart in mel. DC and what is outside
@@ -164,8 +170,9 @@ Values map_mfcc(MapperContext& c) {
     c.fail(Code::unsupported_attr, std::to_string(band.channels) + " channels");
   Value* energy = is_known(band.bins) ? mel_energy(c, band, c.in(0)) : runtime_mel_energy(c, band, c.in(0));
   Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));
-  return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients},
-                                                  cosine_transform(c, band.channels, coefficients))})};
+  std::vector<float> transform = cosine_transform(c, band.channels, coefficients);
+  if (ends_behind_bins(band)) transform.assign(transform.size(), 0.0F);
+  return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients}, transform)})};
 }
 
 }  // namespace

@@ -38,17 +38,19 @@ Values map_angle(MapperContext& c) {
 
 // Fourier transforms, and what moves or weights their results: of what is infinite there neither part is
 // known to be so, for that goes by the order of their sums.
-bool is_spectrum(Value* z) {
+bool is_spectrum(Value* z, int steps = 16) {
   constexpr std::string_view kMoves[] = {
       "StridedSlice", "Slice", "Transpose", "Reshape", "Squeeze", "GatherV2",    "ExpandDims", "ConcatV2",
       "Pack",         "Mul",   "Pad",       "PadV2",   "Conj",    "BroadcastTo", "RealDiv",    "Cast"};
-  constexpr int kFarthest = 16;
-  for (int steps = 0; steps < kFarthest; ++steps) {
+  while (steps-- > 0) {
     z = tfgraph::through_identities(z);
     const ir::Node* n = z->producer();
     if (!n) return false;
     if (n->op().find("FFT") != std::string::npos) return true;
     if (std::find(std::begin(kMoves), std::end(kMoves), n->op()) == std::end(kMoves)) return false;
+    if (n->op() == "ConcatV2" || n->op() == "Pack")
+      return std::all_of(n->inputs().begin(), n->inputs().end(),
+                         [&](Value* part) { return !is_complex(part->dtype()) || is_spectrum(part, steps); });
     z = n->input(0);
   }
   return false;

@@ -87,6 +87,7 @@ Value* convolve_integers(MapperContext& c, Value* x, Value* kernel, const Window
 Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
   const std::size_t n = w.spatial();
   set_kernel(w, kernel);
+  w.crops = w.spatial() == 3;
   Value* x = to_channels_first(c, input, w.layout, n);
   const bool integers = is_int(x->dtype());
   auto [padded, attrs, _] = integers ? Windowed{x, {}} : apply_window(c, x, w, 0);

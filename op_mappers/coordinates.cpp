@@ -9,7 +9,6 @@ namespace t2o::op_mappers {
 namespace {
 
 constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
-constexpr int kToEnd = std::numeric_limits<int>::max();
 
 Value* constant_strides(Emitter& c, const Ints& dims) {
   Ints strides(dims.size(), 1);
@@ -63,7 +62,7 @@ Value* product(Emitter& c, Value* dims) {
 }
 
 Value* ascending_order(Emitter& c, Value* keys) {
-  Value* count = c.dims(keys, 0, kToEnd);
+  Value* count = c.dims(keys, 0, onnx::kToEnd);
   return c.topk(keys, count, 0, false)[1];
 }
 

@@ -4,6 +4,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/einsum.h"
 #include "op_mappers/numbers.h"
+#include "op_mappers/wide_integers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -96,6 +97,10 @@ Value* diagonal_mask(Emitter& e, Value* size, std::int64_t first, std::int64_t s
   return e.equal(row, column);
 }
 
+Value* summed(Emitter& e, Value* x, const Ints& axes) {
+  return wrapping_sum(e, x, [&](Value* numbers) { return e.reduce("ReduceSum", numbers, axes, false); });
+}
+
 // A label that an input repeats: keep the diagonal, by summing over the second axis what is left of it.
 void take_diagonals(Emitter& e, Operand& x) {
   for (std::size_t i = 0; i < x.labels.size(); ++i)
@@ -103,7 +108,7 @@ void take_diagonals(Emitter& e, Operand& x) {
       if (x.labels[i] != x.labels[j]) continue;
       const auto a = static_cast<std::int64_t>(i), b = static_cast<std::int64_t>(j);
       Value* mask = diagonal_mask(e, e.dim(x.value, static_cast<int>(i)), a, b, x.labels.size());
-      x.value = e.reduce("ReduceSum", e.where(mask, x.value, e.scalar_like(x.value, 0)), Ints{b}, false);
+      x.value = summed(e, e.where(mask, x.value, e.scalar_like(x.value, 0)), {b});
       x.labels.erase(x.labels.begin() + b);
     }
 }
@@ -119,7 +124,7 @@ void sum_over(Emitter& e, Operand& x, const Labels& kept) {
     }
   }
   if (axes.empty()) return;
-  x.value = e.reduce("ReduceSum", x.value, axes, false);
+  x.value = summed(e, x.value, axes);
   x.labels = rest;
 }
 
@@ -258,9 +263,19 @@ bool has_onnx_form(MapperContext& c, const Equation& eq) {
   return true;
 }
 
+// ONNX Runtime's Einsum of two operands ends the process at some that are empty.
+bool is_of_nothing(MapperContext& c) {
+  const Values& in = c.inputs();
+  return std::any_of(in.begin(), in.end(), [](const Value* v) {
+    const Ints& dims = v->shape().dims();
+    return std::find(dims.begin(), dims.end(), 0) != dims.end();
+  });
+}
+
 Values map_einsum(MapperContext& c) {
   const Equation eq = parse_equation(c);
-  if (!has_onnx_form(c, eq)) return einsum_by_matmul(c, eq);
+  const bool sums_integers = is_int(c.in(0)->dtype());  // of which ONNX Runtime's sums do not wrap around
+  if (sums_integers || is_of_nothing(c) || !has_onnx_form(c, eq)) return einsum_by_matmul(c, eq);
   return {c.emit("Einsum", c.inputs(), {{"equation", c.attr<std::string>("equation")}})};
 }
 Values map_einsum_by_matmul(MapperContext& c) { return einsum_by_matmul(c, parse_equation(c)); }

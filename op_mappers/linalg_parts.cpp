@@ -9,8 +9,6 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
-
 DType work_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
 
 // Without a rank: [product of the batch, rows, columns]
@@ -46,7 +44,7 @@ Value* eye_like(Emitter& e, Value* x, Value* n) {  // with the batch of x
 
 Value* columns_from(Emitter& e, Value* x, Value* first) {
   Value* from = e.reshape(first, {1});
-  Value* to = e.ints({kToEnd});
+  Value* to = e.ints({onnx::kToEnd});
   return e.slice(x, from, to, e.ints({-1}));
 }
 Value* columns_before(Emitter& e, Value* x, Value* end) {
@@ -56,7 +54,7 @@ Value* columns_before(Emitter& e, Value* x, Value* end) {
 }
 Value* rows_from(Emitter& e, Value* x, Value* first) {
   Value* from = e.reshape(first, {1});
-  Value* to = e.ints({kToEnd});
+  Value* to = e.ints({onnx::kToEnd});
   return e.slice(x, from, to, e.ints({-2}));
 }
 Value* rows_before(Emitter& e, Value* x, Value* end) {

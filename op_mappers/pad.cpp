@@ -10,6 +10,9 @@ namespace {
 
 // [[begin, end], ...] -> [begins..., ends...]
 Value* onnx_pads(Emitter& e, Value* paddings) {
+  if (const auto known = constant_ints(paddings))
+    for (const std::int64_t n : *known)
+      if (n < 0) e.fail(Code::bad_model, "a padding of " + std::to_string(n));
   Value* rows = e.transpose(e.cast(paddings, DType::i64), {1, 0});
   return e.reshape(rows, {-1});
 }
@@ -100,11 +103,8 @@ Values map_mirror_pad_grad(MapperContext& c) {
   return {c.cast_like(x, whole)};
 }
 
-// Of a scalar, as far as x or the paddings say. What TensorFlow does not take is refused.
+// Of a scalar, as far as x or the paddings say.
 bool has_no_axes(MapperContext& c) {
-  if (const auto known = c.maybe_ints(1))
-    for (const std::int64_t n : *known)
-      if (n < 0) c.fail(Code::bad_model, "a padding of " + std::to_string(n));
   const Shape& paddings = c.in(1)->shape();
   return c.in(0)->shape().is_scalar() || (paddings.ranked() && paddings.rank() == 2 && paddings[0] == 0);
 }

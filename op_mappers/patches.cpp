@@ -26,7 +26,7 @@ Values map_patches(MapperContext& c, std::size_t spatial) {
   w.kernel = spatial_entries(c, c.attr<Ints>("ksizes"), Layout::channels_last, spatial, "ksizes");
   const Ints rates = c.attr_or("rates", Ints(spatial + 2, 1));
   w.dilations = spatial_entries(c, rates, Layout::channels_last, spatial, "rates");
-  w.crops = spatial == 3;  // only these windows begin behind pixels that none of them covers
+  w.crops = spatial == 3;
   for (const std::int64_t k : w.kernel)
     if (k > 1'000'000) c.fail(Code::bad_model, "ksizes is too large");
   return {patches(c, c.in(0), w)};

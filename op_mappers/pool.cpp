@@ -112,9 +112,10 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
     const Window unused = read_window(c, layout, 2, Ints(4, 1));
     return max_over_channels(c, ksize, strides);
   }
-  const Window w = pool_window(c, layout, ksize, strides);
+  Window w = pool_window(c, layout, ksize, strides);
+  w.crops = spatial == 3;
   const bool single = std::all_of(w.kernel.begin(), w.kernel.end(), [](std::int64_t k) { return k == 1; });
-  if (single && w.padding != "EXPLICIT") return picked_pixels(c, w);
+  if (single && (w.padding == "VALID" || (w.padding == "SAME" && !w.crops))) return picked_pixels(c, w);
   if (c.in(0)->dtype() == DType::i64) return max_of_wide_integers(c, w);
   Value* x = to_channels_first(c, finite_maxima(c, c.in(0), ksize), layout, spatial);
   auto [padded, attrs, _] = apply_window(c, x, w, kLowest);
@@ -143,7 +144,8 @@ Values average_pool(MapperContext& c, std::size_t spatial) {
   const auto ksize = c.attr<Ints>("ksize"), strides = c.attr<Ints>("strides");
   if (ksize.size() != spatial + 2 || strides.size() != spatial + 2)
     c.fail(Code::bad_model, "ksize and strides need " + std::to_string(spatial + 2) + " entries");
-  const Window w = pool_window(c, layout, ksize, strides);
+  Window w = pool_window(c, layout, ksize, strides);
+  w.crops = spatial == 3;
   Value* x = to_channels_first(c, c.in(0), layout, spatial);
   const Windowed windowed = apply_window(c, x, w, 0);
   Value* y = c.emit("AveragePool", {windowed.x}, windowed.attrs);

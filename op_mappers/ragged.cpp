@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -9,8 +8,6 @@
 
 namespace t2o::op_mappers {
 namespace {
-
-constexpr int kToEnd = std::numeric_limits<int>::max();
 
 Value* one(MapperContext& c) { return c.constant<std::int64_t>(1); }
 
@@ -216,7 +213,7 @@ Values tensor_by_scatter(MapperContext& c) {
   if (p.levels.empty()) c.fail(Code::unsupported_attr, "a ragged tensor without rows");
   const auto width = static_cast<std::int64_t>(p.levels.size()) + 1;
   const Ragged ragged = coordinates_of(c, p.row_count, p.levels);
-  Value* natural = c.concat({ragged.dims, c.dims(values, 1, kToEnd)}, 0);
+  Value* natural = c.concat({ragged.dims, c.dims(values, 1, onnx::kToEnd)}, 0);
   Value* dims = wanted_dims(c, p.levels.size() + 1, natural);
   Value* blank = c.expand(c.in(2), dims);
   Value* coordinates = ragged.coordinates;
@@ -250,7 +247,7 @@ struct Bounds {
 
 // A row that is not there ends where it begins.
 Bounds bounds_at(MapperContext& c, Value* splits, Value* rows) {
-  Value* more = c.concat({splits, c.slice(splits, {-1}, {kToEnd}, {0})}, 0);
+  Value* more = c.concat({splits, c.slice(splits, {-1}, {onnx::kToEnd}, {0})}, 0);
   Value* begin = c.gather(more, rows, 0);
   Value* end = c.gather(more, c.add(rows, one(c)), 0);
   return {begin, c.sub(end, begin)};
@@ -258,7 +255,7 @@ Bounds bounds_at(MapperContext& c, Value* splits, Value* rows) {
 
 Bounds all_bounds(MapperContext& c, Value* splits) {
   Value* begin = c.slice(splits, {0}, {-1}, {0});
-  Value* end = c.slice(splits, {1}, {kToEnd}, {0});
+  Value* end = c.slice(splits, {1}, {onnx::kToEnd}, {0});
   return {begin, c.sub(end, begin)};
 }
 
@@ -313,7 +310,7 @@ Values map_to_sparse(MapperContext& c) {
   const Ragged ragged = coordinates_of(c, row_count, levels);
   if (values->shape().ranked() && values->shape().rank() == 1)
     return {ragged.coordinates, values, ragged.dims};
-  Value* inner = c.dims(values, 1, kToEnd);
+  Value* inner = c.dims(values, 1, onnx::kToEnd);
   Value* elements = c.squeeze(product(c, inner), {0});
   Value* all = iota(c, c.size_of(values));
   Value* per_value = c.maximum(elements, one(c));

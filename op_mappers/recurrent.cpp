@@ -59,7 +59,9 @@ Schedule lengths_of(Layer& l, Value* lengths) {
   const bool is_flat = lengths->shape().ranked() && lengths->shape().rank() == 1;
   Value* flat = c.cast(is_flat ? lengths : c.reshape(lengths, {-1}), DType::i32);
   Schedule s;
-  s.lengths = c.minimum(flat, time_of(l, DType::i32));
+  Value *none = c.scalar(DType::i32, 0), *all = time_of(l, DType::i32);
+  const bool has_clip = c.target().opset >= 12;  // of integers
+  s.lengths = has_clip ? c.emit("Clip", {flat, none, all}) : c.minimum(c.maximum(flat, none), all);
   return s;
 }
 

@@ -23,10 +23,9 @@ bool ignores_bad_indices(MapperContext& c) {
 
 // Without the indices that are beyond the tensor, and their updates.
 Updates updates_within(MapperContext& c, Updates u, Value* shape) {
-  constexpr int kToEnd = std::numeric_limits<int>::max();
   Value* indices = c.cast(u.indices, DType::i64);
   shape = c.cast(shape, DType::i64);
-  Value* depth = c.dims(indices, -1, kToEnd);
+  Value* depth = c.dims(indices, -1, onnx::kToEnd);
   Value* count = c.reduce("ReduceProd", c.dims(indices, 0, -1), Ints{0}, true);
   Value* rows = c.reshape_to(indices, c.concat({count, depth}, 0));
   Value* not_below = c.greater_equal(rows, c.constant<std::int64_t>(0));
@@ -234,7 +233,6 @@ Values map_scatter_nd(MapperContext& c) {
 
 // data of shape labels' + rest as [elements of labels] + rest
 Value* stitch_rows(MapperContext& c, Value* data, Value* labels) {
-  constexpr int kToEnd = std::numeric_limits<int>::max();
   if (!labels->shape().ranked()) {
     Value* inner = after(c, c.shape_of(data), c.unsqueeze(c.rank_of(labels), {0}));
     return c.reshape_to(data, c.concat({c.unsqueeze(c.size_of(labels), {0}), inner}, 0));
@@ -243,7 +241,7 @@ Value* stitch_rows(MapperContext& c, Value* data, Value* labels) {
   if (rank == 0) return c.unsqueeze(data, {0});
   if (rank == 1) return data;
   Value* count = c.unsqueeze(c.size_of(labels), {0});
-  return c.reshape_to(data, c.concat({count, c.dims(data, rank, kToEnd)}, 0));
+  return c.reshape_to(data, c.concat({count, c.dims(data, rank, onnx::kToEnd)}, 0));
 }
 
 struct Stitch {
@@ -262,8 +260,7 @@ Stitch stitch_inputs(MapperContext& c) {
 
 // Where no index points, TensorFlow leaves zeros; -1 is the last row.
 Value* with_zero_row(MapperContext& c, Value* rows) {
-  constexpr int kToEnd = std::numeric_limits<int>::max();
-  Value* dims = c.concat({c.ints({1}), c.dims(rows, 1, kToEnd)}, 0);
+  Value* dims = c.concat({c.ints({1}), c.dims(rows, 1, onnx::kToEnd)}, 0);
   return c.concat({rows, c.expand(zero_of(c, rows->dtype()), dims)}, 0);
 }
 

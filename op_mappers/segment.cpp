@@ -8,7 +8,6 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr int kToEnd = std::numeric_limits<int>::max();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Reduction reduction_of(const std::string& op) {
@@ -40,7 +39,7 @@ Value* rows_of(MapperContext& c, Value* data, Value* ids) {
   if (s.ranked() && s.rank() == 1) return data;
   if (s.ranked() && s.rank() == 0) return c.unsqueeze(data, {0});
   Value* count = c.unsqueeze(c.size_of(ids), {0});
-  if (s.ranked()) return c.reshape_to(data, c.concat({count, c.dims(data, s.rank(), kToEnd)}, 0));
+  if (s.ranked()) return c.reshape_to(data, c.concat({count, c.dims(data, s.rank(), onnx::kToEnd)}, 0));
   Value* shape = c.shape_of(data);
   Value* first = c.unsqueeze(c.rank_of(ids), {0});
   Value* rest = after(c, shape, first, 0);
@@ -85,7 +84,7 @@ struct Rows {
 
 Value* last_plus_one(MapperContext& c, Value* ids) {
   Value* one = c.ints({1});
-  Value* next = c.add(c.slice(ids, {-1}, {kToEnd}, {0}), one);
+  Value* next = c.add(c.slice(ids, {-1}, {onnx::kToEnd}, {0}), one);
   const Shape& s = next->shape();
   if (s.ranked() && s.rank() == 1 && s[0] == 1) return next;
   return c.reduce("ReduceSum", next, Ints{0}, true);  // 0 of no ids

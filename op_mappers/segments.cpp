@@ -130,9 +130,8 @@ Value* with_tail(Emitter& c, Value* v, const Value* like) {
 }
 
 Value* segment_blank(Emitter& c, Value* rows, Value* count, Value* init) {
-  constexpr int kToEnd = std::numeric_limits<int>::max();
   const bool is_vector = rows->shape().ranked() && rows->shape().rank() == 1;
-  return c.expand(init, is_vector ? count : c.concat({count, c.dims(rows, 1, kToEnd)}, 0));
+  return c.expand(init, is_vector ? count : c.concat({count, c.dims(rows, 1, onnx::kToEnd)}, 0));
 }
 
 Value* scatter_rows(Emitter& c, Value* base, Value* ids, Value* rows, const std::string& reduction) {
@@ -183,10 +182,9 @@ Value* segment_sizes(Emitter& c, By by, Value* ids, Value* count) {
 // How far the row is from that before is put where each row begins that is not empty; their running sum is
 // the row.
 Value* row_ids(Emitter& c, Value* splits, Value* count) {
-  constexpr int kToEnd = std::numeric_limits<int>::max();
   splits = c.cast(splits, DType::i64);
   Value* starts = c.slice(splits, {0}, {-1}, {0});
-  Value* ends = c.slice(splits, {1}, {kToEnd}, {0});
+  Value* ends = c.slice(splits, {1}, {onnx::kToEnd}, {0});
   Value* rows = c.reshape(c.emit("NonZero", {c.greater(ends, starts)}), {-1});
   Value* before = c.concat({c.ints({0}), c.slice(rows, {0}, {-1}, {0})}, 0);
   Value* steps = c.sub(rows, before);

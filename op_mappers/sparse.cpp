@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -8,8 +7,6 @@
 
 namespace t2o::op_mappers {
 namespace {
-
-constexpr int kToEnd = std::numeric_limits<int>::max();
 
 Value* count_of(MapperContext& c, Value* v) { return c.dims(v, 0, 1); }  // [1]
 
@@ -20,7 +17,7 @@ Values map_to_dense(MapperContext& c) {
   Value* indices = c.cast(c.in(0), DType::i64);
   const Shape& s = indices->shape();
   if (!s.ranked() || s.rank() != 2) {
-    Value* width = c.dims(dims, 0, kToEnd);
+    Value* width = c.dims(dims, 0, onnx::kToEnd);
     indices = c.reshape_to(indices, c.concat({c.ints({-1}), width}, 0));
   }
   Value* values = c.in(2);

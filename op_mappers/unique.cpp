@@ -1,4 +1,3 @@
-#include <limits>
 #include <string>
 
 #include "op_mappers/all.h"
@@ -8,8 +7,6 @@
 
 namespace t2o::op_mappers {
 namespace {
-
-constexpr int kToEnd = std::numeric_limits<int>::max();
 
 struct Unique {
   Value *values, *first, *inverse, *counts;  // first: where each value comes for the first time
@@ -31,7 +28,7 @@ Value* flat_rows(MapperContext& c, Value* x) {
   std::int64_t elements = s.ranked() ? 1 : 0;
   for (int i = 1; s.ranked() && i < s.rank(); ++i) elements = is_known(s[i]) ? elements * s[i] : 0;
   if (elements > 0) return c.reshape(x, {-1, elements});
-  Value* size = c.reduce("ReduceProd", c.dims(x, 1, kToEnd), Ints{0}, true);
+  Value* size = c.reduce("ReduceProd", c.dims(x, 1, onnx::kToEnd), Ints{0}, true);
   return c.reshape_to(x, c.concat({c.dims(x, 0, 1), size}, 0));
 }
 
@@ -160,7 +157,7 @@ struct Sets {
 };
 
 Sets dense_sets(MapperContext& c, Value* x) {
-  Value* width = c.dims(x, -1, kToEnd);
+  Value* width = c.dims(x, -1, onnx::kToEnd);
   Value* places = iota(c, c.size_of(x));
   Value* groups = c.div(places, c.maximum(width, c.ints({1})));
   return {groups, c.reshape(x, {-1}), c.dims(x, 0, -1)};

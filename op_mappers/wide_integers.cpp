@@ -20,7 +20,7 @@ Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
   return e.pad(x, e.ints(pads), worst);
 }
 
-constexpr int kWide = 64, kSizes = 32, kFewBits = 32, kMostSteps = 256;
+constexpr int kWide = 64, kSizes = 32, kMostOfSize = 24, kFewBits = 32, kMostSteps = 256;
 
 int bits_of_number(std::int64_t n) {
   int bits = 0;
@@ -82,7 +82,7 @@ enum class Made : std::uint8_t { otherwise, of_constants, of_sizes };
 
 // Of sizes is what has one in it and beside sizes nothing but constants that could be some.
 Made made(const Value* v, int& steps) {
-  if (v->constant()) return bits_of_constant(*v->constant()) <= kSizes ? Made::of_constants : Made::otherwise;
+  if (v->constant()) return bits_of_constant(*v->constant()) <= kMostOfSize ? Made::of_constants : Made::otherwise;
   if (v->known_elements()) return Made::of_sizes;
   const ir::Node* n = v->producer();
   if (!n || --steps < 0) return Made::otherwise;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "onnx/image_layout.h"
 
@@ -112,9 +113,9 @@ Value* from_channels_first(Emitter& e, Value* x, Layout layout, std::size_t spat
 }
 
 // TF puts the odd pixel at the end.
-Extents same_padding(std::int64_t in, std::int64_t extent, std::int64_t stride) {
-  const std::int64_t out = (in + stride - 1) / stride;
-  const std::int64_t total = std::max<std::int64_t>((out - 1) * stride + extent - in, 0);
+Extents same_padding(std::int64_t in, std::int64_t extent, std::int64_t stride, bool crops) {
+  const std::int64_t out = (in + stride - 1) / stride, total = (out - 1) * stride + extent - in;
+  if (total < 0) return {crops ? total / 2 : 0, 0};  // no window begins in what is left at the end
   return {total / 2, total - total / 2};
 }
 
@@ -127,12 +128,13 @@ PadPlan plan_padding(const Window& w, const Ints& dims) {
   for (std::size_t i = 0; i < n; ++i) {
     const bool known_kernel = is_known(w.kernel[i]);
     Extents pad{0, 0};
-    if (known_kernel && w.extent(i) == 1) {
+    const bool may_crop = w.crops && (known_kernel ? w.extent(i) : 1) + 2 <= w.strides[i];
+    if (known_kernel && w.extent(i) == 1 && !may_crop) {
       pad = {0, 0};
     } else if (known_kernel && w.strides[i] == 1) {
       pad = same_padding(1, w.extent(i), 1);
     } else if (known_kernel && is_known(dims[i])) {
-      pad = same_padding(dims[i], w.extent(i), w.strides[i]);
+      pad = same_padding(dims[i], w.extent(i), w.strides[i], w.crops);
     } else {
       fixed = false;
     }
@@ -186,7 +188,13 @@ Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill, 
     r.attrs.push_back({"dilations", w.dilations});
   switch (plan.kind) {
     case PadPlan::Kind::fixed: {
-      Ints pads = plan.begin;
+      Ints pads = plan.begin, cropped, starts;
+      for (std::size_t i = 0; i < w.spatial(); ++i) {
+        if (pads[i] >= 0) continue;
+        cropped.push_back(static_cast<std::int64_t>(i) + 2);
+        starts.push_back(-std::exchange(pads[i], 0));
+      }
+      if (!cropped.empty()) r.x = c.slice(x, starts, Ints(starts.size(), onnx::kToEnd), cropped);
       pads.insert(pads.end(), plan.end.begin(), plan.end.end());
       if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
         r.attrs.push_back({"pads", pads});

@@ -13,7 +13,8 @@ struct Window {
   Ints strides, dilations;
   std::string padding;      // "SAME", "VALID", "EXPLICIT"
   Ints pad_begin, pad_end;  // of EXPLICIT
-  bool crops = false;       // SAME takes away what lies beyond the windows, half of it at the beginning
+  // SAME takes away what lies beyond the windows, half of it at the beginning, as TensorFlow does of three axes.
+  bool crops = false;
   std::size_t spatial() const { return strides.size(); }
   // Of a known kernel; both refuse one that is longer than any should be.
   std::int64_t extent(std::size_t axis) const;
@@ -34,11 +35,11 @@ Value* from_channels_first(Emitter&, Value*, Layout, std::size_t spatial);
 struct Extents {
   std::int64_t begin, end;
 };
-Extents same_padding(std::int64_t in, std::int64_t extent, std::int64_t stride);
+Extents same_padding(std::int64_t in, std::int64_t extent, std::int64_t stride, bool crops = false);
 
 struct PadPlan {
   enum class Kind : std::uint8_t { fixed, automatic, runtime } kind = Kind::fixed;
-  Ints begin, end;  // of fixed
+  Ints begin, end;  // of fixed; less than nothing takes away
 };
 PadPlan plan_padding(const Window&, const Ints& spatial_dims);  // dims: as in Shape
 

@@ -197,13 +197,12 @@ Value* combine(MapperContext& c, Combiner how, Value* a, Value* b) {
 // Each element becomes a row of its own, with `amount` behind it; those behind the last are cut off.
 Value* spread_apart(Emitter& e, Value* x, std::size_t rank, int axis, std::int64_t amount, Value* fill) {
   if (amount == 0) return x;
-  constexpr int kToEnd = std::numeric_limits<int>::max();
   Ints pads(2 * (rank + 1), 0);
   pads[rank + 1 + static_cast<std::size_t>(axis) + 1] = amount;
   Value* rows = e.pad(e.unsqueeze(x, {axis + 1}), e.ints(pads), fill);
   Value* before = e.dims(x, 0, axis);
   Value* along = e.mul(e.dims(x, axis, axis + 1), e.ints({amount + 1}));
-  Value* behind = e.dims(x, axis + 1, kToEnd);
+  Value* behind = e.dims(x, axis + 1, onnx::kToEnd);
   Value* whole = e.reshape_to(rows, e.concat({before, along, behind}, 0));
   return e.slice(whole, {0}, {-amount}, {axis});
 }

@@ -10,8 +10,6 @@
 namespace t2o::op_mappers {
 namespace {
 
-constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
-
 // ---- XlaPad: first between the elements, then at the ends, where a negative padding takes away
 
 Value* padded_at_ends(MapperContext& c, Value* x, const Ints& low, const Ints& high, Value* fill) {
@@ -22,7 +20,7 @@ Value* padded_at_ends(MapperContext& c, Value* x, const Ints& low, const Ints& h
     if (low[i] >= 0 && high[i] >= 0) continue;
     axes.push_back(static_cast<std::int64_t>(i));
     starts.push_back(std::max<std::int64_t>(-low[i], 0));
-    stops.push_back(high[i] < 0 ? high[i] : kToEnd);
+    stops.push_back(high[i] < 0 ? high[i] : onnx::kToEnd);
   }
   Value* y = c.pad(x, c.ints(joined(begins, ends)), fill);
   return axes.empty() ? y : c.slice(y, starts, stops, axes);

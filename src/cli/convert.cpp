@@ -42,6 +42,15 @@ std::string default_output(const std::string& model) {
 }
 
 // Whether the file is there and the model is made of it.
+// Also where a link leads there.
+bool is_one_of_files(const fs::path& folder, const std::string& prefix, const std::string& file) {
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none))
+    if (entry.path().filename().string().starts_with(prefix) && fs::equivalent(entry.path(), file, none))
+      return true;
+  return false;
+}
+
 bool is_part_of(const std::string& model, const std::string& file) {
   std::error_code none;
   if (!fs::exists(file, none)) return false;
@@ -49,6 +58,8 @@ bool is_part_of(const std::string& model, const std::string& file) {
   const fs::path path = fs::weakly_canonical(file, none), folder = fs::weakly_canonical(model, none);
   const std::string name = path.filename().string();
   if (fs::is_directory(folder, none)) {
+    if (is_one_of_files(folder, "saved_model.pb", file) || is_one_of_files(folder / "variables", "", file))
+      return true;
     const fs::path inside = path.lexically_relative(folder);
     const std::string first = inside.empty() ? "" : inside.begin()->string();
     return name.starts_with("saved_model.pb") ? path.parent_path() == folder
@@ -56,6 +67,9 @@ bool is_part_of(const std::string& model, const std::string& file) {
   }
   const bool is_checkpoint =
       name.ends_with(".index") || name.ends_with(".meta") || name.find(".data-") != std::string::npos;
+  if (folder.extension() == ".meta" &&
+      is_one_of_files(folder.parent_path(), folder.stem().string() + ".", file))
+    return true;
   return is_checkpoint && path.parent_path() == folder.parent_path() &&
          name.starts_with(folder.stem().string());
 }

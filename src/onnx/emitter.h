@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,10 @@
 #include "onnx/opset_table.h"
 
 namespace t2o {
+
+namespace onnx {
+inline constexpr int kToEnd = std::numeric_limits<int>::max();  // where a slice ends
+}
 
 using onnx::Target;
 

@@ -62,12 +62,21 @@ class Names {
  public:
   explicit Names(const Source& s) : source_(s) {}
 
+  // A key, or what tf2onnx calls it by: key:0, and the outputs in the order of their keys Identity:0,
+  // Identity_1:0 ...
   const SignatureTensor* by_key(const std::string& name, bool input) const {
     if (!source_.signature) return nullptr;
     const auto& tensors = input ? source_.signature->inputs : source_.signature->outputs;
-    const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const SignatureTensor& t) { return t.key == name; });
-    return found == tensors.end() ? nullptr : &*found;
+    const auto of_key = [&](std::string_view key) {
+      const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                      [&](const SignatureTensor& t) { return t.key == key; });
+      return found == tensors.end() ? nullptr : &*found;
+    };
+    if (const SignatureTensor* t = of_key(name)) return t;
+    if (!name.ends_with(":0") || is_node(name.substr(0, name.size() - 2))) return nullptr;
+    const std::string node = name.substr(0, name.size() - 2);
+    const SignatureTensor* t = of_key(node);
+    return t || input ? t : by_return(node);
   }
 
   // What no key and no node of the main graph is called may be inside of one of its functions.
@@ -94,6 +103,16 @@ class Names {
   }
 
  private:
+  // Of a function of TF2 the results are called Identity, Identity_1 ... in the order of their keys.
+  const SignatureTensor* by_return(const std::string& node) const {
+    std::vector<const SignatureTensor*> sorted;
+    for (const SignatureTensor& t : source_.signature->outputs) sorted.push_back(&t);
+    std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->key < b->key; });
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      if (node == "Identity" + (i == 0 ? "" : "_" + std::to_string(i))) return sorted[i];
+    return nullptr;
+  }
+
   static std::string remedy_of(const std::string& near, const Strings& keys, bool input) {
     std::string text = near.empty() ? "" : "did you mean '" + near + "'?";
     if (keys.empty() || keys.size() > kListed) return text;

@@ -251,6 +251,16 @@ TEST_F(Usage, CutsInsideOfFunctions) {
   EXPECT_TRUE(has(f.err, "did you mean")) << f.err;
 }
 
+// What tf2onnx calls them.
+TEST_F(Usage, KeysOfASignatureAsTensors) {
+  const std::string mnist = T2O_SOURCE_DIR "/models/mnist";
+  for (const char* output : {"probabilities", "probabilities:0", "Identity:0"}) {
+    const std::string text = converted({mnist, "-o", "OUT", "--inputs", "image:0", "--outputs", output, "--rename-inputs", "pixels"});
+    EXPECT_TRUE(has(text, "probabilities") && has(text, "pixels")) << output;
+  }
+  EXPECT_EQ(run({mnist, "-o", (dir_ / "no.onnx").string(), "--outputs", "Identity_1:0"}).exit_code, kUsage);
+}
+
 TEST_F(Usage, NothingIsWrittenOverTheModel) {
   const std::string before = content(model_);
   refused(kUsage, {"MODEL", "-o", "MODEL"}, {"part of the model itself"});
@@ -264,6 +274,10 @@ TEST_F(Usage, NothingIsWrittenOverTheModel) {
   EXPECT_EQ(run({copy.string(), "-o", (copy / "model.onnx").string()}).exit_code, 0);
   EXPECT_EQ(run({copy.string(), "-o", (copy / "model.onnx").string()}).exit_code, 0) << "of the last run";
 
+  const std::filesystem::path away = dir_ / "away.onnx.data";  // the model's own file, which a link leads to
+  std::filesystem::rename(copy / "variables/variables.data-00000-of-00001", away);
+  std::filesystem::create_symlink(away, copy / "variables/variables.data-00000-of-00001");
+  EXPECT_EQ(run({copy.string(), "-o", (dir_ / "away.onnx").string(), "--external-data"}).exit_code, kUsage);
   std::filesystem::create_symlink(copy / "variables/variables.index", dir_ / "linked.onnx.data");
   const std::string index = content((copy / "variables/variables.index").string());
   for (const char* external : {"--external-data", "--external-data=auto"}) {

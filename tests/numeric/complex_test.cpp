@@ -35,6 +35,17 @@ TEST(Complex, AnglesOnTheAxes) {
   }).check();
 }
 
+// Beside the results of a Fourier transform, whose absolute values may overflow, stands what is none.
+TEST(Complex, AbsoluteOfWhatIsNoSpectrum) {
+  graph_case("joined", [](Builder& b) {
+    const std::string part = b.input(verify::tensor_of(f32, {4}, {1e25, -2e25, 0, 3}));
+    const std::string z = b.op("Complex", {part, part}, {{"Tout", c64}}), zero = b.op("ZerosLike", {z});
+    const std::string axis = b.constant_of<std::int32_t>({}, {0}), f = b.op("FFT", {zero});
+    for (const Strings& both : {Strings{f, z}, Strings{z, f}})
+      b.output(b.op("ComplexAbs", {b.op("ConcatV2", {both, axis})}, {{"Tout", f32}}));
+  }).check();
+}
+
 // An infinite part makes the number infinite, also beside NaN; squares do not overflow.
 TEST(Complex, Absolute) {
   const double nan = std::numeric_limits<double>::quiet_NaN();

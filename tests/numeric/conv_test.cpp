@@ -139,6 +139,19 @@ TEST(FusedResizeAndPadConv2D, FirstImage) {
         .attr("padding", "VALID").check();
 }
 
+// Of three axes SAME leaves out as much at the beginning as at the end.
+TEST(Conv3D, StridesFarLargerThanTheKernel) {
+  for (const std::int64_t size : {3, 4, 5, 6, 7})
+    for (const std::int64_t kernel : {1, 2})
+      for (const std::int64_t stride : {3, 4}) {
+        op_case("Conv3D").in(f32, {1, size, 5, 2, 1}).in(f32, {kernel, 1, 1, 1, 2}, constant).attr("strides", Ints{1, stride, stride, 1, 1})
+            .attr("padding", "SAME").check();
+        for (const char* op : {"MaxPool3D", "AvgPool3D"})
+          op_case(op).in(f32, {1, size, 5, 2, 1}).attr("ksize", Ints{1, kernel, 1, 1, 1}).attr("strides", Ints{1, stride, stride, 1, 1})
+              .attr("padding", "SAME").check();
+      }
+}
+
 TEST(Conv3D, PaddingAndStrides) {
   for (const char* padding : {"SAME", "VALID"})
     for (const std::int64_t stride : {1, 2})

@@ -33,6 +33,13 @@ TEST(Einsum, OneMatrixForAll) {
   binary("ij,bjk->bik", {3, 0}, {2, 0, 5}).without({Mode::rank}).note("sums of nothing").check();
 }
 
+TEST(Einsum, SumsOfIntegersWrapAround) {
+  for (const char* equation : {"ij->i", "ij->", "ii->i"})
+    op_case("Einsum").in(any, {30, 30}).as_list(1).range(-9e18, 9e18).attr("equation", equation).dtypes({i32, i64}).check();
+  op_case("Einsum").in(any, {3, 4}).in(any, {5, 2}).as_list(2).range(-9e18, 9e18).attr("equation", "ij,kl->ik").dtypes({i32, i64}).check();
+  binary("d,cda->", {4}, {4, 4, 0}).without({Mode::dims, Mode::rank}).note("ONNX Runtime's Einsum ends the process").check();
+}
+
 TEST(Einsum, Products) {
   binary("ij,jk->ik", {2, 3}, {3, 4}).dtypes({f32, f64, f16, i32, i64}).check();
   binary("ij,jk->ki", {2, 3}, {3, 4}).check();

@@ -4,6 +4,7 @@
 
 #include "op_mappers/coordinates.h"
 #include "op_mappers/segments.h"
+#include "op_mappers/window_gather.h"
 
 // The gradients of poolings with respect to their input, which saliency maps and jax's models hold.
 namespace t2o::op_mappers {
@@ -35,7 +36,7 @@ Value* to_maxima(MapperContext& c, By by, Value* x, Value* gradient, const Windo
 Value* at_maxima(MapperContext& c, Value* x, Value* values, const Window& w) {
   const Windowed windowed = apply_window(c, x, w, kLowest);
   Value* places = c.emit_n("MaxPool", {windowed.x}, windowed.attrs, 2)[1];
-  Value* source = windowed.padded ? apply_window(c, values, w, 0).x : values;
+  Value* source = windowed.padded ? pad_for_windows(c, values, w, 2, c.scalar_like(values, 0)) : values;
   return c.gather(c.reshape(source, {-1}), places, 0);
 }
 

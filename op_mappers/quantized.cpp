@@ -227,7 +227,7 @@ Value* combined(MapperContext& c, const std::string& op, Value* a, Value* b) {
   Value* places = iota(c, c.size_of(broadcast));
   const auto round_and_round = [&](Value* v) {
     Value* row = c.reshape(v, {-1});
-    return c.gather(row, c.emit("Mod", {places, c.size_of(row)}), 0);
+    return c.gather(row, c.emit("Mod", {places, c.maximum(c.size_of(row), c.constant<std::int64_t>(1))}), 0);
   };
   Value* first = round_and_round(a);
   Value* second = round_and_round(b);

@@ -20,6 +20,15 @@ Value* find_by_name(const Values& values, const std::string& name) {
   return it == values.end() ? nullptr : *it;
 }
 
+// By its name, or by what was given for it where it was renamed: "X:0[1,28,28,3]".
+Value* find_named(const Values& values, const std::string& name, const Strings& given,
+                  const Strings& renamed) {
+  Value* v = find_by_name(values, name);
+  for (std::size_t i = 0; i < std::min(given.size(), renamed.size()) && !v; ++i)
+    if (bare(given[i].substr(0, given[i].find('['))) == bare(name)) v = find_by_name(values, renamed[i]);
+  return v;
+}
+
 Shape permuted(const Shape& s, const Ints& perm) {
   Ints dims;
   for (const std::int64_t p : perm) dims.push_back(s[static_cast<int>(p)]);
@@ -135,11 +144,11 @@ void note_unranked(const ir::Graph& g, Diagnostics& diagnostics) {
 void apply_layout_options(ir::Graph& g, const onnx::Target& target, const tf2onnx::Options& options,
                           Diagnostics& diagnostics) {
   for (const std::string& name : options.inputs_as_nchw)
-    if (Value* v = find_by_name(g.inputs(), name);
+    if (Value* v = find_named(g.inputs(), name, options.inputs, options.rename_inputs);
         check_rank(v, g.inputs(), name, "--inputs-as-nchw", diagnostics))
       input_as_nchw(g, target, v);
   for (const std::string& name : options.outputs_as_nchw)
-    if (Value* v = find_by_name(g.outputs(), name);
+    if (Value* v = find_named(g.outputs(), name, options.outputs, options.rename_outputs);
         check_rank(v, g.outputs(), name, "--outputs-as-nchw", diagnostics))
       output_as_nchw(g, target, v);
 }

@@ -304,7 +304,7 @@ bool Case::Checker::check_refusal(const Run& run, const Conversion& conversion) 
 void Case::Checker::run_onnx(const Run& run, const Conversion& conversion, const std::string& model) {
   const bool fresh = done_.insert(onnx::schema_key(as_bytes(model))).second;
   if (fresh) {
-    const bool as_users_do = run.mode == Mode::fixed && run.opset == onnx::kDefaultOpset;
+    const bool as_users_do = run.opset == onnx::kDefaultOpset;
     const auto optimization = as_users_do ? engines::OrtOptimization::all : engines::OrtOptimization::none;
     const auto session = engines::OrtSession::from_bytes(
         as_bytes(model), {.threads = 1, .optimization = optimization, .arena = false});

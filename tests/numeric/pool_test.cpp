@@ -291,6 +291,11 @@ TEST(PoolGradient, OfGradients) {
         const auto list = [&](const Ints& v) { return b.constant_of<std::int32_t>({4}, {v.begin(), v.end()}); };
         b.output(b.op(op, {x, y, g, list(ksize), list(strides)}, {{"padding", padding}}));
       }).check();
+  graph_case("MaxPoolGradGrad of a gradient whose sizes are known", [](Builder& b) {
+    const std::vector<TfAttr> attrs = {{"ksize", Ints{1, 1, 3, 1}}, {"strides", Ints{1, 2, 3, 1}}, {"padding", "SAME"}};
+    const std::string x = b.input(f32, {1, 2, 4, 1}), g = b.const_input(f32, {1, 2, 4, 1});
+    b.output(b.op("MaxPoolGradGrad", {x, b.op("MaxPool", {x}, attrs), g}, attrs));
+  }).check();
   graph_case("MaxPool3DGradGrad", [](Builder& b) {
     const std::vector<TfAttr> attrs = {{"ksize", Ints{1, 2, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 2, 1}}, {"padding", "VALID"}};
     const std::string x = b.input(f32, {2, 6, 5, 4, 2}), g = b.input(f32, {2, 6, 5, 4, 2});

@@ -81,6 +81,14 @@ TEST(Pipeline, ACutHasTheShapeThatIsThere) {
   EXPECT_EQ(s[1], 3);
   EXPECT_EQ(s[2], 4);
   EXPECT_FALSE(is_known(s[0]));
+  o.rename_inputs = {"pixels"};
+  o.outputs_as_nchw = {"y:0"};
+  o.rename_outputs = {"z"};
+  const Conversion renamed = convert(o, std::as_bytes(std::span(model)));
+  ASSERT_TRUE(renamed.ok()) << to_string(renamed.diagnostics.at(0));
+  EXPECT_EQ(renamed.graph->inputs().at(0)->name(), "pixels");
+  EXPECT_EQ(renamed.graph->outputs().at(0)->name(), "z");
+  EXPECT_EQ(renamed.graph->outputs().at(0)->shape()[1], 3);
 }
 
 TEST(Library, StandardOutputIsTheHosts) {

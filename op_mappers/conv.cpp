@@ -173,12 +173,14 @@ Values for_all_images(MapperContext& c, Value* y) {
 }
 
 Values map_fused_pad_conv2d(MapperContext& c) {
+  refuse_wide_strides(c, 2);
   const Window w = read_window(c, Layout::channels_last, 2);
   Value* x = mirror_pad(c, first_image(c), c.in(1), c.attr<std::string>("mode"));
   return for_all_images(c, convolve(c, x, c.in(2), w));
 }
 
 Values map_fused_resize_pad_conv2d(MapperContext& c) {
+  refuse_wide_strides(c, 3);
   const Window w = read_window(c, Layout::channels_last, 2);
   Value* resized = c.cast_like(apply_one(c, "ResizeBilinear", {first_image(c), c.in(1)}), c.in(0));
   Value* x = mirror_pad(c, resized, c.in(2), c.attr<std::string>("mode"));

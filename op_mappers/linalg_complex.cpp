@@ -189,7 +189,7 @@ void register_linalg_complex(OpRegistry& r) {
   r.complex("MatrixInverse").note(singular).by(map_inverse);
   r.complex("MatrixSolve").note(singular).by(map_solve);
   r.complex("MatrixTriangularSolve").note(singular).by(map_triangular_solve);
-  r.complex("MatrixDeterminant", "LogMatrixDeterminant").by(map_determinant);
+  r.complex("MatrixDeterminant", "BatchMatrixDeterminant", "LogMatrixDeterminant").by(map_determinant);
   r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
   register_linalg_complex_vectors(r);
   r.complex("BandedTriangularSolve").note(singular + "; by a dense matrix").by(map_banded_triangular_solve);

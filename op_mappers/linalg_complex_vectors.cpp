@@ -198,7 +198,7 @@ Values map_self_adjoint_eig(MapperContext& c) {
 
 void register_linalg_complex_vectors(OpRegistry& r) {
   const std::string any = "vectors have any phases, where values are equal any directions";
-  r.complex("Svd").note(any).ignores({"full_matrices"}).by(map_svd);
+  r.complex("Svd", "BatchSvd").note(any).ignores({"full_matrices"}).by(map_svd);
   r.complex("SelfAdjointEigV2").note(any).by(map_self_adjoint_eig);
 }
 

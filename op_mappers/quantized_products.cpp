@@ -91,24 +91,13 @@ QuantizedRange checked_filter_range(MapperContext& c, Bounds at) {
   return range_at(c, at.first + 2);
 }
 
-// TensorFlow's kernel puts the windows into the middle of what they leave over, by whole pixels on each side.
-void check_left_over(MapperContext& c) {
-  const Ints strides = c.attr<Ints>("strides");
-  const bool same = c.attr<std::string>("padding") == "SAME";
-  for (int i = 0; i < 2 && strides.size() == 4; ++i) {
-    const std::int64_t stride = strides[static_cast<std::size_t>(i) + 1];
-    if (same ? stride - c.dim_of(1, i) >= 2 : stride >= 4)
-      c.fail(Code::unsupported_attr, "strides so wide that TensorFlow's kernel begins inside of the image");
-  }
-}
-
 template <bool depthwise>
 Values map_conv(MapperContext& c) {
   const QuantizedRange rx = range_at(c, 2), rw = checked_filter_range(c, {2});
   const DType tx = c.in(0)->dtype(), tw = c.in(1)->dtype();
   Value *zero_x = nullptr, *zero_w = nullptr;
   if (tw == DType::u8) {
-    check_left_over(c);
+    refuse_wide_strides(c, 1);
     zero_x = zero_point(c, tx, rx);
     zero_w = zero_point(c, tw, rw);
   }

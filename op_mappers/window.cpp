@@ -215,4 +215,16 @@ Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill, 
   return r;
 }
 
+void refuse_wide_strides(MapperContext& c, std::size_t filter) {
+  const Ints strides = c.attr<Ints>("strides");
+  const bool same = c.attr<std::string>("padding") == "SAME";
+  for (int i = 0; i < 2 && strides.size() == 4; ++i) {
+    const std::int64_t stride = strides[static_cast<std::size_t>(i) + 1];
+    if (stride < 3) continue;
+    if (same ? stride - c.dim_of(filter, i) >= 2 : stride >= 4)
+      c.fail(Code::unsupported_attr, "strides so wide that TensorFlow's kernel begins inside of the image",
+             "let a stride be at most one more than the size of the kernel");
+  }
+}
+
 }  // namespace t2o::op_mappers

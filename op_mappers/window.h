@@ -46,6 +46,10 @@ PadPlan plan_padding(const Window&, const Ints& spatial_dims);  // dims: as in S
 // [begins..., ends...] of SAME padding over the spatial axes, computed when the model runs.
 Value* runtime_same_pads(Emitter&, Value* x, const Window&, int first_axis = 2);
 
+// TensorFlow's own loops over windows, as of quantized and fused convolutions, put these into the middle of what they leave over,
+// by whole pixels on each side: where they begin inside of the image is refused.
+void refuse_wide_strides(MapperContext&, std::size_t filter);
+
 // The attributes that Conv and the pools have in common. Where ONNX has no attribute for the padding, x is
 // padded by a node.
 struct Windowed {

@@ -294,7 +294,8 @@ Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, c
   if (op == "Range" && is_number(in[0], 0) && is_number(in[2], 1) && in[1]->known_elements() &&
       in[1]->known_elements()->size() == 1)
     return Shape(Ints{in[1]->known_elements()->front()});
-  if (!inferred.ranked()) return ranked_shape(op, in, attrs);
+  const bool is_cut = op == "DFT" && in.size() > 1 && in[1] && !in[1]->constant();  // which ONNX does not see
+  if (!inferred.ranked() || is_cut) return ranked_shape(op, in, attrs);
   if (std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
   if (broadcasts(op)) return broadcast_shape(op, in, inferred, symbols);
   return windowed_shape(op, in, attrs, inferred, symbols);

@@ -63,6 +63,11 @@ TEST(Fft, RealSeveralAxes) {
   op_case("RFFT3D").in(f64, {2, 4, 3, 6}).i32s({4, 3, 5}).attr("Treal", f64).attr("Tcomplex", c128).empty().check();
   op_case("IRFFT2D").in(c64, {2, 4, 4}).i32s({4, 6}).attr("Treal", f32).attr("Tcomplex", c64).empty().check();
   op_case("IRFFT2D").in(c64, {4, 4}).i32s({3, 5}).attr("Treal", f32).attr("Tcomplex", c64).check();
+  graph_case("the shape of IRFFT2D", [](Builder& b) {
+    const std::string y = b.op("IRFFT2D", {b.input(c64, {2, 4, 4}), b.input(Tensor::of<std::int32_t>({2}, {4, 6}))}, {{"Treal", f32}, {"Tcomplex", c64}});
+    b.output(b.op("Shape", {y}));
+    b.output(y);
+  }).check();
   op_case("IRFFT3D").in(c128, {2, 4, 3, 4}).i32s({4, 3, 7}).attr("Treal", f64).attr("Tcomplex", c128).empty().check();
 }
 

@@ -358,6 +358,8 @@ TEST(Linalg, Batch) {
       b.output(b.op("Abs", {y}));  // vectors have any sign
     }).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
   old_case("BatchMatrixDeterminant", kLast, {square}).tol(1e-9, 1e-9).check();
+  old_case("BatchMatrixDeterminant", kLast, {{c128, {2, 3, 3}}}).tol(1e-9, 1e-9).check();
+  old_case("BatchSvd", kLast, {{c128, {2, 4, 3}}}, {{"compute_uv", false}}, 1).tol(1e-6, 1e-6).only_opsets({11, 18}).check();
   graph_case(
       "BatchCholesky",
       [](Builder& b) {

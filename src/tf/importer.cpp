@@ -17,6 +17,12 @@ std::string tensor_name(std::string_view node, std::int32_t output) {
 
 const std::string& output_name(const Fetch& f) { return f.name.empty() ? f.tensor : f.name; }
 
+std::string listed(const Shape& s) {
+  std::string text;
+  for (const Dim d : s.dims()) text += (text.empty() ? "[" : ",") + (is_known(d) ? std::to_string(d) : "?");
+  return text + "]";
+}
+
 }  // namespace
 
 Importer::Importer(const GraphDef& graph, const ImportRequest& request, Diagnostics& diagnostics)
@@ -159,6 +165,11 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
         feed.shape.rank() != type.shape.rank())
       return complain("the input '" + feed.tensor + "' has rank " + std::to_string(type.shape.rank()) +
                       ", the shape that is given for it has rank " + std::to_string(feed.shape.rank()));
+    if (feed.shape.ranked() && type.shape.rank() > 0 && !merge(feed.shape, type.shape))
+      diagnostics_->push_back({.severity = Severity::warning,
+                               .code = Code::bad_option,
+                               .message = "the input '" + feed.tensor + "' has another shape in the model, " +
+                                          listed(type.shape) + ", than is given for it"});
     trust_shapes_ = trust_shapes_ && feed.shape == type.shape;
     type.shape = feed.shape;
   }

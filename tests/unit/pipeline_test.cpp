@@ -81,6 +81,10 @@ TEST(Pipeline, ACutHasTheShapeThatIsThere) {
   EXPECT_EQ(s[1], 3);
   EXPECT_EQ(s[2], 4);
   EXPECT_FALSE(is_known(s[0]));
+  o.inputs = {"x:0[1,16,16,3]"};
+  const Conversion larger = convert(o, std::as_bytes(std::span(model)));
+  EXPECT_NE(to_string(larger.diagnostics.at(0)).find("another shape in the model, [?,8,8,3]"), std::string::npos);
+  o.inputs = {"pool:0"};
   o.rename_inputs = {"pixels"};
   o.outputs_as_nchw = {"y:0"};
   o.rename_outputs = {"z"};

@@ -121,7 +121,8 @@ Values map_ones_like(MapperContext& c) {
 Values map_bitcast(MapperContext& c) {
   const DType from = c.node().input(0)->dtype(), to = c.node().output(0)->dtype();
   if (part_type(from) != part_type(to))
-    c.fail(Code::unsupported_type, "Bitcast of complex numbers, but to or from their parts", "");
+    c.fail(Code::unsupported_type, "Bitcast of complex numbers, but to or from their parts",
+           "bitcast the parts: tf.math.real(x) and tf.math.imag(x)");
   return {c.in(0)};
 }
 

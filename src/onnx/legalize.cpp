@@ -1,10 +1,9 @@
 #include "onnx/legalize.h"
 
-#include <initializer_list>
 #include <span>
-#include <string_view>
 
 #include "ir/graph.h"
+#include "onnx/op_traits.h"
 
 namespace t2o::onnx {
 namespace {
@@ -45,34 +44,12 @@ std::span<const DType> wider(DType t) {
   }
 }
 
-// Operators that only move elements: any type of the same values will do, 64-bit unsigned as signed too.
-bool moves_only(std::string_view op) {
-  for (const std::string_view m : {"Where",          "Pad",          "Tile",
-                                   "Expand",         "Gather",       "GatherND",
-                                   "GatherElements", "ScatterND",    "ScatterElements",
-                                   "Concat",         "Slice",        "Transpose",
-                                   "Reshape",        "Squeeze",      "Unsqueeze",
-                                   "Identity",       "Trilu",        "ReverseSequence",
-                                   "DepthToSpace",   "SpaceToDepth", "Split",
-                                   "Compress",       "Flatten"})
-    if (m == op) return true;
-  return false;
-}
-
-// Addition and multiplication modulo 2^64 do not care for the sign.
-bool is_modular(std::string_view op) {
-  for (const std::string_view m :
-       {"Add", "Sub", "Mul", "MatMul", "CumSum", "ReduceSum", "ReduceProd", "Equal", "Sum"})
-    if (m == op) return true;
-  return false;
-}
-
 DType widened(const OpInfo& info, const OpInfo::TypeParam& p, DType t) {
   for (const DType w : wider(t))
     if (p.standard.has(w) && p.kernels.has(w)) return w;
-  const bool modular = moves_only(info.op) || is_modular(info.op);
-  if (t == DType::u64 && modular && p.kernels.has(DType::i64)) return DType::i64;
-  if (t == DType::i64 && moves_only(info.op) && p.kernels.has(DType::u64)) return DType::u64;
+  if (t == DType::u64 && has(info.op, Trait::picks | Trait::signless) && p.kernels.has(DType::i64))
+    return DType::i64;
+  if (t == DType::i64 && has(info.op, Trait::picks) && p.kernels.has(DType::u64)) return DType::u64;
   return DType::undefined;
 }
 

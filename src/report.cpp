@@ -6,8 +6,8 @@
 #include <map>
 #include <unordered_set>
 
-#include "onnx/image_layout.h"
 #include "onnx/layout_functions.h"
+#include "onnx/op_traits.h"
 #include "rewriters/onnx/layout_rules.h"
 
 namespace t2o {
@@ -34,7 +34,7 @@ struct Holder {
   const Value* interface = nullptr;  // or the graph's own input or output
   bool is_output = false;
   bool exists() const { return node || interface; }
-  bool works_channels_first() const { return node && onnx::works_channels_first(node->op()); }
+  bool works_channels_first() const { return node && onnx::has(node->op(), onnx::Trait::channels_first); }
   bool works_channels_last() const { return node && onnx::is_channels_last_function(node->op()); }
   bool is_main_interface() const { return interface && !interface->graph()->parent(); }
 

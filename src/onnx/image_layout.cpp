@@ -1,7 +1,5 @@
 #include "onnx/image_layout.h"
 
-#include <algorithm>
-
 namespace t2o::onnx {
 
 Ints channels_first_perm(int rank) {
@@ -19,32 +17,6 @@ Ints channels_last_perm(int rank) {
 
 bool moves_channels_first(const Ints& perm) {
   return perm.size() >= 3 && perm == channels_first_perm(static_cast<int>(perm.size()));
-}
-
-bool works_channels_first(std::string_view op) {
-  constexpr std::string_view kOps[] = {"AveragePool",
-                                       "BatchNormalization",
-                                       "Conv",
-                                       "ConvInteger",
-                                       "ConvTranspose",
-                                       "DeformConv",
-                                       "DepthToSpace",
-                                       "GlobalAveragePool",
-                                       "GlobalLpPool",
-                                       "GlobalMaxPool",
-                                       "GridSample",
-                                       "GroupNormalization",
-                                       "InstanceNormalization",
-                                       "LRN",
-                                       "LpPool",
-                                       "MaxPool",
-                                       "MaxRoiPool",
-                                       "MaxUnpool",
-                                       "QLinearConv",
-                                       "Resize",
-                                       "RoiAlign",
-                                       "SpaceToDepth"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
 }  // namespace t2o::onnx

@@ -8,6 +8,7 @@
 
 #include "onnx/emitter.h"
 #include "onnx/fold_parts.h"
+#include "onnx/op_traits.h"
 #include "onnx/window_shape.h"
 
 namespace t2o::onnx {
@@ -240,14 +241,6 @@ Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
 
 namespace {
 
-bool broadcasts(std::string_view op) {
-  constexpr std::string_view ops[] = {"Add",   "Sub",  "Mul",     "Div",         "Pow",
-                                      "Max",   "Min",  "Where",   "And",         "Or",
-                                      "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
-                                      "MatMul"};
-  return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
-}
-
 constexpr std::size_t kLongestName = 80;
 
 // No number times such a size, whose name would be taken apart at the wrong places.
@@ -297,7 +290,7 @@ Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, c
   const bool is_cut = op == "DFT" && in.size() > 1 && in[1] && !in[1]->constant();  // which ONNX does not see
   if (!inferred.ranked() || is_cut) return ranked_shape(op, in, attrs);
   if (std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
-  if (broadcasts(op)) return broadcast_shape(op, in, inferred, symbols);
+  if (has(op, Trait::broadcasts) || op == "MatMul") return broadcast_shape(op, in, inferred, symbols);
   return windowed_shape(op, in, attrs, inferred, symbols);
 }
 

@@ -6,12 +6,14 @@
 
 #include "onnx/emitter.h"
 #include "onnx/fold.h"
+#include "onnx/op_traits.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/pattern.h"
 
 namespace t2o::rewriters {
 namespace {
 
+using onnx::Trait;
 using Kind = Role::Kind;
 
 struct Rule {
@@ -312,31 +314,16 @@ void permute_shape(ir::Node& n, const Form& f, Emitter& e) {
 
 Role absorb_any(const ir::Node& n, const Form& f) { return only_if(f.has(n.input(0)), Kind::absorbs); }
 
-constexpr std::string_view kUnary[] = {"Abs",       "Acos",     "Acosh",      "Asin",     "Asinh",
-                                       "Atan",      "Atanh",    "BitwiseNot", "Cast",     "Ceil",
-                                       "Celu",      "Clip",     "Cos",        "Cosh",     "Elu",
-                                       "Erf",       "Exp",      "Floor",      "Gelu",     "HardSigmoid",
-                                       "HardSwish", "Identity", "IsInf",      "IsNaN",    "LeakyRelu",
-                                       "Log",       "Mish",     "Neg",        "Not",      "Reciprocal",
-                                       "Relu",      "Round",    "Selu",       "Shrink",   "Sigmoid",
-                                       "Sign",      "Sin",      "Sinh",       "Softplus", "Softsign",
-                                       "Sqrt",      "Swish",    "Tan",        "Tanh",     "ThresholdedRelu"};
-constexpr std::string_view kBroadcast[] = {
-    "Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
-    "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
-    "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
-    "Mod",        "Mul",         "Or",       "PRelu",      "Pow",
-    "Sub",        "Sum",         "Where",    "Xor"};
-constexpr std::string_view kReductions[] = {"ReduceL1",  "ReduceL2",       "ReduceLogSum", "ReduceLogSumExp",
-                                            "ReduceMax", "ReduceMean",     "ReduceMin",    "ReduceProd",
-                                            "ReduceSum", "ReduceSumSquare"};
-
 const std::unordered_map<std::string_view, Rule>& rules() {
   static const auto table = [] {
     std::unordered_map<std::string_view, Rule> t;
-    for (const auto op : kUnary) t[op] = {unary_role, nothing};
-    for (const auto op : kBroadcast) t[op] = {broadcast_role, permute_operands};
-    for (const auto op : kReductions) t[op] = {reduce_role, permute_axes};
+    for (const auto op : onnx::ops_with_traits())
+      if (onnx::has(op, Trait::elementwise))
+        t[op] = {unary_role, nothing};
+      else if (onnx::has(op, Trait::broadcasts))
+        t[op] = {broadcast_role, permute_operands};
+      else if (onnx::has(op, Trait::reduces))
+        t[op] = {reduce_role, permute_axes};
     t["MatMul"] = {matmul_role, nothing};
     t["LayerNormalization"] = t["RMSNormalization"] = {normalization_role, nothing};
     t["Concat"] = {concat_role, permute_concat};

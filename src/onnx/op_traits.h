@@ -4,9 +4,9 @@
 #include <vector>
 
 // What is true of an operator of ONNX at every opset that has it, for all numbers, NaN and infinities among them, and whatever its
-// other inputs and its attributes are. Rewriters ask this instead of listing operators. Of one that is not in the table, as of those
-// of other domains, nothing is known. "Its input" is the first one; what is said of the result holds of the first one alone where
-// there are several, but for `moves`.
+// other inputs and its attributes (of finite numbers) are. Rewriters ask this instead of listing operators. Of one that is not in the
+// table, as of those of other domains, nothing is known. "Its input" is the first one; what is said of the result holds of the first
+// one alone where there are several, but for `moves`.
 namespace t2o::onnx {
 
 enum class Trait : std::uint32_t {

@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "onnx/op_traits.h"
+
 namespace t2o::rewriters {
 namespace {
 
@@ -17,6 +19,7 @@ constexpr int kDeepest = 256;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 24, kFew = std::int64_t{1} << 16;
 
 using Names = std::unordered_set<std::string_view>;
+using onnx::Trait;
 
 bool can_read(const Value* v) {
   return v && v->constant() && v->dtype() == DType::f32 && v->constant()->elements() <= kMostElements;
@@ -86,11 +89,6 @@ double Bounds::find(const Value* v, int depth) {
 }
 
 double Bounds::of_node(const ir::Node& n, std::size_t output, int depth) {
-  static const Names kMoves = {"Cast",      "Expand",    "Flatten",    "Gather", "Identity", "MaxPool",
-                               "Reshape",   "Resize",    "Slice",      "Split",  "Squeeze",  "Tile",
-                               "Transpose", "Relu",      "Abs",        "Neg",    "Clip",     "Gelu",
-                               "HardSwish", "Unsqueeze", "AveragePool"};
-  static const Names kUnit = {"Tanh", "Sigmoid", "Softmax", "Erf", "HardSigmoid", "Sin", "Cos", "Softsign"};
   static const Names kSums = {"Add", "Sub", "Concat", "Max", "Min"};
   const std::string_view op = n.op();
   if (op == "Resize" && (mode_of(n) == "cubic" || n.attr("extrapolation_value"))) return kInfinity;
@@ -101,8 +99,8 @@ double Bounds::of_node(const ir::Node& n, std::size_t output, int depth) {
     return find(n.input(0), depth) + (n.input(1) ? largest(n.input(1)) : 0) +
            (n.input(2) ? largest(n.input(2)) : 0);
   }
-  if (kMoves.contains(op)) return find(n.input(0), depth);
-  if (kUnit.contains(op)) return find(n.input(0), depth) <= kMost ? 1 : kInfinity;
+  if (onnx::has(op, Trait::no_larger) || op == "Cast" || op == "Resize") return find(n.input(0), depth);
+  if (onnx::has(op, Trait::at_most_one)) return find(n.input(0), depth) <= kMost ? 1 : kInfinity;
   if (kSums.contains(op)) return sum_of(n, depth);
   if (op == "Mul") return find(n.input(0), depth) * find(n.input(1), depth);
   if (op == "Where") return std::max(find(n.input(1), depth), find(n.input(2), depth));

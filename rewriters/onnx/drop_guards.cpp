@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
-#include <unordered_set>
 
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
@@ -13,7 +13,7 @@
 namespace t2o::rewriters {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
+using onnx::Trait;
 
 Pat number(double n) {
   return constant().where([n](const Value* v) { return is_number(v, n); });
@@ -41,29 +41,19 @@ class Sizes {
 
  private:
   bool of_node(const ir::Node& n, const Ints& axes, int depth) {
-    static const Names kUnary = {"Relu",        "Sigmoid",
-                                 "Tanh",        "Clip",
-                                 "Elu",         "Selu",
-                                 "Gelu",        "HardSwish",
-                                 "HardSigmoid", "LeakyRelu",
-                                 "Erf",         "Mish",
-                                 "Cast",        "Neg",
-                                 "Sqrt",        "Abs",
-                                 "Identity",    "BatchNormalization",
-                                 "Exp",         "InstanceNormalization"};
-    static const Names kBroadcast = {"Add", "Sub", "Mul", "Div", "Max", "Min", "PRelu"};
     const std::string_view op = n.op();
     const bool spatial = std::all_of(axes.begin(), axes.end(), [](std::int64_t a) { return a >= 2; });
     if (op == "Conv") return spatial;
     if (op == "MaxPool" || op == "AveragePool") return spatial && has_all_pixels(n);
-    if (kUnary.contains(op)) return is_refused_when_empty(n.input(0), axes, depth);
+    if (onnx::has(op, Trait::elementwise) || op == "BatchNormalization" || op == "InstanceNormalization")
+      return is_refused_when_empty(n.input(0), axes, depth);
     if (op == "Transpose") return of_transpose(n, axes, depth);
     const int rank = n.output()->shape().rank();
     const auto has_size = [&](const Value* in) {
       if (in->constant()) return in->constant()->elements() > 0;
       return in->shape().ranked() && in->shape().rank() == rank && is_refused_when_empty(in, axes, depth);
     };
-    return (kBroadcast.contains(op) || op == "Concat") &&
+    return (onnx::has(op, Trait::broadcasts) || op == "Concat") &&
            std::all_of(n.inputs().begin(), n.inputs().end(), has_size);
   }
 

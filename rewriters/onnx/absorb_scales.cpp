@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
@@ -14,6 +15,8 @@
 // keeps a factor; what it adds, or cuts off at, is multiplied as well.
 namespace t2o::rewriters {
 namespace {
+
+using onnx::Trait;
 
 constexpr double kMost = 1 << 20,
                  kMostWeight = 1e15;         // nothing overflows, or loses digits, that did not before
@@ -32,11 +35,6 @@ bool has_moderate_constant(const ir::Node& n, std::size_t i) {
 
 // What the node does to a factor of its input `data`.
 Keeps keeps(const ir::Node& n, std::size_t data) {
-  static constexpr std::array<std::string_view, 12> kLinear = {
-      "AveragePool", "Flatten",   "GlobalAveragePool", "Identity", "ReduceMean", "ReduceSum",
-      "Reshape",     "Transpose", "Squeeze",           "Slice",    "Unsqueeze",  "Expand"};
-  static constexpr std::array<std::string_view, 6> kMonotonous = {"GlobalMaxPool", "LeakyRelu", "MaxPool",
-                                                                  "ReduceMax",     "ReduceMin", "Relu"};
   if (n.outputs().size() != 1) return Keeps::nothing;
   if (n.op() == "Add" || n.op() == "Sub" || n.op() == "Mul")
     return has_moderate_constant(n, 1 - data) ? Keeps::any : Keeps::nothing;
@@ -48,9 +46,8 @@ Keeps keeps(const ir::Node& n, std::size_t data) {
         (!n.input(1) || is_scalar_constant(n.input(1))) && (!n.input(2) || is_scalar_constant(n.input(2)));
     return known ? Keeps::positive : Keeps::nothing;
   }
-  if (std::find(kLinear.begin(), kLinear.end(), n.op()) != kLinear.end()) return Keeps::any;
-  return std::find(kMonotonous.begin(), kMonotonous.end(), n.op()) != kMonotonous.end() ? Keeps::positive
-                                                                                        : Keeps::nothing;
+  if (onnx::has(n.op(), Trait::keeps_factor)) return Keeps::any;
+  return onnx::has(n.op(), Trait::keeps_positive_factor) ? Keeps::positive : Keeps::nothing;
 }
 
 // c of x * c, c * x or x / (1 / c), where the node is one and has the shape of x.

@@ -23,7 +23,7 @@ enum class Trait : std::uint32_t {
   // what numbers come out
   no_larger = 1U << 8,             // of finite numbers none of a larger magnitude than all of its input; but of such a window
   at_most_one = 1U << 9,           // of finite numbers none above 1 or below -1
-  never_negative = 1U << 10,       // of floating-point numbers none below 0, but maybe NaN
+  never_negative = 1U << 10,       // of floating-point numbers none below 0, and NaN of NaN or infinities alone
   keeps_factor = 1U << 11,         // f(c * x) = c * f(x)
   keeps_positive_factor = 1U << 12,  // the same for c > 0
   signless = 1U << 13,             // of integers the same bits, whether there is a sign among them or not

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_set>
 
 #include "ir/memo.h"
 #include "onnx/emitter.h"
+#include "onnx/op_traits.h"
 
 namespace t2o::rewriters {
 
@@ -24,6 +24,8 @@ std::optional<double> number_of(const Value* v) {
 bool is_number(const Value* v, double number) { return number_of(v) == number; }
 
 namespace {
+
+using onnx::Trait;
 
 constexpr std::int64_t kMostUniform = 1 << 16;
 constexpr int kDeepest = 8;
@@ -49,8 +51,7 @@ class UniformNumbers {
     const ir::Node* n = v->producer();
     if (!n || !is_float(v->dtype())) return std::nullopt;
     const std::string& op = n->op();
-    if (op == "Expand" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Transpose")
-      return of(n->input(0), depth);
+    if (onnx::has(op, Trait::moves)) return of(n->input(0), depth);
     if (op != "Add" && op != "Mul") return std::nullopt;
     const auto a = of(n->input(0), depth), b = a ? of(n->input(1), depth) : a;
     return b ? std::optional(op == "Add" ? *a + *b : *a * *b) : std::nullopt;
@@ -62,19 +63,17 @@ class UniformNumbers {
 class NeverNegative {
  public:
   bool of(const Value* v, int depth = 0) {
-    return v->producer() && memo_.of(v, depth, [&] { return made(*v->producer(), depth + 1); });
+    return v->producer() && is_float(v->dtype()) &&
+           memo_.of(v, depth, [&] { return made(*v->producer(), depth + 1); });
   }
 
  private:
   bool made(const ir::Node& n, int depth) {
-    if (n.op() == "Relu" || n.op() == "Sigmoid" || n.op() == "Softmax" || n.op() == "Abs" || n.op() == "Exp")
-      return true;
+    if (onnx::has(n.op(), Trait::never_negative)) return true;
     if (n.op() == "Clip")
       return n.input(1) && n.input(1)->constant() && n.input(1)->constant()->float_at(0) >= 0;
-    static const std::unordered_set<std::string_view> kOfFirst = {
-        "AveragePool", "Expand", "Flatten", "Gather", "Identity",  "MaxPool",  "Reshape",
-        "Slice",       "Split",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
-    if (kOfFirst.contains(n.op())) return of(n.input(0), depth);
+    if (n.op() == "MaxPool" && n.attr("ceil_mode")) return false;  // a window of padding alone
+    if (onnx::has(n.op(), Trait::within)) return of(n.input(0), depth);
     if (n.op() != "Concat" && n.op() != "Add" && n.op() != "Mul") return false;
     return std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* in) { return of(in, depth); });
   }

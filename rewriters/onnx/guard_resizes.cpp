@@ -1,9 +1,10 @@
 #include <algorithm>
+#include <set>
 #include <string>
-#include <string_view>
-#include <unordered_set>
+#include <utility>
 
 #include "onnx/emitter.h"
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 
 // ONNX Runtime moves a Transpose of (0, 2, 3, 1) behind a Resize, which then is one of the axes 1 and 3, and
@@ -23,11 +24,8 @@ bool interpolates_planes(const ir::Node& n) {
 
 // What a Transpose may be moved behind: the order of its axes is any.
 bool keeps_axes(const ir::Node& n) {
-  constexpr std::string_view kOfFixedAxes[] = {"Conv", "Pool",    "MatMul", "Gemm",    "Einsum", "Space",
-                                               "Norm", "Reshape", "Gather", "Scatter", "Loop",   "If"};
-  return n.outputs().size() == 1 && n.output()->shape().ranked() && n.output()->shape().rank() == 4 &&
-         std::none_of(std::begin(kOfFixedAxes), std::end(kOfFixedAxes),
-                      [&](std::string_view part) { return n.op().find(part) != std::string::npos; });
+  return onnx::has(n.op(), onnx::Trait::any_axes) && n.outputs().size() == 1 &&
+         n.output()->shape().ranked() && n.output()->shape().rank() == 4;
 }
 
 // Some of the transposes between a value and the Resize, one after the other, are (0, 2, 3, 1).
@@ -35,7 +33,7 @@ class Search {
  public:
   bool finds(const Value* v, const Ints& axes) {
     const ir::Node* n = v ? v->producer() : nullptr;
-    if (!n || !seen_.insert(n).second || seen_.size() > kFar) return false;
+    if (!n || !seen_.emplace(n, axes).second || seen_.size() > kFar) return false;
     if (n->op() == "Transpose") {
       const auto* perm = n->attr_if<Ints>("perm");
       if (!perm || perm->size() != axes.size()) return false;
@@ -49,7 +47,7 @@ class Search {
   }
 
  private:
-  std::unordered_set<const ir::Node*> seen_;
+  std::set<std::pair<const ir::Node*, Ints>> seen_;  // by way of other transposes it is another question
 };
 
 int guard(ir::Graph& g, const onnx::Target& target) {

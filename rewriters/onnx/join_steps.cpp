@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "onnx/emitter.h"
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -15,6 +16,8 @@
 //   Concat(f(x[:, 0]), f(x[:, 1]) ...)  ->  f of a Reshape, and a Reshape
 namespace t2o::rewriters {
 namespace {
+
+using onnx::Trait;
 
 // Something of each step: a row of a tensor, the same for all, or what the same operator makes of such.
 struct Part {
@@ -251,27 +254,22 @@ bool is_weights(const Value* v, int most_axes) {
 }
 
 bool Join::works_by_row(const ir::Node& n) {
-  static const std::unordered_set<std::string_view> kUnary = {
-      "Relu",      "Sigmoid",     "Tanh",       "Elu",          "Selu",        "Gelu",
-      "HardSwish", "HardSigmoid", "LeakyRelu",  "Erf",          "Mish",        "Softplus",
-      "Cast",      "Neg",         "Sqrt",       "Abs",          "Exp",         "Log",
-      "Identity",  "Not",         "Reciprocal", "DepthToSpace", "SpaceToDepth"};
   static const std::unordered_set<std::string_view> kPools = {"MaxPool", "AveragePool", "GlobalAveragePool",
                                                               "GlobalMaxPool"};
-  static const std::unordered_set<std::string_view> kBinary = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
   const std::string_view op = n.op();
+  const bool broadcasts = onnx::has(op, Trait::broadcasts);
   const Shape &x = n.input(0)->shape(), &y = n.output()->shape();
   const auto is_step = [&](const Value* v) { return v && !v->constant() && v->graph() == n.graph(); };
-  if (!is_step(n.input(0)) && !kBinary.contains(op)) return false;
+  if (!is_step(n.input(0)) && !broadcasts) return false;
   const auto weights_behind = [&](std::size_t first, int most_axes) {
     for (std::size_t i = first; i < n.input_count(); ++i)
       if (!is_weights(n.input(i), most_axes)) return false;
     return true;
   };
-  if (kUnary.contains(op) || kPools.contains(op)) return true;
+  if (onnx::has(op, Trait::elementwise)) return weights_behind(1, 0);
+  if (kPools.contains(op) || op == "DepthToSpace" || op == "SpaceToDepth") return true;
   if (op == "Conv" || op == "BatchNormalization" || op == "InstanceNormalization")
     return weights_behind(1, 8);
-  if (op == "Clip") return weights_behind(1, 0);
   if (op == "Gemm") return !n.attr("transA") && is_weights(n.input(1), 2) && is_weights(n.input(2), 1);
   if (op == "MatMul") return x.rank() >= 2 && is_weights(n.input(1), 2);
   if (op == "Transpose") {
@@ -288,7 +286,7 @@ bool Join::works_by_row(const ir::Node& n) {
            (*pads)[static_cast<std::size_t>(x.rank())] == 0 && weights_behind(2, 1);
   }
   if (op == "Flatten") return x.rank() >= 2 && y.rank() == 2 && !n.attr("axis");
-  if (op.starts_with("Reduce") || op == "Squeeze" || op == "Unsqueeze") {
+  if (onnx::has(op, Trait::reduces) || op == "Squeeze" || op == "Unsqueeze") {
     const auto axes = axes_of(n);
     const int rank = op == "Unsqueeze" ? y.rank() : x.rank();
     return axes && !axes->empty() && (n.input_count() < 2 || n.input(1)->constant()) &&
@@ -303,7 +301,7 @@ bool Join::works_by_row(const ir::Node& n) {
     return axis && *axis != 0 && *axis != -y.rank() &&
            std::all_of(n.inputs().begin(), n.inputs().end(), is_step);
   }
-  if (!kBinary.contains(op)) return false;
+  if (!broadcasts || (op == "PRelu" && !is_step(n.input(0)))) return false;  // which is not broadcast itself
   // Another tensor has no axis for the batch, or is of the steps as well.
   return std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* v) {
     if (!v || !v->shape().ranked()) return false;

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <string_view>
-#include <unordered_set>
 
 #include "onnx/emitter.h"
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/steps.h"
@@ -90,15 +89,17 @@ class Hoist {
   }
 
   ir::Node* element_wise(const ir::Node& row, ir::Node& reader) {
-    static const std::unordered_set<std::string_view> kOps = {"Add", "Sub", "Mul", "Div"};
-    if (!kOps.contains(reader.op())) return nullptr;
+    // A slope is broadcast to the row, not the row to all slopes.
+    if (!onnx::has(reader.op(), onnx::Trait::broadcasts) || reader.op() == "PRelu" ||
+        reader.input_count() != 2)
+      return nullptr;
     const std::size_t at = reader.input(0) == row.output() ? 0 : 1;
     Value* other = reader.input(1 - at);
     if (other == row.output() || !is_plain_operand(other, row.output())) return nullptr;
     Emitter e = outside(reader);
     Values in(2, loop_.seen_from(e, row.input(0)));
     in[1 - at] = loop_.seen_from(e, other);
-    return replace(row, reader, e.emit(reader.op(), in));
+    return replace(row, reader, e.emit(reader.op(), in, reader.attrs()));
   }
 
   // (row + state) + b -> (row + b) + state

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
 
 #include "onnx/emitter.h"
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -29,9 +29,8 @@ bool is_depthwise(const ir::Node& n) {
 
 // It does the same to each number, or to each channel, however many axes there are behind it.
 bool is_by_number(const ir::Node& n) {
-  constexpr std::string_view kOps[] = {"BatchNormalization", "Clip", "Elu",     "HardSigmoid", "HardSwish",
-                                       "LeakyRelu",          "Relu", "Sigmoid", "Tanh"};
-  return std::find(std::begin(kOps), std::end(kOps), n.op()) != std::end(kOps) && n.outputs().size() == 1;
+  return (onnx::has(n.op(), onnx::Trait::elementwise) || n.op() == "BatchNormalization") &&
+         n.outputs().size() == 1;
 }
 
 bool can_go(const ir::Node* n) {

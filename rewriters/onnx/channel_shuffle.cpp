@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <string_view>
 
 #include "onnx/emitter.h"
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -11,18 +11,18 @@
 namespace t2o::rewriters {
 namespace {
 
+using onnx::Trait;
+
 constexpr int kDeepest = 8;
 
 // Does it come, by way of what works on each element, from where channels are first?
 bool comes_from_channels_first(const Value* v) {
-  constexpr std::string_view ops[] = {"Add",  "Clip",    "HardSwish", "LeakyRelu", "Mul",
-                                      "Relu", "Sigmoid", "Sub",       "Concat"};
   for (int depth = 0; depth < kDeepest; ++depth) {
-    const ir::Node* n = v->producer();
+    const ir::Node* n = v ? v->producer() : nullptr;
     if (!n) return false;
     if (n->op() == "Transpose")
       return n->attr_if<Ints>("perm") && *n->attr_if<Ints>("perm") == Ints{0, 2, 3, 1};
-    if (std::find(std::begin(ops), std::end(ops), n->op()) == std::end(ops)) return false;
+    if (!onnx::has(n->op(), Trait::elementwise | Trait::broadcasts) && n->op() != "Concat") return false;
     v = n->input(n->input(0)->constant() ? 1 : 0);
   }
   return false;

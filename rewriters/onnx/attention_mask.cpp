@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ir/memo.h"
+#include "onnx/op_traits.h"
 #include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
@@ -31,11 +32,9 @@ double largest_element(const Tensor& t) {
   return most;
 }
 
-bool moves_elements(std::string_view op) {
-  constexpr std::string_view ops[] = {"Reshape",   "Unsqueeze", "Squeeze", "Expand", "Tile",
-                                      "Transpose", "Identity",  "Slice",   "Gather", "Cast",
-                                      "Neg",       "Abs",       "Trilu",   "Flatten"};
-  return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
+// A 0 stays one, and what hides does so behind it.
+bool keeps_magnitudes(std::string_view op) {
+  return onnx::has(op, onnx::Trait::moves) || op == "Cast" || op == "Neg" || op == "Abs" || op == "Trilu";
 }
 
 // What is said of the values that a mask is made of.
@@ -80,7 +79,7 @@ class MaskFacts {
     const ir::Node* n = v->producer();
     if (!n) return kUnbounded;
     const auto of = [&](std::size_t i) { return magnitude(n->input(i), depth); };
-    if (moves_elements(n->op())) return of(0);
+    if (keeps_magnitudes(n->op())) return of(0);
     if (n->op() == "Where") return std::max(of(1), of(2));
     if (n->op() == "Add" || n->op() == "Sub") return of(0) + of(1);
     if (n->op() == "Mul") return of(0) * of(1);
@@ -91,7 +90,7 @@ class MaskFacts {
     const ir::Node* n = v->producer();
     if (!n || magnitude(v) < kLowest) return false;
     const auto of = [&](std::size_t i) { return has_sum_of_masks(n->input(i), depth); };
-    if (moves_elements(n->op())) return of(0);
+    if (keeps_magnitudes(n->op())) return of(0);
     if (n->op() == "Where") return of(1) || of(2);
     if (n->op() == "Add" || n->op() == "Sub") return both_hide(*n) || of(0) || of(1);
     return n->op() == "Mul" && (of(0) || of(1));
@@ -146,7 +145,7 @@ class ZeroOrOne {
     if (!n) return v->dtype() == DType::boolean;
     if (n->op() == "Cast" && n->input(0)->dtype() == DType::boolean) return true;
     if (n->op() == "Mul") return of(n->input(0), depth) && of(n->input(1), depth);
-    return n->op() != "Neg" && moves_elements(n->op()) && of(n->input(0), depth);
+    return n->op() != "Neg" && keeps_magnitudes(n->op()) && of(n->input(0), depth);
   }
 
   ir::Memo<bool> memo_{false, 16};

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "onnx/emitter.h"
+#include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -43,8 +44,7 @@ bool has_axes(const Value* v, const Ints& axes, const Symbols& symbols, int dept
   };
   if (is(0) && is(1) && is(2) && is(3)) return true;
   const ir::Node* n = v->producer();
-  const bool broadcasts =
-      n && (n->op() == "Add" || n->op() == "Sub" || n->op() == "Mul" || n->op() == "Where");
+  const bool broadcasts = n && onnx::has(n->op(), onnx::Trait::broadcasts);
   return broadcasts && depth > 0 && std::any_of(n->inputs().begin(), n->inputs().end(), [&](const Value* in) {
            return has_axes(in, axes, symbols, depth / 2);
          });

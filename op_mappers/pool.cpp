@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "onnx/op_traits.h"
 #include "op_mappers/all.h"
 #include "op_mappers/pool_grad.h"
 #include "op_mappers/segments.h"
@@ -29,9 +30,7 @@ Value* max_over_channels(MapperContext& c, const Ints& ksize, const Ints& stride
 bool is_fed(const Value* v) {
   for (const ir::Node* n = v->producer(); n; n = v->producer()) {
     const std::string_view op = n->op();
-    constexpr std::string_view kMoves[] = {"Transpose", "Pad",  "Reshape", "Slice",     "Concat",
-                                           "Gather",    "Cast", "Squeeze", "Unsqueeze", "Identity"};
-    if (std::find(std::begin(kMoves), std::end(kMoves), op) == std::end(kMoves)) return false;
+    if (!onnx::has(op, onnx::Trait::moves) && op != "Cast" && op != "Pad" && op != "Concat") return false;
     v = n->input(0);
   }
   return !v->constant();

@@ -132,7 +132,7 @@ Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& s
 
 bool is_of_sizes(const Value* x) {
   int steps = kMostSteps;
-  return made(x, steps) == Made::of_sizes;
+  return x->constant() || made(x, steps) == Made::of_sizes;  // the product of a constant is folded
 }
 
 // All rows are one segment, whose products are those of integers.

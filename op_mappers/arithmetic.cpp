@@ -76,7 +76,8 @@ void refuse_zero_divisor(MapperContext& c) {
   if (!y || !is_int(y->dtype()) || c.in(0)->shape().elements() == 0) return;
   const Ints all = y->to_ints();
   if (std::find(all.begin(), all.end(), 0) != all.end())
-    c.fail(Code::bad_model, "integers are divided by a constant 0, at which TensorFlow fails",
+    c.fail(Code::unsupported_attr,
+           "integers are divided by a constant 0, at which TensorFlow fails when it runs",
            "divide by something else, or by a float");
 }
 

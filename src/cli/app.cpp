@@ -48,7 +48,19 @@ extern "C" void leave_nothing_behind(int signal) {
   std::raise(signal);
 }
 
+// A file that is mapped has become shorter, or its disk does not give it.
+extern "C" void tell_of_lost_file(int) {
+  remove_unfinished();
+  constexpr std::string_view kLost =
+      "error[bad-file]: a file of the model was cut short, or could not be read, while it was converted\n"
+      "  help: convert it when nothing writes it, or from a copy\n"
+      "1 error; nothing was written\n";
+  if (write(STDERR_FILENO, kLost.data(), kLost.size()) < 0) _exit(kBadInput);
+  _exit(kBadInput);
+}
+
 void handle_signals() {
+  std::signal(SIGBUS, tell_of_lost_file);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
     if (std::signal(signal, leave_nothing_behind) == SIG_IGN)
       std::signal(signal, SIG_IGN);  // as nohup wants it

@@ -48,7 +48,7 @@ void wait_for(pid_t child, const Conditions& c, Finished& finished) {
     finished.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (ended == child) break;
     if (!interrupted && finished.seconds > c.interrupt_after) {
-      kill(child, SIGINT);
+      kill(child, c.interrupt_by);
       interrupted = true;
     }
     if (finished.seconds > c.seconds_allowed && !finished.timed_out) {

@@ -19,7 +19,8 @@ struct Conditions {
   std::vector<std::string> environment = {};  // "NAME=value", added to ours
   double seconds_allowed = 120;
   std::size_t file_size_allowed = 0;       // bytes of any file it writes; 0: any. A disk that fills up
-  double interrupt_after = 0;              // SIGINT after so many seconds; 0: never
+  double interrupt_after = 0;              // by this signal after so many seconds; 0: never
+  int interrupt_by = 2;                    // SIGINT
   std::filesystem::path stdout_path = {};  // instead of Finished::out
 };
 

@@ -49,7 +49,7 @@ Values resampled(MapperContext& c, const std::string& mode) {
   Value* sizes = c.cast(c.gather(c.shape_of(c.in(0)), c.ints({2, 1}), 0), DType::f32);
   Value* twice = c.add(c.mul(places, c.scalar(DType::f32, 2)), c.scalar(DType::f32, 1));
   Value* grid = c.sub(c.div(twice, sizes), c.scalar(DType::f32, 1));
-  Value* count = c.reduce("ReduceProd", c.dims(c.in(1), 1, -1), Ints{0}, true);
+  Value* count = c.product(c.dims(c.in(1), 1, -1));
   Value* rows = c.reshape_to(grid, c.concat({c.dims(c.in(1), 0, 1), count, c.ints({1, 2})}, 0));
   const Attrs attrs = {
       {"mode", mode}, {"padding_mode", std::string("zeros")}, {"align_corners", std::int64_t{0}}};

@@ -140,7 +140,7 @@ Values map_sparse_bincount(MapperContext& c) {
   Value* outer = c.slice(c.in(2), {0}, {-1}, {0});
   if (is_known(rank)) return {counts_by_row(c, by, rows, outer, values, size, c.in(4))};
   Value* of_one = c.mul(rows, c.dim(outer, 0));  // a vector is one row
-  Value* table = counts_by_row(c, by, of_one, product(c, outer), values, size, c.in(4));
+  Value* table = counts_by_row(c, by, of_one, c.product(outer), values, size, c.in(4));
   return {c.reshape_to(table, c.concat({outer, size}, 0))};
 }
 

@@ -56,11 +56,6 @@ Value* column(Emitter& c, Value* coordinates, std::int64_t axis) {
   return c.gather(coordinates, c.constant(axis), 1);
 }
 
-Value* product(Emitter& c, Value* dims) {
-  if (dims->shape().is_static() && dims->shape().dims() == Ints{0}) return c.ints({1});
-  return c.reduce("ReduceProd", dims, Ints{0}, true);
-}
-
 Value* ascending_order(Emitter& c, Value* keys) {
   Value* count = c.dims(keys, 0, onnx::kToEnd);
   return c.topk(keys, count, 0, false)[1];

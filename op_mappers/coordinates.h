@@ -10,7 +10,6 @@ Value* ravel(Emitter&, Value* coordinates, Value* dims);
 Value* unravel(Emitter&, Value* places, Value* dims);
 
 Value* column(Emitter&, Value* coordinates, std::int64_t axis);  // [n]
-Value* product(Emitter&, Value* dims);                           // [1]
 Value* ascending_order(Emitter&, Value* keys);  // the permutation that sorts 1-D keys, stable
 
 }  // namespace t2o::op_mappers

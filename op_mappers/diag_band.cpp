@@ -63,8 +63,6 @@ Value* batch_of(MapperContext& c, const Band& b, Value* x) {
   return c.slice(c.shape_of(x), from, end, c.ints({0}));
 }
 
-Value* product(MapperContext& c, Value* dims) { return c.reduce("ReduceProd", dims, Ints{0}, true); }
-
 // [batch, rows, columns]: what the diagonals say of each element; `inside` tells where they say anything.
 struct Spread {
   Value *values, *inside;
@@ -79,7 +77,7 @@ Spread spread(MapperContext& c, const Band& b, Value* diagonals, Value* batch, V
   Value* offset = offset_of(c, b, d, length_of(c, d, rows, columns), longest);
   Value* place = c.add(c.minimum(row, column), offset);
   Value* at = c.add(c.mul(c.sub(b.upper, d), longest), place);
-  Value* flat = c.reshape_to(diagonals, c.concat({product(c, batch), vector(c, c.mul(b.count, longest))}, 0));
+  Value* flat = c.reshape_to(diagonals, c.concat({c.product(batch), vector(c, c.mul(b.count, longest))}, 0));
   Value* safe = c.where(inside, at, number(c, 0));
   return {c.gather(flat, safe, 1), inside};
 }
@@ -132,7 +130,7 @@ Value* band_of_matrix(MapperContext& c) {
   Value* column = c.add(place, positive_part(c, d));
   Value* at = c.add(c.mul(row, columns), column);
   Value* batch = c.dims(x, 0, -2);
-  Value* flat = c.reshape_to(x, c.concat({product(c, batch), vector(c, c.mul(rows, columns))}, 0));
+  Value* flat = c.reshape_to(x, c.concat({c.product(batch), vector(c, c.mul(rows, columns))}, 0));
   Value* values = c.gather(flat, c.where(inside, at, number(c, 0)), 1);
   Value* padded = c.where(inside, values, c.in(2));
   Value* count = vector(c, b.count);  // an axis only where it is not 1

@@ -59,7 +59,7 @@ Value* next_row(Emitter& e, Value* d, Value* symbol, Value* truth, Value* places
 template <By by>
 Values map_edit_distance(MapperContext& c) {
   Value* dims = c.maximum(outer(c, c.cast(c.in(2), DType::i64), 0), outer(c, c.cast(c.in(5), DType::i64), 0));
-  Value* count = product(c, dims);
+  Value* count = c.product(dims);
   const auto [a, b] = comparable(c);
   const Sequences made = sequences(c, by, 0, a, dims, count);
   const Sequences truth = sequences(c, by, 3, b, dims, count);

@@ -147,7 +147,7 @@ void arrange(Emitter& e, Operand& x, const Labels& order) {
 Value* product_of_dims(Emitter& e, Value* x, int first, int last) {
   if (first == last) return e.ints({1});
   if (last == first + 1) return e.dims(x, first, last);
-  return e.reduce("ReduceProd", e.dims(x, first, last), Ints{0}, true);
+  return e.product(e.dims(x, first, last));
 }
 
 // [batch..., rows..., columns...] -> [batch..., product of rows, product of columns]

@@ -147,8 +147,7 @@ Values map_fake_quant_vars_grad(MapperContext& c) {
 Values map_fake_quant_channels_grad(MapperContext& c) {
   const PassedGradient p = passed(c, c.in(2), c.in(3));
   const auto sum = [&](Value* v) {
-    Value* rows = c.reshape_to(
-        v, c.concat({c.reduce("ReduceProd", c.dims(v, 0, -1), Ints{0}, true), c.shape_of(c.in(2))}, 0));
+    Value* rows = c.reshape_to(v, c.concat({c.product(c.dims(v, 0, -1)), c.shape_of(c.in(2))}, 0));
     return c.reduce("ReduceSum", rows, Ints{0}, false);
   };
   Value* of_min = sum(p.below);

@@ -73,7 +73,7 @@ Value* with_one_axis_behind(MapperContext& c, Value* x, int axis, Value* shape) 
   if (axis == -2) return x;
   Value* before = c.slice(shape, {0}, {axis + 1}, {0});
   Value* behind = c.slice(shape, {axis + 1}, {INT64_MAX}, {0});
-  return c.reshape_to(x, c.concat({before, c.reduce("ReduceProd", behind, Ints{0}, true)}, 0));
+  return c.reshape_to(x, c.concat({before, c.product(behind)}, 0));
 }
 
 Value* product(MapperContext& c, Value* x, Value* matrix, int axis) {

@@ -51,14 +51,14 @@ Value* gather_of_any_rank(MapperContext& c, Value* axis, std::int64_t batch) {
   const Sides s = sides(c, params, counted_from_front(c, axis, params));
   Value* batches = batch < 0 ? counted_from_front(c, c.ints({batch}), indices) : c.ints({batch});
   Value* own = c.slice(c.shape_of(indices), batches, end, first);
-  Value* outer = product(c, c.slice(s.before, first, batches, first));
-  Value* leapt = product(c, c.slice(s.before, batches, end, first));
+  Value* outer = c.product(c.slice(s.before, first, batches, first));
+  Value* leapt = c.product(c.slice(s.before, batches, end, first));
   Value* lines = c.mul(outer, leapt);
   Value* one = c.ints({1});
   Value* numbers = iota(c, c.squeeze(lines, {0}));
   Value* offsets = c.reshape_to(c.mul(numbers, s.size), c.concat({outer, leapt, one}, 0));
-  Value* chosen = c.reshape_to(indices, c.concat({outer, one, product(c, own)}, 0));
-  Value* rows = c.reshape_to(params, c.concat({c.mul(lines, s.size), product(c, s.after)}, 0));
+  Value* chosen = c.reshape_to(indices, c.concat({outer, one, c.product(own)}, 0));
+  Value* rows = c.reshape_to(params, c.concat({c.mul(lines, s.size), c.product(s.after)}, 0));
   Value* y = c.gather(rows, c.add(offsets, chosen), 0);
   return c.reshape_to(y, c.concat({s.before, own, s.after}, 0));
 }
@@ -74,7 +74,7 @@ Value* by_offsets(MapperContext& c, Value* params, Value* indices, std::int64_t 
   const int at = static_cast<int>(batch);
   Value* batches = c.dims(indices, 0, at);
   Value* n = c.dims(params, at, at + 1);
-  Value* count = product(c, batches);
+  Value* count = c.product(batches);
   Value* numbers = iota(c, c.squeeze(count, {0}));
   Value* ones = c.ints(Ints(static_cast<std::size_t>(c.rank(1) - batch), 1));
   Value* offsets = c.reshape_to(c.mul(numbers, n), c.concat({batches, ones}, 0));
@@ -122,13 +122,13 @@ Value* gather_good(MapperContext& c, Value* params, Value* indices) {
   Value* sizes = c.slice(c.shape_of(params), first, depth, first);
   Value* not_below = c.greater_equal(indices, zero);
   Value* within = c.cast(c.logical_and(not_below, c.less(indices, sizes)), DType::i32);
-  Value* rows = c.reduce("ReduceProd", c.dims(indices, 0, -1), Ints{0}, true);
+  Value* rows = c.product(c.dims(indices, 0, -1));
   Value* table = c.reshape_to(within, c.concat({rows, depth}, 0));
   Value* good = c.cast(c.reduce("ReduceMin", table, Ints{1}, true), DType::boolean);
   Value* safe = c.where(c.cast(within, DType::boolean), indices, zero);
   Value* y = c.emit("GatherND", {params, safe});
   Value* end = c.ints({std::numeric_limits<std::int64_t>::max()});
-  Value* tail = product(c, c.slice(c.shape_of(params), depth, end, first));
+  Value* tail = c.product(c.slice(c.shape_of(params), depth, end, first));
   Value* flat = c.reshape_to(y, c.concat({rows, tail}, 0));
   return c.reshape_to(c.where(good, flat, zero_of(c, y->dtype())), c.shape_of(y));
 }

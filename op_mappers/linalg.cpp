@@ -15,7 +15,7 @@ namespace {
 // tensor along an axis counted from the back.
 Value* with_rank(MapperContext& c, Value* x) {
   if (x->shape().ranked()) return x;
-  Value* batch = c.reduce("ReduceProd", c.dims(x, 0, -2), Ints{0}, true);
+  Value* batch = c.product(c.dims(x, 0, -2));
   Value* sizes = c.dims(x, -2, std::numeric_limits<int>::max());
   Value* y = c.reshape_to(x, c.concat({batch, sizes}, 0));
   return y;

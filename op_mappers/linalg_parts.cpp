@@ -16,7 +16,7 @@ Value* transposed_of_any_rank(Emitter& e, Value* x) {
   Value* batch = e.dims(x, 0, -2);
   Value* rows = e.dims(x, -2, -1);
   Value* columns = e.dims(x, -1, std::numeric_limits<int>::max());
-  Value* all = e.reduce("ReduceProd", batch, Ints{0}, true);
+  Value* all = e.product(batch);
   Value* three = e.reshape_to(x, e.concat({all, rows, columns}, 0));
   return e.reshape_to(e.transpose(three, {0, 2, 1}), e.concat({batch, columns, rows}, 0));
 }

@@ -141,8 +141,8 @@ Values map_bias_add_grad(MapperContext& c) {
   };
   if (c.layout() == Layout::channels_last) {
     if (!c.has_rank(0)) {
-      Value* channels = c.dims(g, -1, 1 << 20);
-      Value* others = c.reduce("ReduceProd", c.dims(g, 0, -1), Ints{0}, true);
+      Value* channels = c.dims(g, -1, onnx::kToEnd);
+      Value* others = c.product(c.dims(g, 0, -1));
       Value* rows = c.reshape_to(g, c.concat({others, channels}, 0));
       return {sum(rows, Ints{0})};
     }
@@ -151,7 +151,7 @@ Values map_bias_add_grad(MapperContext& c) {
     return {sum(g, axes)};
   }
   if (!c.has_rank(0)) {  // [batch, channels, product of the others]
-    Value* others = c.reduce("ReduceProd", c.dims(g, 2, 1 << 20), Ints{0}, true);
+    Value* others = c.product(c.dims(g, 2, onnx::kToEnd));
     Value* three = c.reshape_to(g, c.concat({c.dims(g, 0, 2), others}, 0));
     return {sum(three, Ints{0, 2})};
   }

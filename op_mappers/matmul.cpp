@@ -12,7 +12,7 @@ Value* swap_last_two_unranked(Emitter& e, Value* x) {
   Value* shape = e.shape_of(x);
   Value* lead = e.slice(shape, {0}, {-2}, {0});
   Value* matrix = e.slice(shape, {-2}, {INT64_MAX}, {0});
-  Value* flat = e.reshape_to(x, e.concat({e.reduce("ReduceProd", lead, Ints{0}, true), matrix}, 0));
+  Value* flat = e.reshape_to(x, e.concat({e.product(lead), matrix}, 0));
   Value* swapped = e.transpose(flat, {0, 2, 1});
   return e.reshape_to(swapped, e.concat({lead, e.gather(matrix, e.ints({1, 0}), 0)}, 0));
 }

@@ -17,7 +17,7 @@ Value* patches(MapperContext& c, Value* x, const Window& w) {
   for (int i = 0; i < n; ++i) perm.push_back(2 + 2 * i);
   perm.push_back(2 * n + 1);
   Value* y = c.transpose(x, perm);
-  Value* depth = c.reduce("ReduceProd", c.dims(y, n + 1, 2 * n + 2), Ints{0}, true);
+  Value* depth = c.product(c.dims(y, n + 1, 2 * n + 2));
   return c.reshape_to(y, c.concat({c.dims(y, 0, n + 1), depth}, 0));
 }
 

@@ -24,7 +24,7 @@ Value* to_maxima(MapperContext& c, By by, Value* x, Value* gradient, const Windo
   Value* places = c.emit_n("MaxPool", {windowed.x}, windowed.attrs, 2)[1];
   Value* dims = c.shape_of(windowed.x);
   Value* rows = c.reshape(gradient, {-1});
-  Value* flat = segment_sum(c, by, rows, c.reshape(places, {-1}), product(c, dims));
+  Value* flat = segment_sum(c, by, rows, c.reshape(places, {-1}), c.product(dims));
   Value* y = c.reshape_to(flat, dims);
   if (!windowed.padded) return y;
   const int n = static_cast<int>(w.spatial());
@@ -79,7 +79,7 @@ Values map_max_pool_grad_v2(MapperContext& c) {
 Value* places_in_all(MapperContext& c) {
   Value* places = c.cast(c.in(2), DType::i64);
   if (c.flag("include_batch_in_index")) return places;
-  Value* image = product(c, c.dims(c.in(0), 1, 4));
+  Value* image = c.product(c.dims(c.in(0), 1, 4));
   Value* batch = iota(c, c.dim(c.in(0), 0));
   return c.add(places, c.reshape(c.mul(batch, image), {-1, 1, 1, 1}));
 }
@@ -91,7 +91,7 @@ Values map_max_pool_grad_with_argmax(MapperContext& c) {
   Value* dims = c.shape_of(c.in(0));
   Value* places = places_in_all(c);
   Value* rows = c.reshape(c.in(1), {-1});
-  Value* flat = segment_sum(c, by, rows, c.reshape(places, {-1}), product(c, dims));
+  Value* flat = segment_sum(c, by, rows, c.reshape(places, {-1}), c.product(dims));
   return {c.reshape_to(flat, dims)};
 }
 

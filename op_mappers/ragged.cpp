@@ -90,7 +90,7 @@ Chosen choose(MapperContext& c, Value* splits, Value* rows) {
 void add_outer_splits(MapperContext& c, Value* indices, int rank, Values& out) {
   const DType type = c.output_dtype();
   for (int i = 0; i + 1 < rank; ++i) {
-    Value* rows = product(c, c.dims(indices, 0, i + 1));
+    Value* rows = c.product(c.dims(indices, 0, i + 1));
     Value* length = c.dim(indices, i + 1);
     Value* count = c.squeeze(c.add(rows, c.ints({1})), {0});
     out.push_back(c.cast(c.mul(iota(c, count), length), type));
@@ -311,7 +311,7 @@ Values map_to_sparse(MapperContext& c) {
   if (values->shape().ranked() && values->shape().rank() == 1)
     return {ragged.coordinates, values, ragged.dims};
   Value* inner = c.dims(values, 1, onnx::kToEnd);
-  Value* elements = c.squeeze(product(c, inner), {0});
+  Value* elements = c.squeeze(c.product(inner), {0});
   Value* all = iota(c, c.size_of(values));
   Value* per_value = c.maximum(elements, one(c));
   Value* outer = c.gather(ragged.coordinates, c.div(all, per_value), 0);

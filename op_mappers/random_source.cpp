@@ -39,7 +39,7 @@ Value* uniform_of_bits(MapperContext& c, Value* dims, DType type) {
   const std::int64_t bits = type == DType::f64 ? 53 : 24;
   std::vector<double> weights;
   for (int k = 1; k <= bits; ++k) weights.push_back(std::ldexp(1.0, -k));
-  Value* count = c.reduce("ReduceProd", dims, Ints{0}, true);
+  Value* count = c.product(dims);
   Value* ones = c.expand(c.scalar(DType::f32, 1), c.concat({count, c.ints({bits})}, 0));
   Attrs attrs;
   if (is_seeded(c)) attrs.push_back({"seed", static_cast<std::int64_t>(seed_of(c))});

@@ -48,7 +48,7 @@ Values map_reverse_v2(MapperContext& c) {
 // Without a rank the axes around time and batch are three: [before, one, between, other, behind].
 Value* reverse_of_any_rank(MapperContext& c, std::int64_t time, std::int64_t batch, Value* lengths) {
   const int low = static_cast<int>(std::min(time, batch)), high = static_cast<int>(std::max(time, batch));
-  const auto product = [&](Value* dims) { return c.reduce("ReduceProd", dims, Ints{0}, true); };
+  const auto product = [&](Value* dims) { return c.product(dims); };
   Value* x = c.in(0);
   Value* before = product(c.dims(x, 0, low));
   Value* between = product(c.dims(x, low + 1, high));

@@ -26,7 +26,7 @@ Updates updates_within(MapperContext& c, Updates u, Value* shape) {
   Value* indices = c.cast(u.indices, DType::i64);
   shape = c.cast(shape, DType::i64);
   Value* depth = c.dims(indices, -1, onnx::kToEnd);
-  Value* count = c.reduce("ReduceProd", c.dims(indices, 0, -1), Ints{0}, true);
+  Value* count = c.product(c.dims(indices, 0, -1));
   Value* rows = c.reshape_to(indices, c.concat({count, depth}, 0));
   Value* not_below = c.greater_equal(rows, c.constant<std::int64_t>(0));
   Value* within = c.logical_and(not_below, c.less(rows, head(c, shape, depth)));
@@ -105,7 +105,7 @@ Places places(MapperContext& c, Value* indices, Value* shape) {
   Value* depth = is_known(known) ? c.ints({known}) : c.dims(indices, -1, std::numeric_limits<int>::max());
   Value* outer = head(c, shape, depth);
   Value* inner = after(c, shape, depth);
-  Value* count = known == 1 ? outer : c.reduce("ReduceProd", outer, Ints{0}, true);
+  Value* count = known == 1 ? outer : c.product(outer);
   return {row_numbers(c, indices, outer), count, inner};
 }
 

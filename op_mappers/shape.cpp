@@ -79,7 +79,7 @@ Value* empty_reshape(MapperContext& c, const Ints& dims) {
   Value* one = c.constant<std::int64_t>(1);
   Value* sizes = c.shape_of(x);
   Value* is_empty = c.equal(sizes, c.constant<std::int64_t>(0));
-  Value* count = c.reduce("ReduceProd", c.where(is_empty, one, sizes), Ints{0}, true);
+  Value* count = c.product(c.where(is_empty, one, sizes));
   Value* inferred = c.div(count, c.constant(product));
   Values parts;
   for (const std::int64_t d : dims) parts.push_back(d < 0 ? inferred : c.ints({d}));

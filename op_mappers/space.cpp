@@ -96,8 +96,6 @@ Value* interleaved(Emitter& e, Value* a, Value* b) {
   return e.reshape(e.concat({left, right}, 1), {-1});
 }
 
-Value* product(Emitter& e, Value* v) { return e.reduce("ReduceProd", v, Ints{0}, true); }
-
 // The axes behind the blocked ones are taken as one, which needs no rank.
 Value* space_to_batch(MapperContext& c, Value* x, const Blocks& b) {
   const auto m = static_cast<int>(b.axes);
@@ -109,24 +107,24 @@ Value* space_to_batch(MapperContext& c, Value* x, const Blocks& b) {
   Value* batch = c.dims(x, 0, 1);
   Value* outer = c.div(c.dims(x, 1, m + 1), b.sizes);
   Value* rest = c.dims(x, m + 1, INT32_MAX);
-  Value* split = c.concat({batch, interleaved(c, outer, b.sizes), product(c, rest)}, 0);
+  Value* split = c.concat({batch, interleaved(c, outer, b.sizes), c.product(rest)}, 0);
   Ints perm;
   for (std::int64_t i = 0; i < m; ++i) perm.push_back(2 * i + 2);
   perm.push_back(0);
   for (std::int64_t i = 0; i < m; ++i) perm.push_back(2 * i + 1);
   perm.push_back(2 * m + 1);
   Value* y = c.transpose(c.reshape_to(x, split), perm);
-  Value* merged_batch = c.mul(batch, product(c, b.sizes));
+  Value* merged_batch = c.mul(batch, c.product(b.sizes));
   return c.reshape_to(y, c.concat({merged_batch, outer, rest}, 0));
 }
 
 Value* batch_to_space(MapperContext& c, Value* x, const Blocks& b) {
   const auto m = static_cast<int>(b.axes);
   if (m == 0) return c.identity(x);
-  Value* batch = c.div(c.dims(x, 0, 1), product(c, b.sizes));
+  Value* batch = c.div(c.dims(x, 0, 1), c.product(b.sizes));
   Value* outer = c.dims(x, 1, m + 1);
   Value* rest = c.dims(x, m + 1, INT32_MAX);
-  Value* split = c.concat({b.sizes, batch, outer, product(c, rest)}, 0);
+  Value* split = c.concat({b.sizes, batch, outer, c.product(rest)}, 0);
   Ints perm{m}, axes;
   for (std::int64_t i = 0; i < m; ++i) {
     perm.push_back(m + 1 + i);

@@ -83,9 +83,9 @@ Value* completed(MapperContext& c, Value* dims, Value* wanted) {
   const auto known = constant_ints(wanted);
   if (known && std::find(known->begin(), known->end(), -1) == known->end()) return wanted;
   Value* open = c.less(wanted, c.constant<std::int64_t>(0));
-  Value* others = product(c, c.where(open, c.constant<std::int64_t>(1), wanted));
+  Value* others = c.product(c.where(open, c.constant<std::int64_t>(1), wanted));
   Value* divisor = c.maximum(others, c.ints({1}));
-  Value* rest = c.div(product(c, dims), divisor);
+  Value* rest = c.div(c.product(dims), divisor);
   return c.where(open, rest, wanted);
 }
 

@@ -184,7 +184,7 @@ Value* group_maximum(MapperContext& c, Value* groups, Value* count) {
 template <By by>
 Values map_reduce_sum(MapperContext& c) {
   const Kept k = kept_axes(c);
-  Value* sums = segment_sum(c, by, c.in(1), k.groups, product(c, k.dims));
+  Value* sums = segment_sum(c, by, c.in(1), k.groups, c.product(k.dims));
   return {c.reshape_to(sums, c.flag("keep_dims") ? k.full : k.dims)};
 }
 
@@ -192,7 +192,7 @@ Values map_reduce_sum(MapperContext& c) {
 template <By by>
 Values map_reduce_max(MapperContext& c) {
   const Kept k = kept_axes(c);
-  Value* count = product(c, k.dims);
+  Value* count = c.product(k.dims);
   Value* most = group_maximum<by>(c, k.groups, count);
   Value* yes = c.constant(true);
   Value* hits = c.expand(yes, c.shape_of(k.groups));

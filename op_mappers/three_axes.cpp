@@ -17,8 +17,8 @@ Sides sides(Emitter& e, Value* x, Value* axis) {
 }
 
 Value* as_three(Emitter& e, Value* x, const Sides& s) {
-  Value* outer = e.reduce("ReduceProd", s.before, Ints{0}, true);
-  Value* inner = e.reduce("ReduceProd", s.after, Ints{0}, true);
+  Value* outer = e.product(s.before);
+  Value* inner = e.product(s.after);
   return reshape_even_if_empty(e, x, e.concat({outer, s.size, inner}, 0));
 }
 

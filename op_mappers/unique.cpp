@@ -28,7 +28,7 @@ Value* flat_rows(MapperContext& c, Value* x) {
   std::int64_t elements = s.ranked() ? 1 : 0;
   for (int i = 1; s.ranked() && i < s.rank(); ++i) elements = is_known(s[i]) ? elements * s[i] : 0;
   if (elements > 0) return c.reshape(x, {-1, elements});
-  Value* size = c.reduce("ReduceProd", c.dims(x, 1, onnx::kToEnd), Ints{0}, true);
+  Value* size = c.product(c.dims(x, 1, onnx::kToEnd));
   return c.reshape_to(x, c.concat({c.dims(x, 0, 1), size}, 0));
 }
 
@@ -235,7 +235,7 @@ template <By by>
 Values map_set_size(MapperContext& c) {
   const Sets s = sparse_sets(c, 0);
   const Keys k = keys_of(c, s.groups, s.values);
-  Value* count = product(c, s.dims);
+  Value* count = c.product(s.dims);
   Value* sizes = segment_sizes(c, by, c.div(k.sorted, k.count), count);
   return {c.cast(c.reshape_to(sizes, s.dims), DType::i32)};
 }

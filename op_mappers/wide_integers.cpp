@@ -82,7 +82,8 @@ enum class Made : std::uint8_t { otherwise, of_constants, of_sizes };
 
 // Of sizes is what has one in it and beside sizes nothing but constants that could be some.
 Made made(const Value* v, int& steps) {
-  if (v->constant()) return bits_of_constant(*v->constant()) <= kMostOfSize ? Made::of_constants : Made::otherwise;
+  if (v->constant())
+    return bits_of_constant(*v->constant()) <= kMostOfSize ? Made::of_constants : Made::otherwise;
   if (v->known_elements()) return Made::of_sizes;
   const ir::Node* n = v->producer();
   if (!n || --steps < 0) return Made::otherwise;
@@ -146,7 +147,7 @@ Value* wrapping_product(Emitter& e, By by, Value* x, Ints axes, bool keep_dims) 
   Ints order = axes;
   order.insert(order.end(), kept.begin(), kept.end());
   Value* shape = e.shape_of(x);
-  Value* count = e.reduce("ReduceProd", e.gather(shape, e.ints(axes), 0), Ints{0}, true);
+  Value* count = e.product(e.gather(shape, e.ints(axes), 0));
   Value* rest = e.gather(shape, e.ints(kept), 0);
   Value* rows = e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0));
   Value* ids = e.expand(e.constant<std::int64_t>(0), count);

@@ -43,7 +43,7 @@ Value* integer_convolution(Emitter& e, Value* x, Value* kernel, const Window& w,
   perm.insert(perm.end(), windows.begin(), windows.end());
   x = e.transpose(x, perm);
   Value* places = e.dims(x, 0, n + 1);
-  Value* elements = e.reduce("ReduceProd", e.dims(kernel, 1, n + 2), Ints{0}, true);
+  Value* elements = e.product(e.dims(kernel, 1, n + 2));
   Value* filters = e.dims(kernel, 0, 1);
   Value* own = e.div(filters, e.ints({groups}));
   Value* rows = e.reshape_to(x, e.concat({places, e.ints({groups, 1}), elements}, 0));

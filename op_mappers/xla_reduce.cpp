@@ -308,7 +308,7 @@ Image image_of(MapperContext& c, Value* x, const Windows& w, const Ints& axes) {
 Value* as_image(MapperContext& c, Value* x, const Image& i, std::size_t spatial) {
   Value* t = c.transpose(x, i.perm);
   const int first = static_cast<int>(i.perm.size() - spatial);
-  Value* plain = c.reduce("ReduceProd", c.dims(t, 0, first), Ints{0}, true);
+  Value* plain = c.product(c.dims(t, 0, first));
   return c.reshape_to(t,
                       c.concat({c.ints({1}), plain, c.dims(t, first, static_cast<int>(i.perm.size()))}, 0));
 }
@@ -345,7 +345,7 @@ Values map_select_and_scatter(MapperContext& c) {
   Value* places = c.emit_n(
       "MaxPool", {x}, {{"kernel_shape", kernel}, {"strides", strides}, {"pads", joined(begins, ends)}}, 2)[1];
   Value* source = c.reshape(c.transpose(c.in(4), image.perm), {-1});
-  Value* count = c.reduce("ReduceProd", image.dims, Ints{0}, true);
+  Value* count = c.product(image.dims);
   Value* sums = segment_sum(c, by, source, c.reshape(places, {-1}), count);
   Value* y = c.transpose(c.reshape_to(sums, image.dims), image.back);
   return {with_init(c, Combiner::add, y, c.in(5))};

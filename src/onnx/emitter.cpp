@@ -256,6 +256,11 @@ Value* Emitter::rank_of(Value* x) {
   return squeeze(r, {0});
 }
 
+Value* Emitter::product(Value* dims) {
+  if (dims->shape() == Shape(Ints{0})) return ints({1});
+  return reduce("ReduceProd", dims, Ints{0}, true);
+}
+
 Value* Emitter::size_of(Value* x) {
   if (const auto n = x->shape().elements()) return constant<std::int64_t>(*n);
   return emit("Size", {x});

@@ -65,6 +65,7 @@ class Emitter {
   Value* dim(Value*, int axis);                         // rank 0
   Value* rank_of(Value*);                               // rank 0, i64
   Value* size_of(Value*);                               // rank 0, i64
+  Value* product(Value* dims);                          // of sizes: one number, 1-D
   Value* expand(Value*, Value* dims);
   Value* tile(Value*, Value* repeats);
   Value* pad(Value*, Value* pads, Value* value, const std::string& mode = "constant");  // pads: 1-D i64, begins then ends

@@ -39,12 +39,10 @@ constexpr Row kRows[] = {
     {"Tile", kMoves | any_axes},
     {"Transpose", kMoves},
     {"Unsqueeze", kMoves | any_axes},
-    // Elements of several tensors, or with zeros among them.
+    // Elements of several tensors, or with zeros among them. Those that scatter may add.
     {"CenterCropPad", picks | any_axes},
     {"Concat", picks | any_axes},
     {"Pad", picks | any_axes},
-    {"ScatterElements", picks},
-    {"ScatterND", picks},
     {"TensorScatter", picks},
     {"Trilu", picks | kWithin | kKeepsFactor},
     {"Where", picks | kBroadcasts},
@@ -130,7 +128,7 @@ constexpr Row kRows[] = {
     {"ReduceProd", kReduces | signless},
     {"ReduceSum", kReduces | kKeepsFactor | signless},
     {"ReduceSumSquare", kReduces | signless},
-    // Along an axis.
+    // Along an axis; below opset 13, of Softmax, LogSoftmax and Hardmax, along all axes from it on.
     {"ArgMax", any_axes},
     {"ArgMin", any_axes},
     {"CumProd", any_axes | signless},

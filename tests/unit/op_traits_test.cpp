@@ -18,8 +18,8 @@ const std::set<std::string> kWithoutTraits = {
     "DynamicQuantizeLinear", "Einsum", "EyeLike", "GRU", "Gemm", "HammingWindow", "HannWindow", "If", "ImageDecoder", "LSTM", "LayerNormalization",
     "LinearAttention", "Loop", "MatMulInteger", "MelWeightMatrix", "Multinomial", "NegativeLogLikelihoodLoss", "NonMaxSuppression", "NonZero", "OneHot",
     "Optional", "OptionalGetElement", "OptionalHasElement", "QLinearMatMul", "RMSNormalization", "RNN", "RandomNormal", "RandomNormalLike",
-    "RandomUniform", "RandomUniformLike", "Range", "RegexFullMatch", "RotaryEmbedding", "STFT", "Scan", "SequenceAt", "SequenceConstruct",
-    "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "Shape", "Size", "SoftmaxCrossEntropyLoss", "SplitToSequence",
+    "RandomUniform", "RandomUniformLike", "Range", "RegexFullMatch", "RotaryEmbedding", "STFT", "Scan", "ScatterElements", "ScatterND", "SequenceAt",
+    "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "Shape", "Size", "SoftmaxCrossEntropyLoss", "SplitToSequence",
     "StringConcat", "StringNormalizer", "StringSplit", "SwiGLU", "TfIdfVectorizer", "Unique"};
 
 std::set<std::string> operators() {

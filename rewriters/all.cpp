@@ -17,7 +17,8 @@ const std::vector<Rewriter>& tf_rewriters() {
 std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout layout) {
   std::vector<Rewriter> list = {
       rewriters::fold_branches(target),
-      rewriters::fold_shapes(target),  // of what was in branches
+      rewriters::fold_nothing(target),
+      rewriters::fold_shapes(target),  // of what was in branches, and of nothing
       rewriters::share_sizes(),
       rewriters::plain_indices(),
       rewriters::drop_neutral(),

@@ -35,6 +35,7 @@ Rewriter merge_picks(const onnx::Target&);  // onnx: the one row of a batch, tak
 Rewriter merge_constants();     // onnx: constants of the same content, or big ones of one storage, become one
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter fold_shapes(const onnx::Target&);    // onnx: shapes that are known by now, and what follows from them
+Rewriter fold_nothing(const onnx::Target&);   // onnx: what has no elements, and sums of nothing
 Rewriter fold_branches(const onnx::Target&);  // onnx: an If whose condition is known, or whose branches hand on what there is
 Rewriter split_slices(const onnx::Target&);  // onnx: Slices that part a tensor become one Split
 Rewriter plain_indices();       // onnx: an index that counts from the end is not made to count from the front

@@ -139,6 +139,13 @@ TEST(FusedResizeAndPadConv2D, FirstImage) {
         .attr("padding", "VALID").check();
 }
 
+TEST(Conv2D, NoImages) {
+  op_case("Conv2D").in(f32, {0, 8, 8, 3}).in(f32, {3, 3, 3, 2}, constant).attr("strides", Ints{1, 1, 1, 1}).attr("padding", "VALID")
+      .without({Mode::batch, Mode::dims, Mode::rank}).check();
+  op_case("Conv3DBackpropFilterV2").in(f32, {0, 4, 5, 6, 2}).i32s({2, 3, 2, 2, 3}).in(f32, {0, 3, 3, 5, 3}).attr("strides", Ints{1, 1, 1, 1, 1})
+      .attr("padding", "VALID").without({Mode::batch, Mode::dims, Mode::rank}).check();
+}
+
 // Of three axes SAME leaves out as much at the beginning as at the end.
 TEST(Conv3D, StridesFarLargerThanTheKernel) {
   for (const std::int64_t size : {3, 4, 5, 6, 7})

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "onnx/emitter.h"
+#include "rewriters/all.h"
+
+namespace t2o::rewriters {
+namespace {
+
+constexpr std::int64_t kMostZeros = 1 << 20;
+
+bool is_empty(const Value* v) { return v && v->shape().is_static() && v->shape().elements() == 0; }
+
+TensorPtr nothing_like(const Value& v) {
+  if (v.dtype() == DType::string)
+    return std::make_shared<Tensor>(v.shape().dims(), std::vector<std::string>());
+  return std::make_shared<Tensor>(v.dtype(), v.shape().dims(), heap_storage({}));
+}
+
+// Sums of no products, to which nothing is added.
+bool gives_zeros(const ir::Node& n) {
+  if (n.op() != "Conv" && n.op() != "ConvTranspose" && n.op() != "MatMul") return false;
+  const bool sums_nothing = is_empty(n.input(0)) || is_empty(n.input(1));
+  const Shape& s = n.output()->shape();
+  return sums_nothing && !(n.input_count() > 2 && n.input(2)) && s.is_static() && s.elements() <= kMostZeros;
+}
+
+TensorPtr known_result(const ir::Node& n, const Value* y) {
+  if (is_empty(y)) return nothing_like(*y);
+  const Shape& s = y->shape();
+  const std::vector<std::byte> zero(byte_size(y->dtype(), 1));
+  return gives_zeros(n) ? Tensor::filled(y->dtype(), s.dims(), zero) : nullptr;
+}
+
+}  // namespace
+
+// What has no elements is a constant, and sums of nothing are zeros: at some operators of empty tensors ONNX
+// Runtime fails, never ends, or ends the process.
+Rewriter fold_nothing(const onnx::Target& target) {
+  const auto run = [target](ir::Graph& g) {
+    int changes = 0;
+    for (ir::Node& n : g.nodes()) {
+      if (n.op() == "Identity" || n.op().find("::") != std::string::npos) continue;
+      for (Value* y : n.outputs()) {
+        if (!y || !(y->is_used() || y->is_graph_output())) continue;
+        TensorPtr known = known_result(n, y);
+        if (!known) continue;
+        Emitter e(g, target, n.shared_origin(), &n);
+        replace_value(g, y, e.constant(std::move(known), n.op()));
+        ++changes;
+      }
+    }
+    if (changes != 0) g.erase_dead();
+    return changes;
+  };
+  return {"fold_nothing", run};
+}
+
+}  // namespace t2o::rewriters

@@ -73,6 +73,14 @@ bool ends_behind_bins(const MelBand& b) {
   return is_known(b.bins) && static_cast<std::int64_t>(b.upper / hertz_per_bin) >= b.bins;
 }
 
+// The same of a number of bins that is known when the model runs: 0 or 1.
+Value* has_bins_for(MapperContext& c, const MelBand& b) {
+  Value* bins = c.cast(c.dim(c.in(0), -1), DType::f64);
+  const double per_interval = b.upper / (0.5 * b.sample_rate);
+  Value* last = c.mul(c.sub(bins, c.scalar(DType::f64, 1)), c.scalar(DType::f64, per_interval));
+  return c.cast(c.less(c.emit("Floor", {last}), bins), DType::f32);
+}
+
 double mel(double hertz) { return 1127.0 * std::log1p(hertz / 700.0); }
 
 // [bins, channels]: triangles between the centers, which are equally far apart in mel. DC and what is outside
@@ -172,7 +180,10 @@ Values map_mfcc(MapperContext& c) {
   Value* logarithm = c.log(c.clip(energy, 1e-12, std::nullopt));
   std::vector<float> transform = cosine_transform(c, band.channels, coefficients);
   if (ends_behind_bins(band)) transform.assign(transform.size(), 0.0F);
-  return {c.emit("MatMul", {logarithm, c.constant({band.channels, coefficients}, transform)})};
+  Value* cosines = c.constant({band.channels, coefficients}, transform);
+  if (!is_known(band.bins) && band.upper > 0.5 * band.sample_rate)
+    cosines = c.mul(cosines, has_bins_for(c, band));
+  return {c.emit("MatMul", {logarithm, cosines})};
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ Sizes result_sizes(MapperContext& c, const Window& w) {
   if (elements && elements->size() >= first + n)
     std::copy_n(elements->begin() + static_cast<std::ptrdiff_t>(first), n, known.begin());
   const auto begin = static_cast<std::int64_t>(first), count = static_cast<std::int64_t>(n);
-  if (!shape.ranked() || !is_known(shape[0])) {  // n sizes or n + 2 of them, as it turns out
+  if (!shape.ranked() ||
+      (shape.rank() == 1 && !is_known(shape[0]))) {  // n sizes or n + 2 of them, as it turns out
     Value* is_long = c.div(c.shape_of(sizes), c.ints({count + 2}));
     Value* start = c.mul(is_long, c.ints({begin}));
     return {known, c.cast(c.slice(sizes, start, c.add(start, c.ints({count})), c.ints({0})), DType::i64)};

@@ -274,7 +274,10 @@ bool is_of_nothing(MapperContext& c) {
 
 Values map_einsum(MapperContext& c) {
   const Equation eq = parse_equation(c);
-  const bool sums_integers = is_int(c.in(0)->dtype());  // of which ONNX Runtime's sums do not wrap around
+  const auto is_ranked = [&](const Value* v) { return v->shape().ranked(); };
+  const bool may_be_apart = eq.output.text.find('.') == std::string::npos ||
+                            std::all_of(c.inputs().begin(), c.inputs().end(), is_ranked);
+  const bool sums_integers = is_int(c.in(0)->dtype()) && may_be_apart;  // ONNX Runtime's do not wrap around
   if (sums_integers || is_of_nothing(c) || !has_onnx_form(c, eq)) return einsum_by_matmul(c, eq);
   return {c.emit("Einsum", c.inputs(), {{"equation", c.attr<std::string>("equation")}})};
 }

@@ -41,7 +41,6 @@ std::string default_output(const std::string& model) {
   return (name.empty() ? "model" : name.string()) + ".onnx";
 }
 
-// Whether the file is there and the model is made of it.
 // Also where a link leads there.
 bool is_one_of_files(const fs::path& folder, const std::string& prefix, const std::string& file) {
   std::error_code none;
@@ -51,6 +50,7 @@ bool is_one_of_files(const fs::path& folder, const std::string& prefix, const st
   return false;
 }
 
+// Whether the file is there and the model is made of it.
 bool is_part_of(const std::string& model, const std::string& file) {
   std::error_code none;
   if (!fs::exists(file, none)) return false;

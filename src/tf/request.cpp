@@ -62,8 +62,7 @@ class Names {
  public:
   explicit Names(const Source& s) : source_(s) {}
 
-  // A key, or what tf2onnx calls it by: key:0, and the outputs in the order of their keys Identity:0,
-  // Identity_1:0 ...
+  // A key, or what tf2onnx calls it by: key:0, and the results of TF2's function Identity:0, Identity_1:0 ...
   const SignatureTensor* by_key(const std::string& name, bool input) const {
     if (!source_.signature) return nullptr;
     const auto& tensors = input ? source_.signature->inputs : source_.signature->outputs;
@@ -103,14 +102,22 @@ class Names {
   }
 
  private:
-  // Of a function of TF2 the results are called Identity, Identity_1 ... in the order of their keys.
+  // The signature of a SavedModel of TF2 is one call, whose results have these names inside.
   const SignatureTensor* by_return(const std::string& node) const {
-    std::vector<const SignatureTensor*> sorted;
-    for (const SignatureTensor& t : source_.signature->outputs) sorted.push_back(&t);
-    std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->key < b->key; });
-    for (std::size_t i = 0; i < sorted.size(); ++i)
-      if (node == "Identity" + (i == 0 ? "" : "_" + std::to_string(i))) return sorted[i];
+    for (const SignatureTensor& t : source_.signature->outputs) {
+      const std::size_t colon = t.tensor.find(':');
+      const std::string index = colon == std::string::npos ? "0" : t.tensor.substr(colon + 1);
+      if (node == "Identity" + (index == "0" ? "" : "_" + index) && is_call(t.tensor.substr(0, colon)))
+        return &t;
+    }
     return nullptr;
+  }
+
+  bool is_call(std::string_view name) const {
+    const auto& nodes = source_.graph.body.nodes;
+    return std::any_of(nodes.begin(), nodes.end(), [&](const NodeDef& n) {
+      return n.name == name && (n.op == "StatefulPartitionedCall" || n.op == "PartitionedCall");
+    });
   }
 
   static std::string remedy_of(const std::string& near, const Strings& keys, bool input) {

@@ -29,7 +29,7 @@ TEST(Audio, Mfcc) {
   };
   mfcc({2, 5, 257}, 16000).check();
   mfcc({1, 4, 257}, 16000).attr("lower_frequency_limit", 7000.0F).attr("upper_frequency_limit", 9000.0F).attr("filterbank_channel_count", 5)
-      .attr("dct_coefficient_count", 5).without({Mode::dims, Mode::rank}).note("a band that ends behind the bins").check();
+      .attr("dct_coefficient_count", 5).note("a band that ends behind the bins").check();
   mfcc({1, 5, 129}, 8000)
       .attr("filterbank_channel_count", 20)
       .attr("dct_coefficient_count", 10)

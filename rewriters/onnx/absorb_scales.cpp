@@ -7,12 +7,14 @@
 #include "onnx/op_traits.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/bounds.h"
+#include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
 
 // A product with one number goes into the weights that are in a row with it: x / 255 in front of a
 // convolution, or the scale behind the Clip of one, as fake quantization leaves both. What stands between
-// keeps a factor; what it adds, or cuts off at, is multiplied as well.
+// keeps a factor; what it adds, or cuts off at, is multiplied as well. Where sums are exact and a threshold
+// sees them, the factor stays.
 namespace t2o::rewriters {
 namespace {
 
@@ -68,7 +70,8 @@ struct Step {
 
 class Absorption {
  public:
-  Absorption(ir::Graph& g, ir::Node& n, ScaledWeights& weights) : g_(g), node_(n), weights_(weights) {}
+  Absorption(ir::Graph& g, ir::Node& n, ScaledWeights& weights, ExactSums& sums)
+      : g_(g), node_(n), weights_(weights), sums_(sums) {}
 
   bool run() {
     if (!find_weights()) return false;
@@ -144,7 +147,7 @@ class Absorption {
   }
 
   bool fits(double c) const {
-    if (!(std::abs(c) <= kMost && std::abs(c) >= 1 / kMost)) return false;
+    if (!(std::abs(c) <= kMost && std::abs(c) >= 1 / kMost) || sums_.need(node_, {c})) return false;
     if (node_.input(at_)->dtype() == DType::f64) return true;
     const double most = std::abs(c) * largest(node_.input(at_));
     return most <= kMostWeight && most >= 1 / kMostWeight;
@@ -187,6 +190,7 @@ class Absorption {
   ir::Graph& g_;
   ir::Node& node_;
   ScaledWeights& weights_;
+  ExactSums& sums_;
   std::size_t at_ = 1;  // which input the weights are
 };
 
@@ -194,9 +198,10 @@ int absorb(ir::Graph& g) {
   static constexpr std::array<std::string_view, 4> kWeighted = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   int changes = 0;
   ScaledWeights weights;
+  ExactSums sums;
   for (ir::Node* n = g.first(); n; n = n->next())
     if (std::find(kWeighted.begin(), kWeighted.end(), n->op()) != kWeighted.end() &&
-        Absorption(g, *n, weights).run())
+        Absorption(g, *n, weights, sums).run())
       ++changes;
   if (changes != 0) g.erase_dead();
   return changes;

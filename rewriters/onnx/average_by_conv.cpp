@@ -3,10 +3,12 @@
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/exact_sums.h"
 
 // ONNX Runtime's AveragePool of opset 19 and above works pixel by pixel wherever it cannot work on blocks of
 // 16 channels: 2 to 10 times slower than a convolution of each channel with the same weight for all of its
-// window.
+// window. The sum is divided in the end, which the convolution does not do: whole numbers in front of a
+// threshold keep the pool.
 namespace t2o::rewriters {
 namespace {
 
@@ -67,6 +69,14 @@ std::vector<double> counts(const Pool& p, std::size_t axis) {
   return out;
 }
 
+// What sums are divided by.
+std::vector<double> divisors(const Pool& p, bool of_pixels) {
+  std::vector<double> all{static_cast<double>(product(p.kernel))};
+  for (std::size_t axis = 0; of_pixels && axis < p.kernel.size(); ++axis)
+    for (const double count : counts(p, axis)) all.push_back(count);
+  return all;
+}
+
 // The window's size by the pixels that it has of the image: [1, 1, spatial ...]
 Value* shares(Emitter& e, const Pool& p) {
   std::vector<double> all{1};
@@ -95,7 +105,7 @@ Value* convolved(Emitter& e, Value* x, const Pool& p) {
   return p.padded() && !p.counts_padding ? e.mul(y, shares(e, p)) : y;
 }
 
-bool replace(ir::Graph& g, const onnx::Target& target, ir::Node& n) {
+bool replace(ir::Graph& g, const onnx::Target& target, ir::Node& n, ExactSums& sums) {
   const auto p = read(n);
   if (!p) return false;
   const bool sized = product(p->in) > 0 && product(p->out) > 0;
@@ -106,6 +116,7 @@ bool replace(ir::Graph& g, const onnx::Target& target, ir::Node& n) {
   const std::int64_t weights = product({p->channels, product(p->kernel)});
   if (!whole && (weights > kMostWeights || product(p->out) > kMostWeights)) return false;
   if (!whole && sized && p->channels * product(p->out) * product(p->kernel) < kFewProducts) return false;
+  if (!whole && sums.need(n.input(0), n.output(), divisors(*p, needs_shares))) return false;
   Emitter e(g, target, n.shared_origin(), &n);
   Value* y = whole ? e.emit("GlobalAveragePool", {n.input(0)}) : convolved(e, n.input(0), *p);
   g.set_type(y, y->dtype(), n.output()->shape());
@@ -118,7 +129,8 @@ Rewriter average_by_conv(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     if (!target.for_ort() || target.opset < 19) return 0;
     int changes = 0;
-    for (ir::Node& n : g.nodes()) changes += replace(g, target, n) ? 1 : 0;
+    ExactSums sums;
+    for (ir::Node& n : g.nodes()) changes += replace(g, target, n, sums) ? 1 : 0;
     if (changes != 0) g.erase_dead();
     return changes;
   };

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/norm_pattern.h"
 
 namespace t2o::rewriters {
@@ -44,7 +47,7 @@ Value* same_kind(const Match& m, Rewrite& r, const onnx::DTypeSet& types, const 
 
 class Activations {
  public:
-  explicit Activations(const onnx::Target& t) : target_(t) {}
+  Activations(const onnx::Target& t, std::shared_ptr<ExactSums> sums) : target_(t), sums_(std::move(sums)) {}
 
   std::vector<Rewriter> forms() {
     hard_swish();
@@ -69,8 +72,9 @@ class Activations {
     const Pat root = op("Mul", x, op("Div", part, six) | op("Mul", part, sixth)) |
                      op("Div", op("Mul", x, part), six) | op("Mul", op("Mul", x, part), sixth) |
                      op("Mul", part, op("Mul", x, sixth) | op("Div", x, six));
-    form(root, [=](const Match& m, Rewrite& r) -> Value* {
-      return b.from(m) == 0 && b.to(m) == 6 ? same_kind(m, r, types, x, "HardSwish") : nullptr;
+    form(root, [=, sums = sums_](const Match& m, Rewrite& r) -> Value* {
+      const bool same = b.from(m) == 0 && b.to(m) == 6 && !sums->need(m[x], m.root(), {1.0 / 6});
+      return same ? same_kind(m, r, types, x, "HardSwish") : nullptr;
     });
   }
 
@@ -84,15 +88,22 @@ class Activations {
                        {{"alpha", static_cast<float>(by)}, {"beta", static_cast<float>(offset)}});
     };
     const Pat part = b.of(op("Add", x, shift));
-    form(op("Mul", part, factor) | op("Div", part, divisor), [=](const Match& m, Rewrite& r) -> Value* {
-      const double by = m[factor] ? value(m, factor) : 1 / value(m, divisor);
-      return b.from(m) == 0 && is_near(b.to(m) * by, 1) ? made(m, r, by, value(m, shift) * by) : nullptr;
-    });
+    const auto by_number = [=](const Match& m) {
+      return m[factor] ? value(m, factor) : 1 / value(m, divisor);
+    };
+    form(op("Mul", part, factor) | op("Div", part, divisor),
+         [=, sums = sums_](const Match& m, Rewrite& r) -> Value* {
+           const double by = by_number(m);
+           if (b.from(m) != 0 || !is_near(b.to(m) * by, 1) || sums->need(m[x], m.root(), {by}))
+             return nullptr;
+           return made(m, r, by, value(m, shift) * by);
+         });
     form(b.of(op("Add", op("Mul", x, factor) | op("Div", x, divisor), shift)),
-         [=](const Match& m, Rewrite& r) -> Value* {
-           const double by = m[factor] ? value(m, factor) : 1 / value(m, divisor);
-           return b.from(m) == 0 && b.to(m) == 1 && std::isfinite(by) ? made(m, r, by, value(m, shift))
-                                                                      : nullptr;
+         [=, sums = sums_](const Match& m, Rewrite& r) -> Value* {
+           const double by = by_number(m);
+           if (b.from(m) != 0 || b.to(m) != 1 || !std::isfinite(by)) return nullptr;
+           const bool same = m[factor] || !sums->need(m[x], m.root(), {by});
+           return same ? made(m, r, by, value(m, shift)) : nullptr;
          });
   }
 
@@ -154,14 +165,21 @@ class Activations {
   }
 
   onnx::Target target_;
+  std::shared_ptr<ExactSums> sums_;
   std::vector<Rewriter> forms_;
 };
 
 }  // namespace
 
 Rewriter fuse_activation(const onnx::Target& target) {
-  return in_turn("fuse_activation", Activations(target).forms(),
-                 {"Clip", "Max", "Min", "Where", "Relu", "Softplus"});
+  const auto sums = std::make_shared<ExactSums>();
+  Rewriter r = in_turn("fuse_activation", Activations(target, sums).forms(),
+                       {"Clip", "Max", "Min", "Where", "Relu", "Softplus"});
+  r.run = [sums, run = std::move(r.run)](ir::Graph& g) {
+    sums->forget();
+    return run(g);
+  };
+  return r;
 }
 
 }  // namespace t2o::rewriters

@@ -2,10 +2,12 @@
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 
 // x * scale + shift with a number for each channel is a batch normalization of mean 0 and variance 1: one
-// operator for two, which ONNX Runtime keeps in the blocks of channels that its convolutions work on.
+// operator for two, which ONNX Runtime keeps in the blocks of channels that its convolutions work on. A
+// runtime may fold it into a convolution in front, so that exact sums that a threshold sees keep their two.
 namespace t2o::rewriters {
 namespace {
 
@@ -29,6 +31,7 @@ Value* filled(Emitter& e, std::int64_t n, float value) {
 
 int fuse(ir::Graph& g, const onnx::Target& target) {
   int changes = 0;
+  ExactSums sums;
   for (ir::Node* n = g.first(); n; n = n->next()) {
     ir::Node* sum = n->op() == "Mul" ? only_reader(n->output()) : nullptr;
     if (!sum || sum->op() != "Add" || sum->input(0) == sum->input(1)) continue;
@@ -38,6 +41,7 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
     const TensorPtr scale = channel_numbers(n->input(scale_at), x->shape()),
                     bias = channel_numbers(shift, x->shape());
     if (!scale || !bias || !is_finite(*scale)) continue;  // the mean is taken times the scale
+    if (sums.need(x, sum->output(), scale->to_floats())) continue;
     Emitter e(g, target, sum->shared_origin(), sum);
     Value* scales = e.constant(scale);
     Value* biases = e.constant(bias);

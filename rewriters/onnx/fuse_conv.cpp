@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "rewriters/all.h"
+#include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
 
@@ -15,7 +16,8 @@ struct Affine {
 
 class ConvFusion {
  public:
-  ConvFusion(ir::Graph& g, ir::Node& conv, ScaledWeights& weights) : g_(g), conv_(conv), weights_(weights) {}
+  ConvFusion(ir::Graph& g, ir::Node& conv, ScaledWeights& weights, ExactSums& sums)
+      : g_(g), conv_(conv), weights_(weights), sums_(sums) {}
 
   bool run() {
     if (!conv_.input(1) || !conv_.input(1)->constant() || !can_scale(conv_.input(1)->dtype())) return false;
@@ -49,6 +51,7 @@ class ConvFusion {
     if (!affine->factor.empty()) {
       if (conv_.input(1)->uses().size() != 1)
         return false;  // a second copy of the weights is worth more than a Mul
+      if (sums_.need(conv_, affine->factor)) return false;
       g_.set_constant(conv_.input(1), weights_.get(conv_.input(1)->constant(), axis_, affine->factor));
     }
     set_bias(*affine);
@@ -150,6 +153,7 @@ class ConvFusion {
   ir::Graph& g_;
   ir::Node& conv_;
   ScaledWeights& weights_;
+  ExactSums& sums_;
   int axis_ = 0, rank_ = 0;
   std::int64_t channels_ = 0;
   std::optional<Doubles> bias_;
@@ -158,8 +162,9 @@ class ConvFusion {
 int fuse(ir::Graph& g) {
   int changes = 0;
   ScaledWeights weights;
+  ExactSums sums;
   for (ir::Node* n = g.first(); n; n = n->next())
-    if (n->op() == "Conv" || n->op() == "ConvTranspose") changes += ConvFusion(g, *n, weights).run();
+    if (n->op() == "Conv" || n->op() == "ConvTranspose") changes += ConvFusion(g, *n, weights, sums).run();
   if (changes != 0) g.erase_dead();
   return changes;
 }

@@ -3,10 +3,12 @@
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 
 // x * a * b and x * a / b with constants a and b are one product, as the decoder of a detector leaves them.
-// What is first multiplied is not to overflow where it is not in the end: no number of a is above 1.
+// What is first multiplied is not to overflow where it is not in the end: no number of a is above 1. Whole
+// numbers x may lie on a threshold behind the products, which are rounded otherwise then: they stay two.
 namespace t2o::rewriters {
 namespace {
 
@@ -34,12 +36,17 @@ bool is_shrinking(const Value* scale) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::abs(x) <= 1; });
 }
 
+bool are_powers_of_two(const Value* scale) {
+  const std::vector<double> numbers = scale->constant()->to_floats();
+  return std::all_of(numbers.begin(), numbers.end(), is_power_of_two);
+}
+
 // That the product of the constants has no more numbers than the larger of them.
 bool fit(const Value* a, const Value* b) {
   return a->constant()->elements() == 1 || b->constant()->elements() == 1 || a->shape() == b->shape();
 }
 
-bool merge(ir::Graph& g, const onnx::Target& target, ir::Node& n) {
+bool merge(ir::Graph& g, const onnx::Target& target, ir::Node& n, ExactSums& sums) {
   const bool divides = n.op() == "Div";
   if (!divides && n.op() != "Mul") return false;
   Value* outer = divides ? is_plain_scale(n.input(1)) ? n.input(1) : nullptr : scale_of(n);
@@ -49,16 +56,19 @@ bool merge(ir::Graph& g, const onnx::Target& target, ir::Node& n) {
   if (!first || first->op() != "Mul" || only_reader(product) != &n) return false;
   Value* inner = scale_of(*first);
   if (!inner || !is_shrinking(inner) || !fit(inner, outer)) return false;
+  Value* x = first->input(first->input(0) == inner ? 1 : 0);
+  if (!are_powers_of_two(outer) && sums.need(x, n.output(), inner->constant()->to_floats())) return false;
   Emitter e(g, target, n.shared_origin(), &n);
   Value* scale = divides ? e.div(inner, outer) : e.mul(inner, outer);
   if (!is_plain_scale(scale)) return false;
-  return take_over(g, n.output(), e.mul(first->input(first->input(0) == inner ? 1 : 0), scale));
+  return take_over(g, n.output(), e.mul(x, scale));
 }
 
 int merge_all(ir::Graph& g, const onnx::Target& target) {
   int changes = 0;
+  ExactSums sums;
   for (ir::Node& n : g.nodes())
-    if (merge(g, target, n)) ++changes;
+    if (merge(g, target, n, sums)) ++changes;
   if (changes != 0) g.erase_dead();
   return changes;
 }

@@ -3,6 +3,7 @@
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
 
@@ -47,7 +48,14 @@ Values on_parts(ir::Graph& g, const onnx::Target& target, ir::Node& reader, cons
   return out;
 }
 
-bool move(ir::Graph& g, const onnx::Target& target, ir::Node& concat) {
+// One of the convolutions does not take the factors in.
+bool stays(const ir::Node& reader, const ir::Node& concat, const Doubles& all, ExactSums& sums) {
+  return reader.op() == "Mul" &&
+         std::any_of(concat.inputs().begin(), concat.inputs().end(),
+                     [&](const Value* part) { return sums.need(*part->producer(), all); });
+}
+
+bool move(ir::Graph& g, const onnx::Target& target, ir::Node& concat, ExactSums& sums) {
   const auto* axis = concat.op() == "Concat" ? concat.attr_if<std::int64_t>("axis") : nullptr;
   const Shape& s = concat.output()->shape();
   if (!axis || *axis != 1 || !s.ranked() || s.rank() < 3 || !is_known(s[1])) return false;
@@ -56,7 +64,7 @@ bool move(ir::Graph& g, const onnx::Target& target, ir::Node& concat) {
   Value* y = concat.output();
   while (ir::Node* reader = only_reader(y)) {
     const auto all = reader->input_count() == 2 ? numbers(*reader, y) : std::nullopt;
-    if (!all) break;
+    if (!all || stays(*reader, concat, *all, sums)) break;
     parts = on_parts(g, target, *reader, parts, *all);
     y = reader->output();
   }
@@ -72,8 +80,9 @@ bool move(ir::Graph& g, const onnx::Target& target, ir::Node& concat) {
 Rewriter scale_parts(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
+    ExactSums sums;
     for (ir::Node* n = g.first(); n; n = n->next())
-      if (move(g, target, *n)) ++changes;
+      if (move(g, target, *n, sums)) ++changes;
     if (changes != 0) g.erase_dead();
     return changes;
   };

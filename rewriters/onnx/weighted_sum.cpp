@@ -2,7 +2,9 @@
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/onnx/few_levels.h"
 
 // The sum over the last axis of x * w, with a constant w for each place on it, as additive attention scores
 // its keys, is a product with a matrix of one column: no tensor of all the products is made then. ONNX
@@ -25,6 +27,7 @@ bool sums_last_axis(const ir::Node& n, int rank) {
 
 int fuse(ir::Graph& g, const onnx::Target& target) {
   int changes = 0;
+  ExactSums sums;
   const onnx::DTypeSet kernels = kernel_types("MatMul", target);
   for (ir::Node* n = g.first(); n; n = n->next()) {
     ir::Node* sum = n->op() == "Mul" ? only_reader(n->output()) : nullptr;
@@ -37,6 +40,8 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
       continue;
     const TensorPtr w = column(n->input(at), x->shape());
     if (!w || !sums_last_axis(*sum, x->shape().rank())) continue;
+    // where each product is rounded, equal ones cancel
+    if (has_few_numbers(*w) && sums.need(x, sum->output(), w->to_floats())) continue;
     Emitter e(g, target, sum->shared_origin(), sum);
     Value* y = e.emit("MatMul", {x, e.constant(w)});
     const auto* keep = sum->attr_if<std::int64_t>("keepdims");

@@ -82,6 +82,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::merge_nodes(),
       rewriters::split_slices(target),
       rewriters::guard_pads(target),
+      rewriters::guard_sums(target),
   };
   list.insert(list.end(), rest.begin(), rest.end());
   return list;

@@ -6,7 +6,7 @@
 #include "tf2onnx/options.h"
 
 // The ordered lists. A rewriter leaves the graph right after each of its changes, as the ONNX standard says what is right; its
-// order matters for the result to be good. Only einsum_product, guard_resizes and guard_pads keep away what ONNX Runtime itself does wrong:
+// order matters for the result to be good. Only einsum_product, guard_resizes, guard_pads and guard_sums keep away what ONNX Runtime itself does wrong:
 // nothing behind them may make it anew.
 namespace t2o {
 
@@ -49,6 +49,7 @@ Rewriter channels_last(const onnx::Target&);  // onnx: channels-first operators 
 Rewriter fuse_repeat(const onnx::Target&);  // onnx: pixels repeated by Unsqueeze, Tile and Reshape become a Resize
 Rewriter fuse_pad();            // onnx: a Pad of zeros is a pool's own padding where that gives the same
 Rewriter guard_pads(const onnx::Target&);  // onnx: keeps ONNX Runtime from taking a Pad for a pool's own padding
+Rewriter guard_sums(const onnx::Target&);  // onnx: keeps ONNX Runtime from folding a factor into weights of exact sums
 Rewriter guard_resizes(const onnx::Target&);  // onnx: keeps ONNX Runtime from moving Transposes behind a Resize that it cannot compute then
 Rewriter slice_before_pad(const onnx::Target&);  // onnx: what is padded and cropped is cropped first
 Rewriter stride_conv();         // onnx: a convolution of single pixels picks them itself

@@ -14,8 +14,8 @@
 #include "onnx/library_versions.h"
 #include "onnx/opset_table.h"
 #include "option_text.h"
-#include "support/atomic_file.h"
 #include "support/nearest.h"
+#include "support/unfinished.h"
 #include "version.h"
 
 namespace t2o::cli {
@@ -43,6 +43,7 @@ class Help : public CLI::FormatterBase {
 };
 
 extern "C" void leave_nothing_behind(int signal) {
+  stop_file_work();
   remove_unfinished();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -50,6 +51,7 @@ extern "C" void leave_nothing_behind(int signal) {
 
 // A file that is mapped has become shorter, or its disk does not give it.
 extern "C" void tell_of_lost_file(int) {
+  stop_file_work();
   remove_unfinished();
   constexpr std::string_view kLost =
       "error[bad-file]: a file of the model was cut short, or could not be read, while it was converted\n"
@@ -59,12 +61,20 @@ extern "C" void tell_of_lost_file(int) {
   _exit(kBadInput);
 }
 
+// What is ignored stays so, as nohup wants it; what a sanitizer handles stays its own.
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction present = {};
+  if (sigaction(signal, nullptr, &present) == 0 && (present.sa_flags & SA_SIGINFO) == 0 &&
+      present.sa_handler == SIG_DFL)
+    std::signal(signal, handler);
+}
+
 void handle_signals() {
   std::signal(SIGBUS, tell_of_lost_file);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(signal, leave_nothing_behind) == SIG_IGN)
-      std::signal(signal, SIG_IGN);  // as nohup wants it
-  std::signal(SIGPIPE, SIG_IGN);     // a reader that has gone is an error of the write, not a sudden death
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2,
+                           SIGIO, SIGPWR, SIGSTKFLT, SIGXCPU, SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGSYS})
+    handle(signal, leave_nothing_behind);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of the write, not a sudden death
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "support/file_set.h"
 #include "support/write_behind.h"
 
 namespace t2o::onnx {
@@ -178,8 +179,8 @@ void check_space(const std::string& path, std::uint64_t size) {
 
 }  // namespace
 
-Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::string& path,
-                   ExternalData mode) {
+Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::string& path, ExternalData mode,
+                   Meter* meter) {
   const Skeleton skeleton = to_skeleton(graph, info);
   const std::string location = path.substr(path.rfind('/') + 1) + ".data";
   Plan plan = make_plan(skeleton, mode == ExternalData::always ? location : "");
@@ -190,22 +191,23 @@ Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::str
   if (plan.size > kProtobufLimit) fail_too_big(plan.size, "make its string constants smaller");
 
   check_space(path, external_size(plan));
-  AtomicFile model(path);
+  if (meter) meter->begin("", Meter::Unit::bytes, plan.size + external_size(plan));
+  FileSet files(meter);
+  AtomicFile& model = files.add(path);
   Written written;
   if (has_external(plan)) {
     if (!model.is_regular())
       fail(Code::output, "'" + path + "' is no regular file, so the weights have no place beside it",
            "write the model to a file");
-    AtomicFile data(path + ".data");
+    AtomicFile& data = files.add(path + ".data");
     write_external(plan, data);
     write_model(plan, model);
     written.data_bytes = data.size();
-    data.commit();
   } else {
     write_model(plan, model);
   }
   written.model_bytes = model.size();
-  model.commit();
+  files.commit();
   return written;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "onnx/proto.h"
+#include "support/meter.h"
 #include "tf2onnx/options.h"
 
 namespace t2o::onnx {
@@ -14,8 +15,10 @@ struct Written {
 };
 
 // Streams the model: the weights go from their storages to the file without a copy. The file appears as a whole or not at
-// all. `automatic` writes <path>.data beside the model when it would exceed protobuf's 2 GB.
-Written write_file(const ir::Graph&, const ModelInfo&, const std::string& path, ExternalData = ExternalData::automatic);
+// all, together with <path>.data, which `automatic` writes beside the model when it would exceed protobuf's 2 GB. The meter
+// counts the bytes of both.
+Written write_file(const ir::Graph&, const ModelInfo&, const std::string& path, ExternalData = ExternalData::automatic,
+                   Meter* = nullptr);
 void write_bytes(const ir::Graph&, const ModelInfo&, std::string& bytes);  // refuses what exceeds 2 GB
 
 }  // namespace t2o::onnx

@@ -29,17 +29,6 @@ constexpr std::size_t kBlock = 64 * 1024;
 constexpr std::size_t kLargestWrite = std::size_t{1} << 20;
 static_assert(kBuffer % kBlock == 0 && kLargestWrite % kBlock == 0 && kBuffer < kLargestWrite);
 
-std::array<std::atomic<const char*>, 16> unfinished = {};
-static_assert(std::atomic<const char*>::is_always_lock_free);
-
-// A name that remove_unfinished() may be reading at this moment in another thread.
-void keep_for_ever(std::vector<char> name) {
-  static std::mutex mutex;
-  static auto& names = *new std::vector<std::vector<char>>;  // never destroyed
-  const std::lock_guard lock(mutex);
-  names.push_back(std::move(name));
-}
-
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
@@ -80,12 +69,8 @@ const char* remedy_for(int error) {
 
 }  // namespace
 
-void remove_unfinished() noexcept {
-  for (std::atomic<const char*>& slot : unfinished)
-    if (const char* name = slot.exchange(nullptr)) unlink(name);
-}
-
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+AtomicFile::AtomicFile(std::string path, Meter* meter)
+    : path_(std::move(path)), target_(path_), meter_(meter) {
   if (path_ == "-") {
     fd_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     if (fd_ < 0) fail_errno("cannot open");
@@ -102,6 +87,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
     if (fd_ < 0) fail_errno("cannot open");
   } else {
     target_ = real_path(path_);
+    is_regular_ = true;
     open_temporary();
     if (exists) fchmod(fd_, st.st_mode & 07777);  // as far as its owner may: a file of one's own
   }
@@ -110,42 +96,29 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
 
 AtomicFile::~AtomicFile() {
   if (fd_ >= 0) close(fd_);
-  if (temporary_.empty()) return;
-  unlink(temporary_.data());
-  if (!unregister_temporary()) keep_for_ever(std::move(temporary_));
+  if (temporary_) unlink(temporary_.path());
+}
+
+std::string AtomicFile::folder() const { return directory_of(target_); }
+
+// Names are of one process, but processes of two machines or containers may have one number.
+std::string AtomicFile::temporary_name() const {
+  static std::atomic<unsigned> count = 0;
+  return folder() + ".tf2onnx-" + std::to_string(getpid()) + "-" + std::to_string(count++) + ".tmp";
 }
 
 void AtomicFile::open_temporary() {
-  static std::atomic<unsigned> count = 0;
-  const std::string stem = directory_of(target_) + ".tf2onnx-" + std::to_string(getpid()) + "-";
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    const std::string name = stem + std::to_string(count++) + ".tmp";
+    const std::string name = temporary_name();
+    const Uninterrupted made_and_remembered;
     fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ >= 0) {
-      temporary_.assign(name.c_str(), name.c_str() + name.size() + 1);
-      register_temporary();
+      temporary_.remember(name);
       return;
     }
     if (errno != EEXIST) break;
   }
   fail_errno("cannot create");
-}
-
-void AtomicFile::register_temporary() {
-  for (std::size_t i = 0; i < unfinished.size(); ++i) {
-    const char* empty = nullptr;
-    if (!unfinished[i].compare_exchange_strong(empty, temporary_.data())) continue;
-    slot_ = static_cast<int>(i);
-    return;
-  }
-}
-
-// False when remove_unfinished() has taken the name.
-bool AtomicFile::unregister_temporary() {
-  if (slot_ < 0) return true;
-  const char* mine = temporary_.data();
-  return unfinished[static_cast<std::size_t>(std::exchange(slot_, -1))].compare_exchange_strong(mine,
-                                                                                                nullptr);
 }
 
 void AtomicFile::reserve(std::uint64_t size) {
@@ -180,6 +153,7 @@ void AtomicFile::flush(std::span<const std::byte> behind) {
       continue;
     }
     if (n < 0) fail_errno("cannot write");
+    if (meter_ != nullptr) meter_->add(static_cast<std::uint64_t>(n));
     const std::size_t done = static_cast<std::size_t>(n), of_head = std::min(done, head.size());
     head = head.subspan(of_head);
     behind = behind.subspan(done - of_head);
@@ -188,11 +162,51 @@ void AtomicFile::flush(std::span<const std::byte> behind) {
 }
 
 void AtomicFile::commit() {
+  finish();
+  const Uninterrupted renamed_and_forgotten;
+  appear();
+}
+
+void AtomicFile::finish() {
   flush({});
-  if (close(std::exchange(fd_, -1)) != 0) fail_errno("cannot write");
+  if (fd_ >= 0 && close(std::exchange(fd_, -1)) != 0) fail_errno("cannot write");
+}
+
+void AtomicFile::appear() {
   if (!is_regular()) return;
-  if (rename(temporary_.data(), target_.c_str()) != 0) fail_errno("cannot rename a temporary file to");
-  if (unregister_temporary()) temporary_.clear();
+  if (rename(temporary_.path(), target_.c_str()) != 0) fail_errno("cannot rename a temporary file to");
+  temporary_.forget();
+  has_appeared_ = true;
+}
+
+bool AtomicFile::replaces() const {
+  struct stat st = {};
+  return lstat(target_.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+void AtomicFile::put_aside() {
+  if (!replaces()) return;
+  struct stat st = {};
+  std::string name;
+  do name = temporary_name();
+  while (lstat(name.c_str(), &st) == 0);
+  if (rename(target_.c_str(), name.c_str()) == 0)
+    old_ = name;
+  else if (errno != ENOENT)  // somebody has just removed it
+    fail_errno("cannot replace");
+}
+
+void AtomicFile::undo() noexcept {
+  if (!old_.empty())
+    rename(old_.c_str(), target_.c_str());
+  else if (has_appeared_)
+    unlink(target_.c_str());
+  old_.clear();
+}
+
+void AtomicFile::drop_old() noexcept {
+  if (!old_.empty()) unlink(old_.c_str());
+  old_.clear();
 }
 
 void AtomicFile::fail_errno(const char* what) const {

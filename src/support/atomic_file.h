@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "support/meter.h"
+#include "support/unfinished.h"
+
 namespace t2o {
 
 // A file that is there as a whole or not at all: written under another name in the same directory, renamed by commit(),
@@ -12,7 +15,7 @@ namespace t2o {
 // that is no regular file (/dev/null, a pipe) is written directly, and so is "-", standard output.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);  // this and all below throw ConversionError (Code::output)
+  explicit AtomicFile(std::string path, Meter* = nullptr);  // this and all below throw ConversionError (Code::output)
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -22,24 +25,32 @@ class AtomicFile {
   void commit();
 
   std::uint64_t size() const { return size_; }
-  bool is_regular() const { return !temporary_.empty(); }
+  bool is_regular() const { return is_regular_; }
 
  private:
+  friend class FileSet;  // the steps of a commit
+  void finish();             // all is written, and the file is closed
+  bool replaces() const;     // whether a file is there
+  void put_aside();          // what is there gets a temporary name
+  void appear();             // under its name, in place of what was there
+  void undo() noexcept;      // the last two
+  void drop_old() noexcept;  // what was put aside
+  std::string folder() const;
+
   void open_temporary();
+  std::string temporary_name() const;
   void flush(std::span<const std::byte> behind);
-  void register_temporary();
-  bool unregister_temporary();
   [[noreturn]] void fail_errno(const char* what) const;
 
   std::string path_;    // as it was given
   std::string target_;  // what is replaced: path_, or where its link points
-  std::vector<char> temporary_;  // its name with the final 0; a signal handler may still read it
+  Unfinished temporary_;
+  std::string old_;  // the name of what was put aside; no handler removes that
   std::vector<std::byte> buffer_;
   std::uint64_t size_ = 0;
+  Meter* meter_;  // counts the bytes that are written; or null
   int fd_ = -1;
-  int slot_ = -1;
+  bool is_regular_ = false, has_appeared_ = false;
 };
-
-void remove_unfinished() noexcept;  // all that are not committed; may be called by a signal handler that then exits
 
 }  // namespace t2o

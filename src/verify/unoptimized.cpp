@@ -160,12 +160,20 @@ void UnoptimizedSavedModel::write(const fs::path& from, Bytes saved_model) {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   std::string name = ((error ? fs::path("/tmp") : parent) / "tf2onnx-cpp-XXXXXX").string();
-  if (!mkdtemp(name.data())) fail_to_copy(parent, std::strerror(errno));
+  {
+    const Uninterrupted made_and_remembered;
+    if (!mkdtemp(name.data())) fail_to_copy(parent, std::strerror(errno));
+    unfinished_.emplace_back().remember(name, Unfinished::Kind::folder);
+  }
   copy_ = name;
   try {
-    for (const fs::directory_entry& entry : fs::directory_iterator(from))
-      if (!entry.path().filename().string().starts_with("saved_model."))
-        fs::create_symlink(fs::absolute(entry.path()), copy_ / entry.path().filename());
+    for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+      if (entry.path().filename().string().starts_with("saved_model.")) continue;
+      const Uninterrupted made_and_remembered;
+      fs::create_symlink(fs::absolute(entry.path()), copy_ / entry.path().filename());
+      unfinished_.emplace_back().remember((copy_ / entry.path().filename()).string());
+    }
+    unfinished_.emplace_back().remember((copy_ / "saved_model.pb").string());  // in a folder of our own
     std::ofstream out(copy_ / "saved_model.pb", std::ios::binary);
     each_piece(saved_model, patches, [&](std::string_view piece) {
       out.write(piece.data(), static_cast<std::streamsize>(piece.size()));

@@ -1,9 +1,11 @@
 #pragma once
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
 
 #include "support/storage.h"
+#include "support/unfinished.h"
 
 namespace t2o::verify {
 
@@ -25,6 +27,7 @@ class UnoptimizedSavedModel {
   void write(const std::filesystem::path& from, Bytes saved_model);
   std::string directory_;
   std::filesystem::path copy_;
+  std::deque<Unfinished> unfinished_;  // the copy's folder and what is in it
 };
 
 }  // namespace t2o::verify

@@ -13,6 +13,7 @@
 #include "plan.h"
 #include "rewriters/all.h"
 #include "rewriters/run.h"
+#include "support/meter.h"
 #include "support/parallel.h"
 #include "support/wire.h"
 #include "tf/source.h"
@@ -27,7 +28,8 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
 }
 
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
-void convert_source(const Options& o, const Plan& plan, tf::Source source, Conversion& c) {
+void convert_source(const Options& o, const Plan& plan, tf::Source source, Conversion& c, Meter* meter) {
+  const auto begin = [&](const char* stage) { meter ? meter->begin(stage) : void(); };
   const auto dumped = [&](ir::Graph& g) { return [&](const std::string& stage) { dump(stage, g, o); }; };
   c.source = describe(source);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
@@ -44,17 +46,21 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   note_unranked(model, c.diagnostics);
   if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
   dump("read", model, o);
+  begin("rewriting the TensorFlow graph");
   learn_shapes(model, tf_registry(), c.target, plan.custom_ops);
   run_rewriters(tf_rewriters(), model, dumped(model));
   dump("tf", model, o);
   warn_of_idle(plan.custom_ops, model, c.diagnostics);
+  begin("mapping");
   const GraphPtr mapped = map_ops(model, tf_registry(), c.target, c.diagnostics, plan.custom_ops);
   if (has_errors(c.diagnostics)) return;
   dump("map", *mapped, o);
+  begin("rewriting the ONNX graph");
   apply_layout_options(*mapped, c.target, o, c.diagnostics);
   run_rewriters(onnx_rewriters(c.target, o.layout), *mapped, dumped(*mapped));
   mapped->name_rest();
   dump("onnx", *mapped, o);
+  begin("checking");
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
   if (!has_errors(c.diagnostics)) c.graph = mapped;
 }
@@ -99,8 +105,9 @@ class Tracing {
 };
 
 template <class Open>
-Conversion convert_from(const Options& o, Open&& open) {
+Conversion convert_from(const Options& o, Meter* meter, Open&& open) {
   Conversion c;
+  if (meter) meter->begin("reading");
   const Tracing tracing(o.trace_match);
   guarded(c.diagnostics, o.model, [&] {
     const Reading scope(o.model.empty() ? "" : tf::file_of(o));
@@ -108,19 +115,19 @@ Conversion convert_from(const Options& o, Open&& open) {
     if (has_errors(c.diagnostics)) return;
     c.target = plan.target;
     c.extra_opsets = plan.extra_opsets;
-    convert_source(o, plan, open(), c);
+    convert_source(o, plan, open(), c, meter);
   });
   return c;
 }
 
 }  // namespace
 
-Conversion convert(const Options& o) {
-  return convert_from(o, [&] { return tf::open_source(o); });
+Conversion convert(const Options& o, Meter* meter) {
+  return convert_from(o, meter, [&] { return tf::open_source(o); });
 }
 
 Conversion convert(const Options& o, Bytes model) {
-  return convert_from(o, [&] { return tf::open_source(o, model, Owner{}); });
+  return convert_from(o, nullptr, [&] { return tf::open_source(o, model, Owner{}); });
 }
 
 GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
@@ -136,10 +143,10 @@ GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
 }
 
 Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path,
-                        onnx::Written* written) {
+                        onnx::Written* written, Meter* meter) {
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
-    const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data);
+    const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data, meter);
     if (written) *written = sizes;
   });
   return diagnostics;

@@ -13,6 +13,8 @@ struct Written;
 
 namespace t2o {
 
+class Meter;
+
 using Options = tf2onnx::Options;
 
 struct Conversion {
@@ -27,7 +29,8 @@ struct Conversion {
 };
 
 // Reads, rewrites, maps, checks. Never throws: what goes wrong is in the diagnostics.
-Conversion convert(const Options&);
+// The meter is told of the stages.
+Conversion convert(const Options&, Meter* = nullptr);
 Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory instead of options.model; it stays the caller's,
                                                          // and must live as long as the conversion
 
@@ -35,7 +38,8 @@ Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory
 GraphPtr read_source(const Options&, Diagnostics&);
 
 // Writes the file (atomically; with its .data file when asked or needed) or the bytes. Never throws.
-Diagnostics write_model(const Conversion&, const Options&, const std::string& path, onnx::Written* = nullptr);
+Diagnostics write_model(const Conversion&, const Options&, const std::string& path, onnx::Written* = nullptr,
+                        Meter* = nullptr);
 Diagnostics write_model_bytes(const Conversion&, const Options&, std::string& bytes);
 
 }  // namespace t2o

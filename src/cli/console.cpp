@@ -3,11 +3,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <map>
+
+#include "support/parallel.h"
 
 namespace t2o::cli {
 namespace {
@@ -60,12 +63,16 @@ std::string harmless(std::string_view text) {
   return out;
 }
 
+// That understands more than text.
+bool is_terminal(int file_descriptor) {
+  const char* terminal = std::getenv("TERM");
+  return isatty(file_descriptor) != 0 && !(terminal && std::string_view(terminal) == "dumb");
+}
+
 bool wants_color(const std::string& choice, int file_descriptor) {
   if (choice != "auto") return choice == "always";
   const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  if ((no_color && *no_color) || (terminal && std::string_view(terminal) == "dumb")) return false;
-  return isatty(file_descriptor) != 0;
+  return !(no_color && *no_color) && is_terminal(file_descriptor);
 }
 
 std::size_t terminal_width() {
@@ -82,7 +89,7 @@ Console::Console(const Common& common, bool stdout_is_taken)
       json_(common.json),
       color_out_(wants_color(common.color, stdout_is_taken ? STDERR_FILENO : STDOUT_FILENO)),
       color_err_(wants_color(common.color, STDERR_FILENO)),
-      progress_(!common.quiet && isatty(STDERR_FILENO) != 0) {}
+      progress_(!common.quiet && !common.json && is_terminal(STDERR_FILENO)) {}
 
 void Console::say(const std::string& line) const {
   if (!quiet_ && !json_) results_ << harmless(line) << std::endl;
@@ -124,7 +131,7 @@ void Console::report(const Diagnostics& diagnostics, std::string_view consequenc
 }
 
 Progress::Progress(const Console& console, std::string what) : what_(std::move(what)) {
-  if (console.shows_progress()) thread_ = std::thread([this] { draw(); });
+  if (console.shows_progress()) thread_ = thread_without_signals([this] { draw(); });
 }
 
 Progress::~Progress() {
@@ -140,18 +147,40 @@ Progress::~Progress() {
 void Progress::now(std::string what) {
   const std::lock_guard lock(mutex_);
   what_ = std::move(what);
+  meter_.begin("");
 }
 
 void Progress::draw() {
-  const Stopwatch since_start;
   bool drawn = false;
   std::unique_lock lock(mutex_);
   for (auto wait = std::chrono::milliseconds(1000); !finished_.wait_for(lock, wait, [this] { return done_; });
        wait = std::chrono::milliseconds(200)) {
-    std::fprintf(stderr, "\r\033[K%s ... %.0f s", what_.c_str(), since_start.seconds());
+    std::string line = harmless(what_ + ": " + progress_text(meter_.now()));
+    winsize size{};  // of a line that is wrapped, a part would stay
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 && line.size() >= size.ws_col)
+      line.erase(0, line.size() + 1 - size.ws_col);
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
     drawn = true;
   }
   if (drawn) std::fputs("\r\033[K", stderr);
+}
+
+std::string progress_text(const Meter::Reading& r) {
+  const double part = r.total == 0 ? 0 : static_cast<double>(r.done) / static_cast<double>(r.total);
+  std::string text = r.step;
+  if (r.unit != Meter::Unit::none) {
+    std::array<char, 16> percent{};
+    std::snprintf(percent.data(), percent.size(), "%.0f %%", 100 * std::min(part, 1.0));
+    text += (text.empty() ? "" : ", ") + std::string(percent.data());
+  }
+  if (r.unit == Meter::Unit::bytes) {
+    const double rate = r.seconds > 0 ? static_cast<double>(r.done) / r.seconds : 0;
+    return text + ", " + human_size(r.done) + " of " + human_size(r.total) + ", " +
+           human_size(static_cast<std::uint64_t>(rate)) + "/s";
+  }
+  std::array<char, 32> time{};
+  std::snprintf(time.data(), time.size(), "%.0f s", r.seconds);
+  return (text.empty() ? "" : text + (r.unit == Meter::Unit::none ? " ... " : ", ")) + time.data();
 }
 
 std::string human_size(std::uint64_t bytes) {

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "diagnostics.h"
+#include "support/meter.h"
 
 namespace t2o::cli {
 
@@ -40,18 +41,20 @@ std::string harmless(std::string_view text);
 bool wants_color(const std::string& choice, int file_descriptor);  // "auto", "always", "never"
 std::size_t terminal_width();
 
-// A line on the terminal that tells what is going on, from the first second on; gone at the end.
+// A line on the terminal that tells what is going on and how far it has come, from the first second on; gone at the end.
 class Progress {
  public:
   Progress(const Console&, std::string what);
   ~Progress();
   void now(std::string what);
+  Meter& meter() { return meter_; }
 
  private:
   void draw();
   std::mutex mutex_;
   std::condition_variable finished_;
   std::string what_;
+  Meter meter_;
   bool done_ = false;
   std::thread thread_;
 };
@@ -66,6 +69,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// "43 %, 1.2 GB of 2.9 GB, 512.0 MB/s", "mapping ... 3 s", "ONNX Runtime runs seed 3, 30 %, 12 s"
+std::string progress_text(const Meter::Reading&);
 std::string human_size(std::uint64_t bytes);                // "14.2 MB"
 std::string human_time(double seconds);                     // "0.31 s"
 std::string counted(std::size_t n, std::string_view noun);  // "1 error", "3 errors"

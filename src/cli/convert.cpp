@@ -96,11 +96,12 @@ Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
   const Stopwatch time;
   Outcome outcome;
   Progress progress(console, "converting " + a.options.model);
-  outcome.conversion = convert(a.options);
+  outcome.conversion = convert(a.options, &progress.meter());
   outcome.diagnostics = outcome.conversion.diagnostics;
   if (outcome.ok() && outcome.conversion.ok()) {
     progress.now("writing " + a.output);
-    const Diagnostics trouble = write_model(outcome.conversion, a.options, a.output, &outcome.written);
+    const Diagnostics trouble =
+        write_model(outcome.conversion, a.options, a.output, &outcome.written, &progress.meter());
     outcome.diagnostics.insert(outcome.diagnostics.end(), trouble.begin(), trouble.end());
     if (outcome.ok()) tell_of_data_file(a, outcome);
   }

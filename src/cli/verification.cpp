@@ -92,8 +92,8 @@ int run_verification(const verify::VerifyOptions& options, const Console& consol
     const Stopwatch time;
     verify::VerifyReport report;
     {
-      const Progress progress(console, "verifying " + options.onnx);
-      report = verify::verify(options);
+      Progress progress(console, "verifying " + options.onnx);
+      report = verify::verify(options, &progress.meter());
     }
     json = verify::to_json(report);
     json["seconds"] = time.seconds();

@@ -143,28 +143,38 @@ void check_possible(const tf2onnx::Options& o) {
 
 bool VerifyReport::ok() const { return std::all_of(samples.begin(), samples.end(), is_ok); }
 
-VerifyReport verify(const VerifyOptions& asked) {
+VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   VerifyOptions o = asked;
   VerifyReport report;
+  const auto begin = [&](const char* step) { meter ? meter->begin(step) : void(); };
+  const auto go_on = [&](const std::string& part) { meter ? meter->go_on(part) : void(); };
+  begin("loading the engines");
   report.onnxruntime_version = engines::onnxruntime_version(o.onnxruntime_library);
   report.tensorflow_version = engines::tensorflow_version(o.tensorflow_library);
   engines::OrtOptions ort;
   ort.library = o.onnxruntime_library;
   ort.threads = o.threads;
+  begin("TensorFlow loads the model");
   Reference reference(
       o.source, {.single_threaded = o.threads == 1, .optimize = false, .library = o.tensorflow_library});
   report.tolerance_reason = suit_tolerance(o, reference.coarsest());
   report.tolerance = o.tolerance;
   std::vector<Port> inputs = reference.inputs(), outputs = reference.outputs();
+  begin("ONNX Runtime loads the model");
   Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
   if (candidate.has_state()) reference.keep_state();
   std::vector<Sample> samples =
       make_samples(o, candidate.has_state() ? kRunsOfAState : 1, inputs, outputs.size());
+  if (meter) meter->begin("", Meter::Unit::steps, samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     Sample& sample = samples[i];
+    if (meter && i > 0) meter->add(1);
+    go_on("TensorFlow runs " + sample.label);
     const std::vector<TensorPtr> expected = run_reference(o, reference, inputs, i, sample);
+    go_on("ONNX Runtime runs " + sample.label);
     const std::vector<TensorPtr> got = candidate.run(sample.inputs);
+    go_on("comparing " + sample.label);
     report.samples.push_back(compare_sample(sample, inputs, outputs, expected, got, o.tolerance));
     if (!candidate.has_state()) find_random(o, reference, sample, expected, report.samples.back());
     if (is_ok(report.samples.back()) || !o.bisect || report.divergence || !report.bisect_problem.empty())
@@ -173,6 +183,7 @@ VerifyReport verify(const VerifyOptions& asked) {
       report.bisect_problem = "a model with states cannot be bisected: each run changes them";
       continue;
     }
+    go_on("bisecting");
     try {
       report.divergence = bisect(o, candidate.feeds(sample.inputs), sample.inputs);
     } catch (const ConversionError& e) {

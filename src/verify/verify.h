@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/attr.h"
+#include "support/meter.h"
 #include "tf2onnx/options.h"
 #include "verify/compare.h"
 
@@ -63,6 +64,7 @@ struct VerifyReport {
 void check_possible(const tf2onnx::Options&);
 
 // Runs both models on the same data. Throws ConversionError: engine_missing, bad_option, bad_file, bad_model.
-VerifyReport verify(const VerifyOptions&);
+// The meter is told of the steps.
+VerifyReport verify(const VerifyOptions&, Meter* = nullptr);
 
 }  // namespace t2o::verify

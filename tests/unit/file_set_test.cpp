@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <list>
@@ -13,6 +15,7 @@
 
 #include "diagnostics.h"
 #include "support/folder_lock.h"
+#include "verify/unoptimized.h"
 
 namespace t2o {
 namespace {
@@ -152,6 +155,47 @@ TEST_F(FileSetTest, SignalsWait) {
     EXPECT_EQ(caught, 1);
     sigaction(s, &before, nullptr);
   }
+}
+
+// As where a terminal hangs up: the handler runs in one thread while another makes files.
+TEST_F(FileSetTest, NothingBeginsAfterTheHandlerHas) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<bool> is_working = false, has_worked = false;
+    std::thread works([&] {
+      {
+        const Uninterrupted work;
+        is_working = true;
+        usleep(50'000);
+        has_worked = true;
+      }
+      std::list<AtomicFile> files;
+      for (int i = 0;; ++i) files.emplace_back(path(std::to_string(i)));
+    });
+    while (!is_working) usleep(100);
+    stop_file_work();
+    remove_unfinished();
+    const bool waited = has_worked;
+    usleep(20'000);
+    _exit(waited ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(FileSetTest, VerificationsCopyOfAModelCanBeRemoved) {
+  const char* const before = getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", dir_.c_str(), 1);
+  {
+    const verify::UnoptimizedSavedModel copy(T2O_SOURCE_DIR "/models/mnist");
+    EXPECT_EQ(files().size(), 1U);
+    remove_unfinished();
+    EXPECT_TRUE(files().empty());
+  }
+  before ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
 }
 
 }  // namespace

@@ -89,13 +89,46 @@ std::vector<std::string> saver_scopes(const Body& body) {
   std::vector<std::string> scopes;
   for (std::size_t i = 0; i < body.size(); ++i) {
     const NodeDef& n = body.node(i);
-    if (n.op != "SaveV2" && n.op != "RestoreV2") continue;
+    const bool saves = n.op == "SaveV2" || n.op == "RestoreV2" || n.op == "Save" || n.op == "SaveSlices" ||
+                       n.op == "Restore" || n.op == "RestoreSlice";
+    if (!saves) continue;
     const std::size_t slash = n.name.find('/');
     std::string scope(n.name.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
     if (!scope.empty() && std::find(scopes.begin(), scopes.end(), scope) == scopes.end())
       scopes.push_back(std::move(scope));
   }
   return scopes;
+}
+
+bool tells_of_initialization(std::string_view op) {
+  return op == "IsVariableInitialized" || op == "VarIsInitializedOp" || op.starts_with("IsBoostedTrees") ||
+         op.starts_with("IsTensorForest");
+}
+
+// What is computed of nothing but constants and of whether variables are initialized, as
+// report_uninitialized_variables() does.
+std::vector<bool> reports_on_initialization(const Body& body) {
+  std::vector<std::vector<std::uint32_t>> readers(body.size());
+  std::vector<std::uint32_t> open(body.size()), work;
+  for (std::uint32_t i = 0; i < body.size(); ++i) {
+    if (tells_of_initialization(body.node(i).op)) work.push_back(i);
+    for (const InputRef& in : body.inputs_of(i)) {
+      const bool is_constant =
+          in.node >= 0 && body.ops[static_cast<std::size_t>(in.node)]->kind == OpKind::constant;
+      if (is_constant) continue;
+      ++open[i];
+      if (in.node >= 0) readers[static_cast<std::size_t>(in.node)].push_back(i);
+    }
+  }
+  std::vector<bool> reports(body.size());
+  while (!work.empty()) {
+    const std::uint32_t n = work.back();
+    work.pop_back();
+    reports[n] = true;
+    for (const std::uint32_t r : readers[n])
+      if (--open[r] == 0) work.push_back(r);
+  }
+  return reports;
 }
 
 }  // namespace
@@ -113,9 +146,9 @@ bool is_for_training(const Body& body) {
 std::vector<Fetch> find_fetches(const Body& body) {
   const std::vector<std::string> savers = saver_scopes(body);
   const bool trains = is_for_training(body);
-  std::vector<bool> is_read(body.size()), is_aside(body.size());
+  std::vector<bool> is_read(body.size()), is_aside = reports_on_initialization(body);
   for (std::size_t i = 0; i < body.size(); ++i) {
-    is_aside[i] = is_summary(body.node(i).op) || (trains && is_gradient(body.node(i).name));
+    is_aside[i] = is_aside[i] || is_summary(body.node(i).op) || (trains && is_gradient(body.node(i).name));
     if (is_aside[i]) continue;
     for (const InputRef& in : body.inputs_of(i))
       if (in.node >= 0) is_read[static_cast<std::size_t>(in.node)] = true;

@@ -59,6 +59,13 @@ Strings names_of(const std::vector<Signature>& signatures) {
   return names;
 }
 
+Strings with_outputs(const std::vector<Signature>& signatures) {
+  Strings names;
+  for (const Signature& s : signatures)
+    if (!s.outputs.empty()) names.push_back(s.name);
+  return names;
+}
+
 // Null: none is needed, or the model has none.
 const Signature* choose_signature(const Source& s, const Options& o) {
   const auto named = [&](const std::string& name) -> const Signature* {
@@ -79,14 +86,28 @@ const Signature* choose_signature(const Source& s, const Options& o) {
   if (const Signature* found = named("serving_default")) return found;
   if (s.signatures.size() == 1) return &s.signatures.front();
   if (!o.inputs.empty() && !o.outputs.empty()) return nullptr;
-  if (s.signatures.size() > 1)
-    fail(Code::bad_option, s.path + " has several signatures and none is called 'serving_default'",
-         "choose one with --signature: " + listed(names_of(s.signatures)));
+  if (s.signatures.size() > 1) {
+    const Strings convertible = with_outputs(s.signatures);
+    fail(
+        Code::bad_option, s.path + " has several signatures and none is called 'serving_default'",
+        "choose one with --signature: " + listed(convertible.empty() ? names_of(s.signatures) : convertible));
+  }
   if (s.kind == "saved_model" && o.outputs.empty())
     fail(Code::bad_option,
          "the SavedModel " + s.path + " has no signatures, so nothing tells its inputs and outputs",
          "name them with --inputs and --outputs, or save the model with signatures=...");
   return nullptr;
+}
+
+// A signature that is run for what it does (it changes variables, writes, prints) leaves nothing to convert.
+void check_outputs(const Source& s, const Options& o, const Signature& chosen) {
+  if (!chosen.outputs.empty() || !o.outputs.empty()) return;
+  const Strings others = with_outputs(s.signatures);
+  fail(Code::bad_option,
+       "the signature '" + chosen.name + "' has no outputs: it is run for its effects, which are no model",
+       !others.empty()             ? "these have outputs, choose one with --signature: " + listed(others)
+       : s.graph.functions.empty() ? "name outputs with --outputs"
+                                   : "export a function that returns its results");
 }
 
 void finish(Source& s, const Options& o) {
@@ -96,6 +117,7 @@ void finish(Source& s, const Options& o) {
          s.signatures.empty() ? "save the model with signatures=..."
                               : "--signature: " + listed(names_of(s.signatures)));
   if (const Signature* chosen = choose_signature(s, o)) {
+    check_outputs(s, o, *chosen);
     s.signature = *chosen;
     order_by_call(*s.signature, s.graph);
   }

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "diagnostics.h"
@@ -248,6 +252,34 @@ TEST(Request, RefusesWhatIsWrong) {
   EXPECT_TRUE(says(error([](Options& o) { o.rename_inputs = {"a", "a"}; }), "two inputs have the name 'a'"));
   EXPECT_TRUE(
       says(error([](Options& o) { o.concrete_function = "nonsense"; }), "is not there yet"));
+}
+
+// What a signature without outputs is run for is no model; the sinks of its graph are the saver's.
+TEST(Source, RefusesASignatureWithoutOutputs) {
+  namespace fs = std::filesystem;
+  const fs::path dir = fs::temp_directory_path() / ("t2o_signatures_" + std::to_string(getpid()));
+  fs::create_directory(dir);
+  const auto error = [&](const std::string& signatures, const std::string& chosen, const Strings& outputs = {}) {
+    std::ofstream(dir / "saved_model.pbtxt") << R"(saved_model_schema_version: 1 meta_graphs { meta_info_def { tags: 'serve' } graph_def {
+        node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+        node { name: 'y' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }
+        node { name: 'other' op: 'Exp' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } } })" << signatures << "}";
+    Options o;
+    o.model = dir.string();
+    o.signature = chosen;
+    o.outputs = outputs;
+    return error_of(o);
+  };
+  const std::string input = "inputs { key: 'x' value { name: 'x:0' dtype: DT_FLOAT } }";
+  const std::string update = "signature_def { key: 'update' value { " + input + " } }";
+  const std::string apply = "signature_def { key: 'apply' value { " + input + " outputs { key: 'y' value { name: 'y:0' dtype: DT_FLOAT } } } }";
+  EXPECT_TRUE(says(error(update, ""), "the signature 'update' has no outputs"));
+  EXPECT_TRUE(says(error(update, ""), "name outputs with --outputs"));
+  EXPECT_EQ(error(update, "", {"y:0"}), "no error");
+  EXPECT_TRUE(says(error(update + apply, "update"), "choose one with --signature: 'apply'"));
+  EXPECT_EQ(error(update + apply, "apply"), "no error");
+  EXPECT_TRUE(says(error(update + apply, ""), "choose one with --signature: 'apply'"));
+  fs::remove_all(dir);
 }
 
 TEST(Source, RefusesWhatItCannotRead) {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "tf/importer.h"
+#include "tf/state_effects.h"
 
 namespace t2o::tf {
 namespace {
@@ -48,6 +49,10 @@ Attrs attrs_of(const Attrs& all, DType type) {
 }
 
 }  // namespace
+
+bool can_be_handed_on(std::string_view op) {
+  return std::any_of(std::begin(kChanges), std::end(kChanges), [&](const Change& c) { return c.op == op; });
+}
 
 // What a variable is changed to: a node of its own.
 Value* Importer::changed_value(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tfgraph/drawn.h"
+
 namespace t2o::tf {
 namespace {
 
@@ -288,7 +290,10 @@ void Conditionals::make(const Conditional& c) {
   for (const Join& j : c.joins)
     if (j.node->outputs().size() > 1 && j.node->output(1)->is_used()) replaced.push_back(j.node->output(1));
   for (const Value* v : replaced) add_output(v);
-  spec.attrs = {{"Tin", std::move(in)}, {"Tout", std::move(out)}, {"output_shapes", std::move(shapes)}};
+  spec.attrs = {{"Tin", std::move(in)},
+                {"Tout", std::move(out)},
+                {"output_shapes", std::move(shapes)},
+                {std::string(tfgraph::kDrawn), std::int64_t{1}}};
   if (is_case) {
     spec.attrs.push_back({"branches", std::move(branches)});
   } else {

@@ -80,7 +80,7 @@ void Importer::note_components(std::uint32_t node) {
 std::vector<Item> Importer::import_components(Frame& f, std::uint32_t n) {
   if (f.kind != Frame::Kind::main)
     fail(Code::unsupported_op, "takes elements out of a dataset or queue inside of a function",
-         "Export a function that takes them as arguments, or cut the graph behind it with --inputs.");
+         "Export a function that takes them as arguments.");
   const OpDef* op = f.body->ops[n]->def;
   std::vector<Item> items(tensor_types(op->outputs, decode_attrs(f, n)).size());
   for (const std::int32_t k : components_read(n)) {

@@ -50,6 +50,7 @@ struct ImportRequest {
   std::vector<Feed> cut_inputs;    // when some of them are inside of functions: feeds and fetches are then the whole interface,
   std::vector<Fetch> cut_outputs;  // and the imported graph is cut at these
   bool cuts_inside() const { return !cut_inputs.empty() || !cut_outputs.empty(); }
+  bool inputs_renamed = false;   // their names are not those by which they can be asked for
   bool keep_state = false;       // the variables that the model changes are handed on, see State; else a change is lost
   bool find_interface = false;  // where feeds or fetches are empty: placeholders and sinks
   std::vector<std::string> input_names, output_names;  // of those that are found, in their order; empty: their own

@@ -2,6 +2,7 @@
 
 #include "tf/importer.h"
 #include "tf/region.h"
+#include "tf/state_effects.h"
 
 namespace t2o::tf {
 namespace {
@@ -55,6 +56,13 @@ void Importer::process(Frame& f, std::uint32_t n) {
   }
 }
 
+// Would --stateful-io take the change that the node makes?
+bool Importer::hands_on_change(const Frame& f, std::uint32_t n) const {
+  return can_be_handed_on(f.body->node(n).op) && f.body->guarded.empty() && !request_->cuts_inside() &&
+         std::none_of(frames_.begin(), frames_.end(),
+                      [](const Frame& g) { return g.kind == Frame::Kind::branch; });
+}
+
 std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
   const NodeDef& def = f.body->node(n);
   const auto first = [&] {
@@ -91,7 +99,9 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
       if (request_->keep_state || f.body->followed.contains(n)) return import_change(f, n, inputs);
       fail(Code::unsupported_op,
            "the result of " + std::string(def.op) + ", which changes a variable, is read",
-           "Export the model for inference, name outputs that do not need it, or use --stateful-io.");
+           "Export the model for inference, " +
+               std::string(hands_on_change(f, n) ? "name outputs that do not need it, or use --stateful-io."
+                                                 : "or name outputs that do not need it."));
     case OpKind::dequeue:
       return import_components(f, n);
     case OpKind::refused:

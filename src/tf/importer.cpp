@@ -71,7 +71,12 @@ GraphPtr Importer::import() {
     name_found(fetches_, request_->output_names, "--rename-outputs");
   }
   if (fetches_.empty())
-    diagnostics_->push_back({.code = Code::bad_option, .message = "the model has no outputs to convert"});
+    diagnostics_->push_back(
+        {.code = Code::bad_option,
+         .message =
+             "the model has no outputs to convert: each result is read by another operation, or is there "
+             "for saving, initializing, summaries or checks",
+         .remedy = "name outputs with --outputs"});
   fetched_ = locate_all(fetches_);
   for (const Feed& feed : feeds_or_placeholders())
     if (Tensor t; locate(feed.tensor, "input", t)) add_feed(feed, t);
@@ -81,16 +86,19 @@ GraphPtr Importer::import() {
   if (failed()) return nullptr;
   for (const Fetch& f : fetches_) graph_->reserve_name(output_name(f));
   mark_needed();
-  check_state_effects(bodies_,
-                      {needed_roots(), &main_needed_, [this](const InputRef& in) { return is_fed(in); },
-                       request_->keep_state},
-                      *diagnostics_);
+  lost_changes_ =
+      check_state_effects(bodies_,
+                          {needed_roots(), &main_needed_, [this](const InputRef& in) { return is_fed(in); },
+                           request_->keep_state},
+                          *diagnostics_);
   push_frame({.body = &bodies_.main(), .graph = graph_.get(), .needed = &main_needed_});
   while (!frames_.empty() && !gave_up_) step();
-  if (failed()) return nullptr;
-  functionalize(*graph_);
-  graph_->erase_dead();
-  return graph_;
+  if (!failed()) {
+    functionalize(*graph_);
+    graph_->erase_dead();
+  }
+  tell_lost_changes();
+  return failed() ? nullptr : graph_;
 }
 
 // The placeholders that the fetches need, where the request leaves the inputs open.
@@ -257,10 +265,38 @@ void Importer::set_outputs(Frame& f) {
   graph_->set_outputs(std::move(outputs));
 }
 
+// An inner tensor that has the name gets another one.
+bool Importer::take_name(Value* v, const std::string& wanted) {
+  graph_->rename(v, wanted);
+  if (v->name() == wanted) return true;
+  Value* holder = nullptr;
+  std::vector<ir::Graph*> work{graph_.get()};
+  const auto look = [&](const Values& values) {
+    for (Value* other : values)
+      if (other && other->name() == wanted) holder = other;
+  };
+  while (!work.empty() && !holder) {
+    ir::Graph& g = *work.back();
+    work.pop_back();
+    look(g.constants());
+    if (&g != graph_.get()) look(g.inputs());
+    for (ir::Node& n : g.nodes()) {
+      look(n.outputs());
+      ir::for_each_subgraph(n, [&](ir::Graph& inner) { work.push_back(&inner); });
+    }
+  }
+  const auto is_fetched = [&](const Fetch& f) { return output_name(f) == wanted; };
+  if (!holder || std::any_of(fetches_.begin(), fetches_.end(), is_fetched)) return false;
+  holder->graph()->rename(holder, wanted + "/inner");
+  graph_->rename(v, wanted);
+  return v->name() == wanted;
+}
+
 // A variable that the model changes is an input from now on, and what it becomes an output, which may be
 // another one's input.
 void Importer::add_states(Values& outputs, std::unordered_set<const Value*>& taken) {
   std::unordered_map<const Value*, Value*> input_of;  // what a variable was before
+  std::vector<std::string> clashes;
   std::vector<std::pair<const Variable*, Value*>> inputs;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (!variables_[i].changed) continue;
@@ -280,15 +316,17 @@ void Importer::add_states(Values& outputs, std::unordered_set<const Value*>& tak
     const auto other = input_of.find(variable->changed);
     Value* after = other == input_of.end() ? variable->changed : other->second;
     if (!after->producer() || !taken.insert(after).second) after = identity(*graph_, after, input->name());
-    const std::string wanted = input->name() + "_out";
-    graph_->rename(after, wanted);
-    if (after->name() != wanted)
-      diagnostics_->push_back({.code = Code::bad_option,
-                               .message = "the new value of variable '" + input->name() +
-                                          "' cannot be called '" + wanted + "': another tensor has that name",
-                               .remedy = "--rename-inputs and --rename-outputs change those names"});
+    if (!take_name(after, input->name() + "_out")) clashes.push_back(input->name());
     outputs.push_back(after);
   }
+  if (!clashes.empty())
+    diagnostics_->push_back(
+        {.code = Code::bad_option,
+         .message =
+             "the new value of variable '" + clashes.front() + "' cannot be called '" + clashes.front() +
+             "_out': an input or output has that name" +
+             (clashes.size() == 1 ? "" : ". So it is with " + std::to_string(clashes.size() - 1) + " more"),
+         .remedy = "give the inputs or outputs other names with --rename-inputs or --rename-outputs"});
 }
 
 Interface Importer::interface() {

@@ -8,6 +8,7 @@
 
 #include "tf/body.h"
 #include "tf/import.h"
+#include "tf/state_effects.h"
 
 namespace t2o::tf {
 
@@ -95,6 +96,10 @@ class Importer {
   std::vector<std::uint32_t> needed_roots() const;
   void mark_needed();
   void set_outputs(Frame&);
+  // lost_changes.cpp: what a model without states does not do
+  void tell_lost_changes();
+  void tell_draws(bool may_keep);
+  bool take_name(Value*, const std::string& wanted);
   void add_states(Values& outputs, std::unordered_set<const Value*>& taken);
   ir::OutputSpec known_type(Tensor);
   bool is_fed(const InputRef& in) const { return !fed_.empty() && fed_.contains(key({in.node, in.output})); }
@@ -108,6 +113,7 @@ class Importer {
   std::vector<Item> import_components(Frame&, std::uint32_t node);
 
   // changes.cpp: states
+  bool hands_on_change(const Frame&, std::uint32_t node) const;
   std::vector<Item> import_change(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   Value* changed_value(Frame&, std::uint32_t node, const std::vector<Item>& inputs);
   Value* changed(Frame&, std::uint32_t node);  // what the variable that it reads has been changed to
@@ -166,6 +172,7 @@ class Importer {
   std::vector<Variable> variables_;
   std::map<std::string, std::int32_t> variable_ids_;
   std::vector<State> states_;
+  std::vector<LostChange> lost_changes_;
   std::unordered_map<std::uint64_t, Value*> fed_;  // node and output of the main graph
   std::unordered_map<const Value*, std::string> input_tensors_;
   std::vector<bool> main_needed_;

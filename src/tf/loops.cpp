@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tfgraph/drawn.h"
+
 namespace t2o::tf {
 namespace {
 
@@ -237,7 +239,8 @@ void WhileMaker::run() {
                 {"body", std::move(body_graph)},
                 {"T", std::move(types)},
                 {"output_shapes", std::move(shapes)},
-                {"parallel_iterations", parallel ? *parallel : std::int64_t{10}}};
+                {"parallel_iterations", parallel ? *parallel : std::int64_t{10}},
+                {std::string(tfgraph::kDrawn), std::int64_t{1}}};
   spec.origin =
       std::make_shared<const Origin>(Origin{name_, "StatelessWhile", loop_.condition->origin().function});
   replace_exits(graph_.add(std::move(spec)));

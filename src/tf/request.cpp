@@ -299,11 +299,12 @@ ImportRequest make_request(const Source& s, const Options& o, Diagnostics& diagn
   if (r.feeds.empty() && r.cut_inputs.empty()) r.input_names = o.rename_inputs;
   if (r.fetches.empty() && r.cut_outputs.empty()) r.output_names = o.rename_outputs;
   r.keep_state = o.stateful_io;
+  r.inputs_renamed = !o.rename_inputs.empty();
   collect(diagnostics, [&] {
     if (r.keep_state && r.cuts_inside())
       fail(Code::bad_option,
            "--stateful-io hands on the states of the whole model, which is cut inside of a function",
-           "cut at names of the main graph");
+           "leave out --stateful-io, or cut at names of the main graph");
     check_distinct(r, !o.rename_inputs.empty() || !o.rename_outputs.empty());
   });
   return r;

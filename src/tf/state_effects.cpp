@@ -10,8 +10,8 @@
 namespace t2o::tf {
 namespace {
 
-struct Summary {  // of a function: what it does to its arguments
-  std::set<Key> reads, writes;
+struct Summary {                        // of a function: what it does to its arguments
+  std::set<Key> reads, writes, unkept;  // of the writes those that cannot be handed on
 };
 
 // TF1's changes give the variable itself back: who takes that reads what the variable holds by then.
@@ -32,7 +32,7 @@ class Analysis {
  public:
   Analysis(Bodies& bodies, const MainScope& scope, Diagnostics& out)
       : bodies_(&bodies), scope_(&scope), out_(&out) {}
-  void run();
+  std::vector<LostChange> run();
 
  private:
   bool is_main(const Body& b) const { return b.signature == nullptr; }
@@ -49,7 +49,7 @@ class Analysis {
   void follow(Body&, const Changes&, const Access&);
   void find_changed_memory(Body&, const Walk&, const Changes&);
   void report_stale(const Body&, std::uint32_t reader, Key);
-  void warn_of_lost_changes(const Body&);
+  void find_lost_changes(const Body&);
   std::string variable_name(const Body&, Key) const;
 
   Bodies* bodies_;
@@ -59,7 +59,9 @@ class Analysis {
   std::set<const Body*> changing_;  // bodies that keep changes
   std::vector<Access> accesses_;    // of the body at hand, in the order of its nodes
   std::set<Key> stale_;
-  std::set<Key> entered_;    // variables that go into a loop's rounds
+  std::set<Key> unkept_;   // variables of which a change cannot be handed on
+  std::set<Key> entered_;  // variables that go into a loop's rounds
+  std::vector<LostChange> lost_;
   std::vector<Key> behind_;  // of the body's pass-through nodes: what variable_behind() found
 };
 
@@ -81,7 +83,7 @@ void for_each_source(const Body& body, std::size_t n, F&& f) {  // data and cont
 }
 
 // Callees before callers, without recursion.
-void Analysis::run() {
+std::vector<LostChange> Analysis::run() {
   std::vector<std::pair<Body*, bool>> work = {{&bodies_->main(), false}};
   std::set<const Body*> seen;
   while (!work.empty()) {
@@ -106,6 +108,7 @@ void Analysis::run() {
           work.push_back({callee, false});
     }
   }
+  return std::move(lost_);
 }
 
 // What TensorFlow would run for the fetches, or for the function's results and side effects.
@@ -136,6 +139,7 @@ void Analysis::analyse(Body& body) {
   accesses_.clear();
   behind_.assign(body.size(), kUnasked);
   stale_.clear();
+  unkept_.clear();
   entered_.clear();
   for (std::uint32_t n = 0; n < body.size(); ++n)
     if (runs[n]) add_accesses(body, n);
@@ -147,12 +151,19 @@ void Analysis::analyse(Body& body) {
   for (const Access& a : accesses_)  // the next round reads what this one has changed
     if (!a.write && needed(body)[a.node] && entered_.contains(a.variable) && writes.contains(a.variable))
       report_stale(body, a.node, a.variable);
-  if (!writes.empty() && !scope_->keep_changes) warn_of_lost_changes(body);
+  std::unordered_map<Key, std::uint32_t> changed_by;
+  for (const Access& a : accesses_)  // changed twice: only followed where it is read
+    if (a.write && !reads.contains(a.variable) &&
+        changed_by.emplace(a.variable, a.node).first->second != a.node)
+      unkept_.insert(a.variable);
+  if (!writes.empty() && !scope_->keep_changes) find_lost_changes(body);
   Summary& s = summaries_[&body];
   for (const Key k : reads)
     if (k < argument_count(body)) s.reads.insert(k);
   for (const Key k : writes)
     if (k < argument_count(body)) s.writes.insert(k);
+  for (const Key k : unkept_)
+    if (k < argument_count(body)) s.unkept.insert(k);
 }
 
 void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
@@ -196,6 +207,7 @@ void Analysis::add_accesses(const Body& body, std::uint32_t n) {
     Access a{n, k, kind == OpKind::write_variable && i == 0, {}};
     if (inputs[i].node >= 0 && gives_back_variable(*body.ops[static_cast<std::size_t>(inputs[i].node)]))
       a.through = static_cast<std::uint32_t>(inputs[i].node);
+    if (a.write && (!can_be_handed_on(body.node(n).op) || !body.guarded.empty())) unkept_.insert(k);
     accesses_.push_back(a);
   }
 }
@@ -215,6 +227,7 @@ void Analysis::add_call(const Body& body, std::uint32_t n) {
     };
     map(it->second.reads, reads);
     map(it->second.writes, writes);
+    map(is_functional(kind) ? it->second.writes : it->second.unkept, unkept_);
   }
   for (const Key k : reads) {
     accesses_.push_back({n, k, false, {}});
@@ -369,41 +382,18 @@ void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {
   out_->push_back(
       {.code = Code::unsupported_op,
        .message = "reads variable '" + variable_name(body, k) + "' after " + by + " has changed it",
-       .remedy =
-           scope_->keep_changes
-               ? "Return the new value from where it is assigned, instead of reading it from the variable."
-               : "Export the model for inference, or with --stateful-io, which makes such variables inputs "
-                 "and outputs.",
+       .remedy = "Return the new value from where it is assigned, instead of reading it from the variable" +
+                 std::string(scope_->keep_changes ? "." : ", or export the model for inference."),
        .origin = {std::string(body.node(reader).name), std::string(body.node(reader).op), body.name}});
 }
 
-void Analysis::warn_of_lost_changes(const Body& body) {
-  constexpr std::size_t kFew = 3;
+void Analysis::find_lost_changes(const Body& body) {
   std::set<Key> told = stale_;
-  std::vector<const Access*> lost;
   for (const Access& a : accesses_)
-    if (a.write && a.variable >= argument_count(body) && told.insert(a.variable).second) lost.push_back(&a);
-  const auto warn = [&](const Access& a, std::string message, std::string remedy) {
-    out_->push_back(
-        {.severity = Severity::warning,
-         .code = Code::unsupported_op,
-         .message = std::move(message),
-         .remedy = std::move(remedy),
-         .origin = {std::string(body.node(a.node).name), std::string(body.node(a.node).op), body.name}});
-  };
-  const std::string stateful = "--stateful-io makes such variables inputs and outputs.";
-  if (lost.size() <= kFew) {
-    for (const Access* a : lost)
-      warn(*a, "the change of variable '" + variable_name(body, a->variable) + "' is not exported", stateful);
-    return;
-  }
-  std::string names;
-  for (std::size_t i = 0; i < kFew; ++i)
-    names += (i == 0 ? "'" : "', '") + variable_name(body, lost[i]->variable);
-  warn(*lost[0],
-       "the changes of " + std::to_string(lost.size()) + " variables are not exported: " + names + "' and " +
-           std::to_string(lost.size() - kFew) + " more",
-       "Export the model for inference if it is trained as it stands; " + stateful);
+    if (a.write && a.variable >= argument_count(body) && told.insert(a.variable).second)
+      lost_.push_back({variable_name(body, a.variable),
+                       {std::string(body.node(a.node).name), std::string(body.node(a.node).op), body.name},
+                       !unkept_.contains(a.variable)});
 }
 
 std::string Analysis::variable_name(const Body& body, Key k) const {
@@ -413,8 +403,8 @@ std::string Analysis::variable_name(const Body& body, Key k) const {
 
 }  // namespace
 
-void check_state_effects(Bodies& bodies, const MainScope& scope, Diagnostics& out) {
-  Analysis(bodies, scope, out).run();
+std::vector<LostChange> check_state_effects(Bodies& bodies, const MainScope& scope, Diagnostics& out) {
+  return Analysis(bodies, scope, out).run();
 }
 
 }  // namespace t2o::tf

@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include "tf/frozen_seeds.h"
+#include "tf/importer.h"
+
+namespace t2o::tf {
+namespace {
+
+constexpr std::size_t kFew = 3, kMostSeeds = 12;
+
+std::string some_of(const Strings& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kFew, names.size()); ++i)
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  return names.size() <= kFew ? text : text + " and " + std::to_string(names.size() - kFew) + " more";
+}
+
+bool contains(const Strings& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What is left to do about draws of random numbers: hand their seeds on, or feed them.
+std::string remedy_of(const std::vector<Draw>& draws, const ir::Graph& g, const ImportRequest& request,
+                      bool can_be_kept) {
+  Strings options;
+  if (can_be_kept) options.emplace_back("--stateful-io hands the seed on from run to run");
+  Strings seeds;
+  for (const Draw& d : draws)
+    if (!contains(seeds, d.seed)) seeds.push_back(d.seed);
+  if (!contains(seeds, "") && seeds.size() <= kMostSeeds) {
+    std::string names;
+    for (const Value* v : g.inputs())
+      if (!request.inputs_renamed) names += v->name() + ",";
+    for (const std::string& s : seeds) names += (&s == &seeds.front() ? "" : ",") + s;
+    options.push_back("feed the seed as an input: --inputs " + names);
+  }
+  std::string text;
+  for (const std::string& o : options) text += (text.empty() ? "" : ", or ") + o;
+  return text;
+}
+
+}  // namespace
+
+// Numbers that are drawn from a variable come again in each run of the model that has it as a constant.
+void Importer::tell_draws(bool may_keep) {
+  std::unordered_map<const Value*, std::string> variables;
+  for (const Variable& v : variables_)
+    if (v.value && v.value->constant()) variables.emplace(v.value, v.ref.node);
+  const std::vector<Draw> draws = find_draws(*graph_, variables);
+  const auto lost = [&](const std::string& variable) {
+    return std::find_if(lost_changes_.begin(), lost_changes_.end(),
+                        [&](const LostChange& c) { return c.variable == variable; });
+  };
+  for (const bool is_changed : {true, false}) {
+    std::vector<Draw> told;
+    Strings others, seeds;
+    bool can_be_kept = is_changed && may_keep;
+    for (const Draw& d : draws) {
+      const auto change = lost(d.variable);
+      if ((change != lost_changes_.end()) != is_changed) continue;
+      can_be_kept = can_be_kept && change->can_be_kept;
+      if (!told.empty()) others.push_back(d.node->name());
+      if (!contains(seeds, d.variable)) seeds.push_back(d.variable);
+      told.push_back(d);
+    }
+    if (told.empty()) continue;
+    const std::string which =
+        (seeds.size() == 1 ? "its seed is variable " : "the seeds are variables ") + some_of(seeds);
+    diagnostics_->push_back(
+        {.severity = is_changed ? Severity::warning : Severity::note,
+         .code = Code::unsupported_op,
+         .message = "draws random numbers, which each run of the exported model repeats: " + which +
+                    (is_changed ? ", whose change is not exported" : ", which is a constant there") +
+                    (others.empty() ? "" : ". So do " + some_of(others)),
+         .remedy = remedy_of(told, *graph_, *request_, can_be_kept),
+         .origin = told.front().node->origin()});
+  }
+  std::erase_if(lost_changes_, [&](const LostChange& c) {
+    return std::any_of(draws.begin(), draws.end(), [&](const Draw& d) { return d.variable == c.variable; });
+  });
+}
+
+void Importer::tell_lost_changes() {
+  const bool may_keep = !request_->cuts_inside();
+  tell_draws(may_keep);
+  const auto warn = [&](const LostChange& c, std::string message, std::string remedy) {
+    diagnostics_->push_back({.severity = Severity::warning,
+                             .code = Code::unsupported_op,
+                             .message = std::move(message),
+                             .remedy = std::move(remedy),
+                             .origin = c.origin});
+  };
+  constexpr const char* kStateful = "--stateful-io makes such variables inputs and outputs.";
+  if (lost_changes_.size() <= kFew) {
+    for (const LostChange& c : lost_changes_)
+      warn(c, "the change of variable '" + c.variable + "' is not exported",
+           c.can_be_kept && may_keep ? kStateful : "");
+    return;
+  }
+  Strings names;
+  bool can_be_kept = may_keep;
+  for (const LostChange& c : lost_changes_) {
+    names.push_back(c.variable);
+    can_be_kept = can_be_kept && c.can_be_kept;
+  }
+  warn(lost_changes_[0],
+       "the changes of " + std::to_string(names.size()) + " variables are not exported: " + some_of(names),
+       "Export the model for inference if it is trained as it stands" +
+           (can_be_kept ? std::string("; ") + kStateful : std::string(".")));
+}
+
+}  // namespace t2o::tf

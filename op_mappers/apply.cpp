@@ -1,5 +1,6 @@
 #include "op_mappers/apply.h"
 
+#include "onnx/raise_opset.h"
 #include "op_mappers/registry.h"
 
 namespace t2o::op_mappers {
@@ -9,9 +10,9 @@ Values apply(MapperContext& c, const std::string& op, Values inputs) {
   if (!row) {
     if (!tf_registry().knows(op))
       c.fail(Code::internal, "no row for " + op, "this is a bug: please report it with the model");
-    const std::string lowest = std::to_string(tf_registry().lowest_opset(op));
-    c.fail(Code::opset_too_low, "needs " + op + ", which needs opset " + lowest,
-           "--opset " + lowest + " or above");
+    const int lowest = tf_registry().lowest_opset(op);
+    c.fail(Code::opset_too_low, "needs " + op + ", which needs opset " + std::to_string(lowest),
+           onnx::raise_opset(lowest, c.target()));
   }
   MapperContext inner(c.node(), std::move(inputs), c.graph(), c.target());
   Values out = row->map(inner);

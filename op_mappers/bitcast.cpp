@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "onnx/raise_opset.h"
 #include "op_mappers/plain_type.h"
 
 // The bits of a float are those of an unsigned integer of its width; from there to other integers by casts,
@@ -26,7 +27,7 @@ Format format_of(MapperContext& c, DType t) {
   if (t == DType::bf16) return {7, 127};
   if (t == DType::f32) return {23, 127};
   c.fail(Code::opset_too_low, "Bitcast of " + std::string(name(t)) + " needs ONNX BitCast",
-         "convert with --opset 26 or higher");
+         onnx::raise_opset(26, c.target()));
 }
 
 Value* f64(MapperContext& c, double v) { return c.scalar(DType::f64, v); }

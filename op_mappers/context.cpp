@@ -25,7 +25,7 @@ Ints MapperContext::const_ints(std::size_t i, SourceLoc at) const {
   fail(Code::not_constant,
        "input " + std::to_string(i) + " ('" + source_->input(i)->name() +
            "') must be known at conversion time",
-       "make it a constant in the model, or cut the graph there with --inputs", at);
+       "make it a constant in the model | {shapes} | {cut}", at);
 }
 
 std::int64_t MapperContext::const_int(std::size_t i, SourceLoc at) const {
@@ -45,7 +45,7 @@ std::int64_t MapperContext::dim_of(std::size_t i, int axis, SourceLoc at) const 
     fail(Code::not_constant,
          "the size of axis " + std::to_string(axis) + " of input " + std::to_string(i) + " ('" +
              source_->input(i)->name() + "') must be known",
-         "give the input shapes: --inputs NAME:0[...]", at);
+         "{shapes} | {cut}", at);
   return d;
 }
 
@@ -53,7 +53,7 @@ int MapperContext::rank(std::size_t i, SourceLoc at) const {
   if (!in(i)->shape().ranked())
     fail(Code::not_constant,
          "the rank of input " + std::to_string(i) + " ('" + source_->input(i)->name() + "') must be known",
-         "give the input shapes: --inputs NAME:0[...]", at);
+         "{shapes} | {cut}", at);
   return in(i)->shape().rank();
 }
 std::int64_t MapperContext::front_axis(std::int64_t axis, std::int64_t rank, SourceLoc at) const {

@@ -232,7 +232,7 @@ Shape LoopMaker::settle(std::size_t variable, const Shape& now, const Shape& aft
     c_.fail(Code::unsupported_op,
             "the elements of its TensorList '" + body_.inputs()[variable]->name() +
                 "' are not known to have one rank",
-            "give the inputs shapes with --inputs");
+            "{shapes} | {cut}");
   Shape both = common(now, after);
   return both != now && last_try ? Shape::unknown_dims(now.rank()) : both;
 }
@@ -326,7 +326,7 @@ Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shap
       discard(body);
       c_.fail(Code::not_constant,
               "the rank of the elements of its TensorList '" + body_.inputs()[i]->name() + "' is not known",
-              "give the inputs shapes with --inputs");
+              "{shapes} | {cut}");
     }
     Ints dims = dims_in(element->shape(), c_.in(i)->shape());
     body->set_type(element, element->dtype(), Shape(dims));  // also what no round makes

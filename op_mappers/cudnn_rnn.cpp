@@ -68,7 +68,7 @@ void check_sizes(const CudnnRnn& r) {
   r.c.fail(Code::unsupported_attr,
            "by the shapes of its input and states it has " + std::to_string(r.layers) + " layers of " +
                std::to_string(r.units) + " units and " + std::to_string(r.features) + " features",
-           "give the inputs the shapes that the layer has with --inputs");
+           "{shapes} | {cut}");
 }
 
 bool skips_input(const CudnnRnn& r) {

@@ -4,6 +4,7 @@
 
 #include "ir/contents.h"
 #include "onnx/elem_type.h"
+#include "tf/op_defs.h"
 
 namespace t2o {
 namespace {
@@ -31,10 +32,16 @@ std::optional<Attr> as_onnx(const Attr& a) {
   return is_plain ? std::optional(a) : std::nullopt;
 }
 
+// Of an output whose operator nobody knows; undefined where no attribute says it.
+DType type_by_attribute(const ir::Node& n) {
+  for (const char* name : {"T", "dtype", "Tout", "out_type"})
+    if (const auto* t = n.attr_if<DType>(name)) return *t;
+  return DType::undefined;
+}
+
 DType output_type(const MapperContext& c, std::size_t i) {
   if (c.output_dtype(i) != DType::undefined) return c.output_dtype(i);
-  for (const char* name : {"T", "dtype", "Tout", "out_type"})
-    if (const auto* t = c.node().attr_if<DType>(name)) return *t;
+  if (const DType t = type_by_attribute(c.node()); t != DType::undefined) return t;
   c.fail(Code::unsupported_type,
          "nothing says which type output " + std::to_string(i) + " of this custom op has",
          "give the op a type attribute T");
@@ -75,7 +82,32 @@ void warn_of_idle(const CustomOps& custom_ops, ir::Graph& source, Diagnostics& d
                              SourceLoc::here()});
 }
 
+bool has_contents_elsewhere(const ir::Node& n) {
+  const auto& outputs = n.outputs();
+  if (std::any_of(outputs.begin(), outputs.end(),
+                  [](const Value* v) { return v->dtype() == DType::resource; }))
+    return true;
+  const tf::OpDef* def = tf::find_op_def(n.op());  // TensorFlow 1 has references to strings for handles
+  return def && std::any_of(def->outputs.begin(), def->outputs.end(),
+                            [](const tf::ArgDef& a) { return a.is_ref && a.type == DType::string; });
+}
+
+bool may_be_custom(const ir::Node& n) {
+  const auto is_typed = [&](const Value* v) {
+    return v->dtype() != DType::undefined || type_by_attribute(n) != DType::undefined;
+  };
+  const auto is_handle = [](const Value* v) {
+    return v && (v->dtype() == DType::resource || (v->producer() && has_contents_elsewhere(*v->producer())));
+  };
+  return !has_contents_elsewhere(n) && std::all_of(n.outputs().begin(), n.outputs().end(), is_typed) &&
+         std::none_of(n.inputs().begin(), n.inputs().end(), is_handle);
+}
+
 Values keep_custom(MapperContext& c, const std::string& domain) {
+  if (has_contents_elsewhere(c.node()))
+    c.fail(Code::unsupported_op,
+           "as a custom op it would be empty: other operations fill it, which the outputs do not need",
+           "{cut after}");
   ir::NodeSpec spec{domain + "::" + c.node().op(), c.inputs(), {}, {}, c.shared_origin(), {}, true};
   for (const ir::NamedAttr& a : c.node().attrs()) {
     c.raw_attr(a.name);

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "onnx/batches.h"
+#include "onnx/raise_opset.h"
 #include "op_mappers/fft.h"
 
 namespace t2o::op_mappers {
@@ -97,7 +98,7 @@ Matrices fourier_matrices(MapperContext& c, const MatrixPlan& plan) {
     c.fail(Code::opset_too_low,
            "a Fourier transform of " + std::to_string((*n)[0]) +
                " numbers needs ONNX DFT, which came with opset 17",
-           "--opset 17 or above");
+           onnx::raise_opset(17, c.target()));
   return constant_matrices(c, plan, (*n)[0], (*rows)[0], (*columns)[0]);
 }
 

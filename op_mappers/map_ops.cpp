@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "ir/nesting.h"
+#include "onnx/raise_opset.h"
 #include "op_mappers/plain_type.h"
 #include "op_mappers/refusals.h"
+#include "op_mappers/remedies.h"
 #include "op_mappers/subgraphs.h"
 
 namespace t2o {
@@ -55,12 +57,13 @@ std::unordered_set<const ir::Node*> needed_nodes(const ir::Graph& g, const std::
 class Mapping : public SubgraphMapper {
  public:
   Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics,
-          const CustomOps& custom_ops)
+          const CustomOps& custom_ops, const Ways& ways = {})
       : source_(source),
         registry_(registry),
         target_(target),
         diagnostics_(diagnostics),
         custom_ops_(custom_ops),
+        ways_(ways),
         root_(std::make_shared<ir::Graph>()),
         out_(root_.get()) {
     out_->share_symbols(source);
@@ -73,10 +76,24 @@ class Mapping : public SubgraphMapper {
     out_->reserve(2 * source_.node_count());
     reserve_names();
     for (const ir::Node& n : source_.nodes()) map_node(n);
+    settle_remedies();
     set_outputs();
     out_->erase_dead();
     out_->name_rest();
     return root_;
+  }
+
+  // The nodes that are mapped where each size of an input that nobody knows is this one, and each rank that.
+  void try_shapes(int rank, Dim size, std::unordered_set<const ir::Node*>& done) {
+    for (const Value* v : source_.inputs()) {
+      Ints dims = v->shape().ranked() ? v->shape().dims() : Ints(static_cast<std::size_t>(rank), size);
+      std::replace_if(
+          dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, size);
+      tried_[v] = Shape(std::move(dims));
+    }
+    done_ = &done;
+    reserve_names();
+    for (const ir::Node& n : source_.nodes()) map_node(n);
   }
 
   void learn_shapes(ir::Graph& source) {
@@ -139,8 +156,10 @@ class Mapping : public SubgraphMapper {
     }
   }
 
-  static Shape mapped_shape(const Value& v) {
-    return is_complex(v.dtype()) ? shape_of_pairs(v.shape()) : v.shape();
+  Shape mapped_shape(const Value& v) const {
+    const auto tried = tried_.find(&v);
+    const Shape& s = tried == tried_.end() ? v.shape() : tried->second;
+    return is_complex(v.dtype()) ? shape_of_pairs(s) : s;
   }
 
   void note_pairs(const std::string& what, const Value& v) {
@@ -162,6 +181,7 @@ class Mapping : public SubgraphMapper {
 
   void map_node(const ir::Node& n) {
     ++effort.mapped;
+    if (n.graph() == &source_) top_ = &n;
     try {
       Values in;
       bool input_failed = false;  // its producer's error is reported
@@ -180,9 +200,11 @@ class Mapping : public SubgraphMapper {
       if (c.failed()) return;
       finish(n, results);
       note_unread(n, row, c);
+      if (done_) done_->insert(&n);
     } catch (const ConversionError& e) {
       diagnostics_.push_back(e.diagnostic());
       if (diagnostics_.back().origin.op.empty()) diagnostics_.back().origin = n.origin();
+      failed_.push_back({diagnostics_.size() - 1, &n, top_});
     } catch (const std::length_error& e) {  // of a tensor that nobody can make
       diagnostics_.push_back({Severity::error, Code::bad_model,
                               std::string("a tensor of an impossible size: ") + e.what(), "", n.origin(),
@@ -200,14 +222,13 @@ class Mapping : public SubgraphMapper {
     const std::string form = OpRegistry::form_of(n);
     if (const auto* row = registry_.find(form, target_.opset)) return *row;
     if (registry_.knows(form)) {
-      const std::string lowest = std::to_string(registry_.lowest_opset(form));
+      const int lowest = registry_.lowest_opset(form);
       c.fail(Code::opset_too_low,
-             "needs opset " + lowest + ", the target is " + std::to_string(target_.opset),
-             "--opset " + lowest + " or above");
+             "needs opset " + std::to_string(lowest) + ", the target is " + std::to_string(target_.opset),
+             onnx::raise_opset(lowest, target_));
     }
     if (registry_.knows(n.op()))
-      c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported",
-             "cut the graph before it with --outputs, or after it with --inputs");
+      c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported", "{cut}");
     const Refusal refusal = refusal_of(n.op());
     c.fail(Code::unsupported_op, refusal.why, refusal.remedy);
   }
@@ -225,7 +246,7 @@ class Mapping : public SubgraphMapper {
       if (type == DType::variant && from->is_graph_output() && from->graph() == &source_)
         throw ConversionError({Severity::error, Code::unsupported_type,
                                "the output '" + from->name() + "' is a TensorList, which ONNX does not know",
-                               "ask for the tensors that are made of it with --outputs", n.origin(),
+                               "ask for a tensor that is made of it with --outputs", n.origin(),
                                SourceLoc::here()});
       if (type != DType::undefined && type != DType::variant && to->dtype() != type)
         throw ConversionError(
@@ -245,8 +266,8 @@ class Mapping : public SubgraphMapper {
 
   [[noreturn]] static void unmapped_output(const ir::Node& n, std::size_t i) {
     throw ConversionError({Severity::error, Code::unsupported_op,
-                           "output " + std::to_string(i) + " of this operation cannot be expressed",
-                           "cut the graph there with --inputs", n.origin(), SourceLoc::here()});
+                           "output " + std::to_string(i) + " of this operation cannot be expressed", "{cut}",
+                           n.origin(), SourceLoc::here()});
   }
 
   void note_unread(const ir::Node& n, const OpRegistry::Entry& row, const MapperContext& c) {
@@ -254,6 +275,33 @@ class Mapping : public SubgraphMapper {
       if (std::find(row.ignored.begin(), row.ignored.end(), a) == row.ignored.end())
         diagnostics_.push_back({Severity::note, Code::attr_ignored, "attribute '" + a + "' was not read", "",
                                 n.origin(), SourceLoc::here()});
+  }
+
+  void settle_remedies() {
+    for (const Failure& f : failed_) {
+      Diagnostic& d = diagnostics_[f.diagnostic];
+      if (d.remedy.empty() && d.code != Code::bad_model && d.code != Code::internal) d.remedy = "{cut}";
+      d.remedy = settled_remedy(d.remedy, *f.node, *f.top, ways_, [&] { return shapes_help(*f.node); });
+    }
+  }
+
+  // Would the node be mapped if the sizes of all inputs were known? It is tried, once for all nodes.
+  bool shapes_help(const ir::Node& n) {
+    constexpr Dim kSize = 8;
+    constexpr int kHighestRank = 5;
+    const auto& inputs = source_.inputs();
+    if (!done_with_shapes_) {
+      done_with_shapes_.emplace();
+      const bool open = std::any_of(inputs.begin(), inputs.end(), [](const Value* v) { return is_open(*v); });
+      const bool ranked =
+          std::all_of(inputs.begin(), inputs.end(), [](const Value* v) { return v->shape().ranked(); });
+      for (int rank = ranked ? kHighestRank : 1; open && rank <= kHighestRank; ++rank) {
+        Diagnostics ignored;
+        Mapping(source_, registry_, target_, ignored, custom_ops_)
+            .try_shapes(rank, kSize, *done_with_shapes_);
+      }
+    }
+    return done_with_shapes_->contains(&n);
   }
 
   // Each output is a value of its own: not an input, not a constant, not an output twice.
@@ -282,7 +330,18 @@ class Mapping : public SubgraphMapper {
   const OpRegistry& registry_;
   const Target& target_;
   Diagnostics& diagnostics_;
+  struct Failure {
+    std::size_t diagnostic;
+    const ir::Node *node, *top;  // in the main graph
+  };
+
   const CustomOps& custom_ops_;
+  const Ways ways_;
+  const ir::Node* top_ = nullptr;  // the node of the main graph that is being mapped
+  std::vector<Failure> failed_;
+  std::unordered_map<const Value*, Shape> tried_;        // shapes of inputs
+  std::unordered_set<const ir::Node*>* done_ = nullptr;  // nodes that are mapped, where somebody asks
+  std::optional<std::unordered_set<const ir::Node*>> done_with_shapes_;
   GraphPtr root_;
   ir::Graph* out_;  // the root, or its subgraph that is being filled
   std::unordered_map<const Value*, Value*> mapped_;
@@ -319,8 +378,8 @@ void learn_shapes(ir::Graph& source, const OpRegistry& registry, const Target& t
 }
 
 GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target,
-                 Diagnostics& diagnostics, const CustomOps& custom_ops) {
-  return Mapping(source, registry, target, diagnostics, custom_ops).run();
+                 Diagnostics& diagnostics, const CustomOps& custom_ops, const Ways& ways) {
+  return Mapping(source, registry, target, diagnostics, custom_ops, ways).run();
 }
 
 }  // namespace t2o

@@ -6,10 +6,6 @@
 namespace t2o {
 namespace {
 
-constexpr std::string_view kCut = "cut the graph before it with --outputs or after it with --inputs";
-
-constexpr std::string_view kOr = "or ";  // cut the graph
-
 struct Kind {
   std::vector<std::string_view> ops;  // "Apply*", "*Grad": those that begin or end so
   std::string_view why, remedy;
@@ -20,38 +16,38 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> table = {
       {{"PyFunc", "PyFuncStateless", "EagerPyFunc"},
        "it is a Python function, which is not in the model",
-       "write it with TensorFlow's own operations before the export, or "},
+       "write it with TensorFlow's own operations before the export | {cut}"},
       {{"ImmutableConst"},
        "its value is in a file that the graph was made to be mapped with",
        "use the graph from before convert_graphdef_memmapped_format, with constants"},
       {{"GenerateBoundingBoxProposals"},
        "TensorFlow itself computes it on GPUs alone",
-       "put it together from NonMaxSuppression and TopK, or "},
+       "put it together from NonMaxSuppression and TopK | {cut}"},
       {{"Eig"},
        "it needs a decomposition of a matrix that ends when its numbers say so, for which ONNX has no "
        "operator",
-       "compute it before the export if its input is constant, or "},
+       "compute it before the export if its input is constant | {cut}"},
       {{"StatelessRandomGammaV2", "StatelessRandomGammaV3", "StatelessRandomPoisson",
         "StatelessRandomBinomial", "StatelessParameterizedTruncatedNormal",
         "StatelessSampleDistortedBoundingBox"},
        "how many random numbers it draws depends on those drawn, so that the promised ones cannot be told",
-       "draw them outside of the model: cut the graph after it with --inputs"},
+       "draw them outside of the model: {cut after}"},
       {{"ReadFile", "WriteFile", "MatchingFiles", "*Reader", "*ReaderV2", "ReaderRead*", "RecordInput"},
        "it reads or writes files",
-       "hand on their contents as an input: cut the graph after it with --inputs"},
+       "hand on their contents as an input: {cut after}"},
       {{"*Dataset", "*DatasetV2", "*DatasetV3", "*DatasetV4", "Iterator*", "OneShotIterator", "MakeIterator",
         "AnonymousIterator*", "MultiDeviceIterator*", "*Queue", "*QueueV2", "Queue*", "Barrier*", "Stage",
         "*Unstage", "Unstage*"},
        "it belongs to an input pipeline, which is no part of a model",
-       "cut the graph after it with --inputs"},
-      {{"XlaSelfAdjointEig", "XlaSvd"}, "this decomposition has no ONNX form", kOr},
+       "{cut after}"},
+      {{"XlaSelfAdjointEig", "XlaSvd"}, "this decomposition has no ONNX form", "{cut}"},
       {{"XlaRngBitGenerator"},
        "the random numbers of XLA's generator have no ONNX form",
-       "give the random numbers as an input, with --inputs"},
-      {{"XlaCustomCall*"}, "it calls a function that XLA has at run time, which no model holds", kOr},
+       "give the random numbers as an input: {cut after}"},
+      {{"XlaCustomCall*"}, "it calls a function that XLA has at run time, which no model holds", "{cut}"},
       {{"XlaRecv", "XlaRecvFromHost", "XlaHostCompute"},
        "it talks to the host while the model runs, which ONNX cannot express",
-       kOr},
+       "{cut}"},
       {{"XlaAllReduce", "XlaReduceScatter"},
        "it talks to other devices, which ONNX cannot express",
        "export the model for one device"},
@@ -67,7 +63,7 @@ const std::vector<Kind>& kinds() {
         "SparseApply*", "ResourceApply*", "ResourceSparseApply*", "*CandidateSampler", "Sdca*",
         "*Accumulator*"},
        "it belongs to training",
-       "export the model for inference, or "},
+       "export the model for inference | {cut}"},
   };
   return table;
 }
@@ -83,13 +79,10 @@ bool fits(std::string_view op, std::string_view pattern) {
 }  // namespace
 
 Refusal refusal_of(std::string_view op) {
-  const std::string custom = ", or keep it for a runtime that has it with --custom-ops " + std::string(op);
-  for (const Kind& k : kinds()) {
-    if (std::none_of(k.ops.begin(), k.ops.end(), [&](std::string_view p) { return fits(op, p); })) continue;
-    if (k.remedy == kOr) return {std::string(k.why), std::string(kCut)};
-    return {std::string(k.why), std::string(k.remedy) + std::string(k.remedy.ends_with(kOr) ? kCut : "")};
-  }
-  return {"this operation is not supported", std::string(kCut) + custom};
+  for (const Kind& k : kinds())
+    if (std::any_of(k.ops.begin(), k.ops.end(), [&](std::string_view p) { return fits(op, p); }))
+      return {std::string(k.why), std::string(k.remedy)};
+  return {"this operation is not supported", "{cut} | {custom op}"};
 }
 
 }  // namespace t2o

@@ -104,7 +104,7 @@ void check_elements(MapperContext& c, const Ints& dims) {
   std::string sizes;
   for (const std::int64_t d : dims) sizes += (sizes.empty() ? "" : ",") + std::to_string(d);
   c.fail(Code::bad_model, std::to_string(*elements) + " elements do not fit the shape [" + sizes + "]",
-         "where --inputs gives shapes, check them");
+         "check the shapes of the inputs");
 }
 
 Values map_reshape(MapperContext& c) {

@@ -55,7 +55,7 @@ Value* crossed(MapperContext& c, Value* start, std::size_t first, std::size_t co
     Value* column = c.in(first + i);
     if (column->dtype() != DType::i64)
       c.fail(Code::unsupported_type, "a cross of texts, which are hashed",
-             "hand on numbers in place of the texts: cut the graph after it with --inputs");
+             "hand on numbers in place of the texts: {cut after}");
     if (!all) {
       all = column;
       continue;

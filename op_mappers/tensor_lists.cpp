@@ -86,7 +86,7 @@ DType element_type(MapperContext& c) {
   const auto type = c.attr<DType>("element_dtype");
   if (type == DType::variant || type == DType::resource || is_complex(type))
     c.fail(Code::unsupported_type, "a TensorList of " + std::string(name(type)) + " is not supported",
-           "cut the graph around it with --inputs and --outputs");
+           "{cut}");
   return type;
 }
 
@@ -98,7 +98,7 @@ Shape element_of(const Value* list) {
 const Shape& ranked(MapperContext& c, const Value* item) {
   if (!item->shape().ranked())
     c.fail(Code::not_constant, "the rank of the elements of this TensorList is not known",
-           "give the inputs shapes with --inputs");
+           "{shapes} | {cut}");
   return item->shape();
 }
 
@@ -307,7 +307,7 @@ Values map_element_shape(MapperContext& c) {
     shape = tfgraph::through_identities(maker->input(from_tensor ? 1 : 0));
   if (!shape || !shape->constant())
     c.fail(Code::not_constant, "the element_shape that this TensorList was made with is not a constant",
-           "cut the graph around it with --inputs and --outputs");
+           "{cut}");
   Value* v = c.constant(shape->constant());
   return {c.cast(v, c.attr<DType>("shape_type"))};
 }
@@ -324,7 +324,7 @@ Values map_concat(MapperContext& c) {
     c.fail(
         Code::not_constant,
         "the elements of this TensorList may have different sizes: those of their first axis are not known",
-        "give the inputs shapes with --inputs");
+        "{shapes} | {cut}");
   Value* size = c.ints({list->shape()[1]});
   Value* shape = c.mul(length_of(c, list), size);
   if (list->shape().rank() > 2) {

@@ -58,8 +58,7 @@ Value* moved(MapperContext& c, Value* spread, const std::vector<bool>& windows, 
 Coordinates read_coordinates(MapperContext& c, Value* indices, const Ints& axes, std::int64_t vector_axis,
                              const Ints& own_axes, const Ints& batch_axes) {
   if (!indices->shape().ranked())
-    c.fail(Code::not_constant, "the rank of its indices must be known",
-           "give the input shapes: --inputs NAME:0[...]");
+    c.fail(Code::not_constant, "the rank of its indices must be known", "{shapes} | {cut}");
   const int rank = indices->shape().rank();
   if (vector_axis < 0 || vector_axis > rank)
     c.fail(Code::bad_model, "index_vector_dim is beyond the indices' axes");

@@ -52,7 +52,8 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   dump("tf", model, o);
   warn_of_idle(plan.custom_ops, model, c.diagnostics);
   begin("mapping");
-  const GraphPtr mapped = map_ops(model, tf_registry(), c.target, c.diagnostics, plan.custom_ops);
+  const GraphPtr mapped = map_ops(model, tf_registry(), c.target, c.diagnostics, plan.custom_ops,
+                                  {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()});
   if (has_errors(c.diagnostics)) return;
   dump("map", *mapped, o);
   begin("rewriting the ONNX graph");

@@ -31,6 +31,20 @@ void check_layout(const Options& o, const onnx::Target& target) {
          "--ir-version " + std::to_string(onnx::kFunctionIrVersion) + " or higher, or another --layout");
 }
 
+// Nodes have metadata_props since IR version 10.
+void check_metadata(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
+  constexpr int kIrVersion = 10, kOpset = 21;
+  const int version = o.ir_version != 0 ? o.ir_version : target.ir_version;
+  if (!o.node_metadata || version >= kIrVersion) return;
+  diagnostics.push_back(
+      {.severity = Severity::warning,
+       .code = Code::opset_too_low,
+       .message = "--node-metadata: the nodes of IR version " + std::to_string(version) +
+                  " have no metadata_props; where each comes from is written as its doc_string",
+       .remedy = o.ir_version != 0 ? "--ir-version " + std::to_string(kIrVersion) + " or above"
+                                   : "--opset " + std::to_string(kOpset) + " or above"});
+}
+
 // A stage or a rewriter that does not exist would be waited for in vain.
 void check_names(const char* option, const std::vector<std::string>& asked,
                  const std::vector<std::string>& known, Diagnostics& diagnostics) {
@@ -74,6 +88,7 @@ Plan make_plan(const Options& o, Diagnostics& diagnostics) {
   Plan plan;
   if (collect(diagnostics, [&] { plan.target = target_of(o); })) {
     collect(diagnostics, [&] { check_layout(o, plan.target); });
+    check_metadata(o, plan.target, diagnostics);
     check_debugging(o, plan.target, diagnostics);
   }
   for (const std::string& op : o.custom_ops) collect(diagnostics, [&] { plan.custom_ops.add(op); });

@@ -7,6 +7,7 @@
 #include "onnx/fold.h"
 #include "onnx/infer.h"
 #include "onnx/legalize.h"
+#include "onnx/raise_opset.h"
 
 namespace t2o {
 namespace {
@@ -48,6 +49,12 @@ int lowest_later_opset(const std::string& op, const Values& in, const Target& t)
   return 0;
 }
 
+// In the standard, whatever a runtime has.
+bool is_defined(const std::string& op, const Values& in, const Target& t) {
+  const onnx::OpInfo* info = t.for_ort() ? onnx::op_info(op, t.opset, t.ml_opset, false) : nullptr;
+  return info && info->has_kernel && onnx::widening(*info, in);
+}
+
 [[noreturn]] void fail_without_kernel(const std::string& op, const Values& in, const std::string& types,
                                       const Emitter& e) {
   const Target& t = e.target();
@@ -55,9 +62,11 @@ int lowest_later_opset(const std::string& op, const Values& in, const Target& t)
                           (t.for_ort() ? " has no kernel in ONNX Runtime" : " is not defined") + " for (" +
                           types + ") at opset " + std::to_string(t.opset);
   if (const int later = lowest_later_opset(op, in, t))
-    e.fail(Code::opset_too_low, why, "--opset " + std::to_string(later) + " or above");
+    e.fail(Code::opset_too_low, why, onnx::raise_opset(later, t));
   e.fail(Code::unsupported_type, why,
-         t.for_ort() ? "--target-runtime any writes it all the same, for a runtime that has the kernel" : "");
+         is_defined(op, in, t)
+             ? "--target-runtime any writes it all the same, for a runtime that has the kernel"
+             : "");
 }
 
 }  // namespace
@@ -104,7 +113,7 @@ void Emitter::fail_without_operator(const std::string& op) const {
   for (int later = target_->opset + 1; later <= onnx::kHighestOpset; ++later)
     if (onnx::op_info(op, later, target_->ml_opset, false))
       fail(Code::opset_too_low, "needs ONNX " + op + ", which came with opset " + std::to_string(later),
-           "--opset " + std::to_string(later) + " or above");
+           onnx::raise_opset(later, *target_));
   fail(Code::internal, "ONNX has no operator " + op + " at opset " + std::to_string(target_->opset),
        "this is a bug: please report it with the model");
 }
@@ -182,7 +191,7 @@ Value* Emitter::cast(Value* x, DType t) {
     fail(opset == 0 ? Code::unsupported_type : Code::opset_too_low,
          "no conversion from " + std::string(name(x->dtype())) + " to " + std::string(name(t)) +
              " at opset " + std::to_string(target_->opset),
-         opset == 0 ? "" : "--opset " + std::to_string(opset) + " or above");
+         opset == 0 ? "" : onnx::raise_opset(opset, *target_));
   return emit_raw("Cast", {x}, {{"to", t}}, 1)[0];
 }
 
@@ -208,7 +217,7 @@ Value* Emitter::reduce_at(const std::string& op, Value* x, Value* axes, bool kee
   if (const auto a = constant_ints(axes)) return reduce(op, x, *a, keep_dims);
   if (target_->opset < (op == "ReduceSum" ? 13 : 18))
     fail(Code::opset_too_low, "axes that are only known at run time need opset 18 for " + op,
-         "--opset 18 or above");
+         onnx::raise_opset(18, *target_));
   axes = cast(axes, DType::i64);
   if (!axes->shape().ranked() || axes->shape().rank() != 1) axes = reshape(axes, {-1});
   axes = from_front(*this, axes, x);
@@ -330,7 +339,7 @@ Value* Emitter::softmax(Value* x, std::int64_t axis, bool log) {
   if (target_->opset >= 13 || last) return emit(op, {x}, {{"axis", last ? std::int64_t{-1} : axis}});
   if (!x->shape().ranked())
     fail(Code::opset_too_low, op + " over another axis than the last needs opset 13 when the rank is unknown",
-         "--opset 13 or above");
+         onnx::raise_opset(13, *target_));
   const int rank = x->shape().rank();
   Ints perm;
   for (int i = 0; i < rank; ++i) perm.push_back(i);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "onnx/emitter.h"
+#include "onnx/raise_opset.h"
 #include "onnx/reshape.h"
 
 namespace t2o {
@@ -128,7 +129,7 @@ Value* Emitter::reshape_to(Value* x, Value* dims) {
     Ints sizes = *c;
     if (std::find(sizes.begin(), sizes.end(), -1) != sizes.end())
       fail(Code::opset_too_low, "a reshape to a size of 0 and an inferred size needs opset 14",
-           "--opset 14 or above");
+           onnx::raise_opset(14, *target_));
     return constant(std::make_shared<Tensor>(x->dtype(), sizes, heap_storage({})));
   }
   return reshape_of_maybe_empty(*this, x, dims);

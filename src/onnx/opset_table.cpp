@@ -3,6 +3,7 @@
 #include <array>
 
 #include "diagnostics.h"
+#include "onnx/raise_opset.h"
 
 namespace t2o::onnx {
 namespace {
@@ -41,6 +42,12 @@ Target make_target(int opset, std::string runtime) {
 
 std::string not_loadable(int opset) {
   return "ONNX Runtime 1.31 loads no model of opset " + std::to_string(opset);
+}
+
+std::string raise_opset(int opset, const Target& t) {
+  const bool is_loaded = !t.for_ort() || opset <= kHighestOrtOpset;
+  return "--opset " + std::to_string(opset) +
+         (is_loaded ? " or above" : " --target-runtime any, for a runtime that loads such a model");
 }
 
 std::string opset_table_markdown() {

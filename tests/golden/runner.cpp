@@ -17,6 +17,7 @@
 #include "onnx/checker.h"
 #include "op_mappers/map_ops.h"
 #include "rewriters/all.h"
+#include "tests/golden/remedies.h"
 #include "tests/support/coverage.h"
 
 namespace fs = std::filesystem;
@@ -166,7 +167,7 @@ void expect_valid(const ir::Graph& g, const Target& target) {
   EXPECT_EQ(told(onnx::check(g, info)), "") << ir::to_text(g);
 }
 
-std::string mapped(const Case& c, ir::Graph& source) {
+std::string mapped(const Case& c, const std::string& text, ir::Graph& source) {
   const Target target = onnx::make_target(c.opset, c.runtime);
   Diagnostics diagnostics;
   const GraphPtr g = map_ops(source, tf_registry(), target, diagnostics);
@@ -175,6 +176,7 @@ std::string mapped(const Case& c, ir::Graph& source) {
       ADD_FAILURE() << to_string(d) << "\n  help: read it, or list it in the row's ignores()";
     return d.code == Code::attr_ignored;
   });
+  if (has_errors(diagnostics)) golden::follow_remedies(text, target, diagnostics);
   if (has_errors(diagnostics)) return told(diagnostics);
   expect_valid(*g, target);
   test::record_coverage(source, c.opset);
@@ -205,7 +207,7 @@ std::string outcome(const File& f, const Case& c) {
   const std::string text =
       std::string(c.input_line - 1, '\n') + with_origins(c.input);  // errors name the file's lines
   const GraphPtr g = ir::parse_graph(text, f.path.string());
-  return f.stem.starts_with("op_mappers/") ? mapped(c, *g) : rewritten(c, f.stem, *g);
+  return f.stem.starts_with("op_mappers/") ? mapped(c, text, *g) : rewritten(c, f.stem, *g);
 }
 
 void compare(const File& f, const Case& c, const Lines& actual) {

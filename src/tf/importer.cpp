@@ -97,7 +97,6 @@ GraphPtr Importer::import() {
     functionalize(*graph_);
     graph_->erase_dead();
   }
-  tell_lost_changes();
   return failed() ? nullptr : graph_;
 }
 
@@ -346,6 +345,7 @@ GraphPtr import_graph(const GraphDef& graph, const ImportRequest& request, Diagn
     imported = importer.run();
     if (imported && interface) *interface = importer.interface();
     if (imported && request.cuts_inside()) cut_inside(*imported, request, diagnostics);
+    importer.tell_lost_changes();
   });
   return has_errors(diagnostics) ? nullptr : imported;
 }

@@ -79,6 +79,7 @@ class Importer {
   Importer(const Importer&) = delete;
   GraphPtr run();
   Interface interface();  // of the graph that was run for
+  void tell_lost_changes();  // of variables, what the graph as it is now does not do: lost_changes.cpp
 
  private:
   struct Tensor {  // of the main graph
@@ -96,8 +97,6 @@ class Importer {
   std::vector<std::uint32_t> needed_roots() const;
   void mark_needed();
   void set_outputs(Frame&);
-  // lost_changes.cpp: what a model without states does not do
-  void tell_lost_changes();
   void tell_draws(bool may_keep);
   bool take_name(Value*, const std::string& wanted);
   void add_states(Values& outputs, std::unordered_set<const Value*>& taken);

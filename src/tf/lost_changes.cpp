@@ -83,6 +83,9 @@ void Importer::tell_draws(bool may_keep) {
 void Importer::tell_lost_changes() {
   const bool may_keep = !request_->cuts_inside();
   tell_draws(may_keep);
+  for (const Variable& v : variables_)  // only what is cut off has read it
+    if (!may_keep && v.value && !v.value->is_used())
+      std::erase_if(lost_changes_, [&](const LostChange& c) { return c.variable == v.ref.node; });
   const auto warn = [&](const LostChange& c, std::string message, std::string remedy) {
     diagnostics_->push_back({.severity = Severity::warning,
                              .code = Code::unsupported_op,

@@ -60,6 +60,38 @@ TEST(FrozenSeeds, AreTold) {
   EXPECT_EQ(by_input.graph->inputs().size(), 2U);
 }
 
+// The whole is imported there, and cut afterwards.
+TEST(FrozenSeeds, AreFedInsideOfFunctions) {
+  const auto inner = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find("node {", at)) != std::string::npos; at += 8) text.replace(at, 6, "node_def {");
+    return text;
+  };
+  const std::string body =
+      node("state", "ReadVariableOp", {"h"}, attr("dtype", "type: DT_INT64")) +
+      node("fed", "Abs", {"state:value:0"}, attr("T", "type: DT_INT64")) +
+      node("move", "AssignAddVariableOp", {"h", "step:output:0", "^state"}, attr("dtype", "type: DT_INT64")) + kStep + kShape +
+      node("noise", "StatelessRandomNormal", {"shape:output:0", "fed:y:0"},
+           attr("dtype", "type: DT_FLOAT") + attr("Tseed", "type: DT_INT64")) +
+      node("sum", "AddV2", {"a", "noise:output:0", "^move"}, kT);
+  const std::string graph =
+      kX + kSeed + node("y", "StatefulPartitionedCall", {"x", "seed"}, attr("f", "func { name: 'f' }")) +
+      "library { function { signature { name: 'f' input_arg { name: 'a' type: DT_FLOAT } input_arg { name: 'h' type: "
+      "DT_RESOURCE } output_arg { name: 'r' type: DT_FLOAT } } " +
+      inner(body) + " ret { key: 'r' value: 'sum:z:0' } control_ret { key: 'move' value: 'move' } } }";
+  const Imported frozen = import(graph, request());
+  ASSERT_TRUE(frozen.graph) << to_string(frozen.diagnostics.at(0));
+  const Diagnostic* d = told(frozen);
+  ASSERT_TRUE(d);
+  EXPECT_EQ(d->remedy, "--stateful-io hands the seed on from run to run, or feed the seed as an input: --inputs x:0,y/fed:0");
+  ImportRequest fed = request();
+  fed.feeds = {{"x:0"}};
+  fed.cut_inputs = {{"x:0", "x:0"}, {"y/fed:0", "y/fed:0"}};
+  const Imported by_input = import(graph, fed);
+  ASSERT_TRUE(by_input.graph) << to_string(by_input.diagnostics.at(0));
+  EXPECT_EQ(by_input.graph->inputs().size(), 2U);
+  for (const Diagnostic& left : by_input.diagnostics) EXPECT_EQ(left.severity, Severity::note) << to_string(left);
+}
+
 TEST(FrozenSeeds, WhereTheVariableItselfIsTheSeed) {
   const std::string graph = kX + kShape + kStep + kSeed + kMove + draw("a", "state") + draw("b", "state") +
                             node("n", "AddV2", {"a", "b"}, kT) + node("y", "AddV2", {"x", "n", "^move"}, kT);

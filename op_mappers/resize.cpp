@@ -45,7 +45,9 @@ std::optional<StaticSizes> static_sizes(const Value* nhwc, const Value* size) {
 std::optional<Ints> whole_factors(const MapperContext& c) {
   const auto sizes = static_sizes(c.in(0), c.in(1));
   if (!sizes) return factors_of_size(c.node().input(1), c.node().input(0));
-  const auto divides = [&](std::size_t i) { return sizes->in[i] > 0 && sizes->out[i] % sizes->in[i] == 0; };
+  const auto divides = [&](std::size_t i) {
+    return sizes->in[i] > 0 && sizes->out[i] > 0 && sizes->out[i] % sizes->in[i] == 0;
+  };
   return divides(0) && divides(1)
              ? std::optional(Ints{sizes->out[0] / sizes->in[0], sizes->out[1] / sizes->in[1]})
              : std::nullopt;

@@ -17,7 +17,7 @@ std::optional<std::int64_t> only_axis(const ir::Node& n) {
 }
 
 // Each element along an axis several times, as it is spelled: a new axis behind it, a Tile along that, a
-// Reshape that merges both.
+// Reshape that merges both. Not 0 times: a Resize has no scale of 0.
 struct Repeat {
   Value* x = nullptr;
   std::int64_t axis = 0, times = 1;
@@ -40,6 +40,7 @@ std::optional<Repeat> find_repeat(const ir::Node& reshape) {
     return std::nullopt;
   r.axis = *added - 1;
   r.times = repeats[static_cast<std::size_t>(*added)];
+  if (r.times < 1) return std::nullopt;
   for (std::size_t i = 0; i < repeats.size(); ++i)
     if (static_cast<std::int64_t>(i) != *added && repeats[i] != 1) return std::nullopt;
   return r;

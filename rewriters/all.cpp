@@ -77,12 +77,14 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::merge_scales(target),
       rewriters::widen_shapes(),
       rewriters::share_dims(target),
+      rewriters::guard_reshapes(target),
       rewriters::merge_constants(),
       rewriters::share_sizes(),  // of what was made since
       rewriters::merge_nodes(),
       rewriters::split_slices(target),
       rewriters::guard_pads(target),
       rewriters::guard_sums(target),
+      rewriters::carry_types(target),
   };
   list.insert(list.end(), rest.begin(), rest.end());
   return list;

@@ -37,6 +37,7 @@ Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Conc
 Rewriter fold_shapes(const onnx::Target&);    // onnx: shapes that are known by now, and what follows from them
 Rewriter fold_nothing(const onnx::Target&);   // onnx: what has no elements, and sums of nothing
 Rewriter fold_branches(const onnx::Target&);  // onnx: an If whose condition is known, or whose branches hand on what there is
+Rewriter carry_types(const onnx::Target&);  // onnx: what If, Loop and Scan carry has a type that they take at the opset
 Rewriter split_slices(const onnx::Target&);  // onnx: Slices that part a tensor become one Split
 Rewriter plain_indices();       // onnx: an index that counts from the end is not made to count from the front
 Rewriter share_sizes();         // onnx: sizes that are the same symbol are computed once
@@ -51,6 +52,7 @@ Rewriter fuse_pad();            // onnx: a Pad of zeros is a pool's own padding 
 Rewriter guard_pads(const onnx::Target&);  // onnx: keeps ONNX Runtime from taking a Pad for a pool's own padding
 Rewriter guard_sums(const onnx::Target&);  // onnx: keeps ONNX Runtime from folding a factor into weights of exact sums
 Rewriter guard_resizes(const onnx::Target&);  // onnx: keeps ONNX Runtime from moving Transposes behind a Resize that it cannot compute then
+Rewriter guard_reshapes(const onnx::Target&);  // onnx: a size that is 0 at first, as a cache's, is one below opset 14 too
 Rewriter slice_before_pad(const onnx::Target&);  // onnx: what is padded and cropped is cropped first
 Rewriter stride_conv();         // onnx: a convolution of single pixels picks them itself
 Rewriter average_by_conv(const onnx::Target&);  // onnx: an AveragePool without a good kernel is a convolution of each channel

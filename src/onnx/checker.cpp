@@ -2,10 +2,14 @@
 
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/nesting.h"
 #include "ir/verify.h"
+#include "onnx/elem_type.h"
+#include "onnx/legalize.h"
 #include "onnx/schema.h"
 
 namespace t2o::onnx {
@@ -77,43 +81,96 @@ class Checker {
       return report_node(n, e.what());
     }
     check_types(n, *op);
+    check_bodies(n);
   }
 
-  // Inputs of one type parameter have one type, which is among those of the schema.
+  struct Slot {
+    const char* side;  // "input" or "output"
+    std::size_t index;
+    const Value* value;
+    int param;   // of the operator's type parameters
+    bool mixed;  // each of a list has a type of its own
+    DType fixed;
+  };
+
+  static std::vector<Slot> slots_of(const ir::Node& n, const OpInfo& op) {
+    std::vector<Slot> slots;
+    const auto add = [&](const char* side, const Values& values, const auto& formals, const auto& param_of) {
+      for (std::size_t i = 0; i < values.size() && !formals.empty(); ++i) {
+        if (!values[i]) continue;
+        const auto& formal = formals[std::min(i, formals.size() - 1)];
+        const int param = param_of(i);
+        slots.push_back({side, i, values[i], param, !formal.GetIsHomogeneous(),
+                         param < 0 ? dtype_of_type_string(formal.GetTypeStr().c_str()) : DType::undefined});
+      }
+    };
+    add("input", n.inputs(), op.schema->inputs(), [&](std::size_t i) { return op.param_of_input(i); });
+    add("output", n.outputs(), op.schema->outputs(), [&](std::size_t i) { return op.param_of_output(i); });
+    return slots;
+  }
+
+  // Inputs and outputs of one type parameter have one type, which is among those of the schema.
   void check_types(const ir::Node& n, const OpInfo& op) {
-    std::vector<DType> bound(op.params.size(), DType::undefined);
-    for (std::size_t i = 0; i < n.input_count(); ++i) {
-      const int at = op.param_of_input(i);
-      if (at < 0 || !n.input(i)) continue;
-      const OpInfo::TypeParam& param = op.params[static_cast<std::size_t>(at)];
-      const DType dtype = n.input(i)->dtype();
-      const auto input = [&] {
-        return "input " + std::to_string(i) + " ('" + n.input(i)->name() + "', " + std::string(name(dtype)) +
-               ")";
-      };
-      if (!param.standard.empty() && !param.standard.has(dtype)) {
-        if (const int opset = opset_that_takes(n, i))
+    std::vector<const Slot*> bound(op.params.size(), nullptr);
+    std::vector<DTypeSet> refused(op.params.size());  // each is told once
+    const std::vector<Slot> slots = slots_of(n, op);
+    for (const Slot& s : slots) {
+      const DType dtype = s.value->dtype();
+      if (s.fixed != DType::undefined && s.fixed != dtype)
+        report_node(n, spell(s) + " is not of type " + std::string(name(s.fixed)));
+      if (s.param < 0) continue;
+      const OpInfo::TypeParam& param = op.params[static_cast<std::size_t>(s.param)];
+      DTypeSet& told = refused[static_cast<std::size_t>(s.param)];
+      if (!param.standard.empty() && !param.standard.has(dtype) && !told.has(dtype)) {
+        told.add(dtype);
+        if (const int opset = opset_that_takes(n, s))
           report_too_low(n, dtype, opset);
         else
-          report_node(n, input() + " has a type that is not among those of " + param.name);
+          report_node(n, spell(s) + " has a type that is not among those of " + param.name);
       }
-      const bool mixed = op.variadic_input && i + 1 >= op.input_param.size();
-      DType& first = bound[static_cast<std::size_t>(at)];
-      if (first == DType::undefined) first = dtype;
-      if (first != dtype && !mixed)
-        report_node(n, input() + " has another type than the other inputs of " + param.name + ", " +
-                           std::string(name(first)));
+      const Slot*& first = bound[static_cast<std::size_t>(s.param)];
+      if (!first) first = &s;
+      if (first->value->dtype() != dtype && !s.mixed)
+        report_node(n, spell(s) + " has another type than the other " + first->side + "s of " + param.name +
+                           ", " + std::string(name(first->value->dtype())));
     }
   }
 
+  static std::string spell(const Slot& s) {
+    return std::string(s.side) + " " + std::to_string(s.index) + " ('" + s.value->name() + "', " +
+           std::string(name(s.value->dtype())) + ")";
+  }
+
+  // What a body takes and gives has the types that the node says.
+  void check_bodies(const ir::Node& n) {
+    const bool is_loop = n.op() == "Loop", is_scan = n.op() == "Scan";
+    if (!is_loop && !is_scan && n.op() != "If") return;
+    const std::size_t first = is_loop ? 1 : 0;  // output: behind the condition
+    ir::for_each_subgraph(n, [&](const ir::Graph& body) {
+      const auto same = [&](const char* side, std::size_t i, const Values& inside, std::size_t k,
+                            const Value* outside) {
+        if (outside && (k >= inside.size() || inside[k]->dtype() != outside->dtype()))
+          report_node(n, "graph '" + body.name() + "' has no " + side + " of the type of " + side + " " +
+                             std::to_string(i) + ", " + std::string(name(outside->dtype())));
+      };
+      for (std::size_t i = 0; (is_loop || is_scan) && i < n.input_count(); ++i)
+        same("input", i, body.inputs(), i, n.input(i));
+      for (std::size_t i = 0; i < n.outputs().size(); ++i)
+        same("output", i, body.outputs(), i + first, n.output(i));
+    });
+  }
+
   // A type that ONNX has now, but had not yet.
-  int opset_that_takes(const ir::Node& n, std::size_t input) {
+  int opset_that_takes(const ir::Node& n, const Slot& s) {
     const Target& t = info_.target;
+    const DType dtype = s.value->dtype();
+    if (ir::holds_subgraph(n))  // what a body carries is cast where it must be
+      if (const int opset = opset_that_casts(t, dtype, DType::f32)) return opset;
     for (int opset = t.opset + 1; opset <= kHighestOpset; ++opset) {
       const OpInfo* op = op_info(n.op(), opset, t.ml_opset, false);
-      const int at = op ? op->param_of_input(input) : -1;
-      if (at >= 0 && op->params[static_cast<std::size_t>(at)].standard.has(n.input(input)->dtype()))
-        return opset;
+      if (!op) continue;
+      const int at = s.side[0] == 'i' ? op->param_of_input(s.index) : op->param_of_output(s.index);
+      if (at >= 0 && op->params[static_cast<std::size_t>(at)].standard.has(dtype)) return opset;
     }
     return 0;
   }

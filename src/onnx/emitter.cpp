@@ -85,6 +85,8 @@ Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_
   if (!info && onnx::is_bitwise(op) && in.size() == 2 && is_int(in[0]->dtype()))
     return {onnx::bitwise_by_table(*this, op, in[0], in[1])};
   if (!info) fail_without_operator(op);
+  if (has_subgraph(attrs))  // what its body carries has the type that the body says
+    return emit_raw(op, std::move(in), std::move(attrs), outputs);
   const auto wide = onnx::widening(*info, in);
   if (!wide || !info->has_kernel) {
     DTypes types;

@@ -83,4 +83,12 @@ int opset_that_casts(const Target& t, DType from, DType to) {
   return 0;
 }
 
+// The other types that came late came to Cast no earlier than to the operators that would have to carry them.
+DType exact_carrier(const Target& target, DType t) {
+  if (t != DType::bf16) return DType::undefined;
+  const bool both_ways = opset_that_casts(target, t, DType::f32) == target.opset &&
+                         opset_that_casts(target, DType::f32, t) == target.opset;
+  return both_ways ? DType::f32 : DType::undefined;
+}
+
 }  // namespace t2o::onnx

@@ -15,6 +15,9 @@ std::optional<std::vector<DType>> widening(const OpInfo&, const Values& inputs);
 // The type parameter's element type in this node: that of the first input that has it; undefined when no input has.
 DType bound_type(const OpInfo&, const Values& inputs, int param);
 
+// A type that holds every value of `t` and that the target's Cast takes it to and back; undefined where there is none.
+DType exact_carrier(const Target&, DType t);
+
 // The lowest opset, from the target's on, whose Cast does this; 0 where none does.
 int opset_that_casts(const Target&, DType from, DType to);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/nesting.h"
 #include "ir/text.h"
 
@@ -76,6 +78,43 @@ TEST(Checker, KnowsWhichOpsetTakesAType) {
   EXPECT_EQ(ds[0].code, Code::opset_too_low);
   EXPECT_EQ(ds[0].message, "Identity of bf16 needs opset 13");
   EXPECT_EQ(ds[0].remedy, "--opset 13 or above");
+}
+
+std::string conditional_of(const std::string& type) {
+  return "graph { input %c: bool[] input %x: " + type + "[2] %y: " + type + "[2] = If(%c) {then_branch=graph a { %t: " + type +
+         "[2] = Relu(%x) output %t }, else_branch=graph b { %e: " + type + "[2] = Abs(%x) output %e }} output %y }";
+}
+
+// An If has its types in its outputs alone; what it cannot give may be cast around it.
+TEST(Checker, KnowsTheTypesOfOutputs) {
+  EXPECT_TRUE(check_text(conditional_of("bf16"), 16).empty());
+  const auto of_if = [](const Diagnostics& ds) {
+    return std::find_if(ds.begin(), ds.end(), [](const Diagnostic& d) { return d.message.starts_with("If"); })->message;
+  };
+  EXPECT_EQ(of_if(check_text(conditional_of("bf16"), 12)), "If of bf16 needs opset 13");
+  EXPECT_EQ(of_if(check_text(conditional_of("f8e5m2"), 16)), "If of f8e5m2 needs opset 19");
+  EXPECT_EQ(of_if(check_text(conditional_of("i4"), 19)), "If of i4 needs opset 21");
+  EXPECT_EQ(only_message("graph { input %x: f32[2] %y: i32[1] = Shape(%x) output %y }"),
+            "Shape 'y' is no valid ONNX node: output 0 ('y', i32) has a type that is not among those of T1");
+  EXPECT_EQ(only_message("graph { input %x: f32[2] %y: f64[2] = Neg(%x) output %y }"),
+            "Neg 'y' is no valid ONNX node: output 0 ('y', f64) has another type than the other inputs of T, f32");
+  EXPECT_EQ(only_message("graph { input %x: f32[2] input %z: f64[2] %y: f32[4] = Concat(%x, %z) {axis=0} output %y }"),
+            "Concat 'y' is no valid ONNX node: input 1 ('z', f64) has another type than the other inputs of T, f32");
+  EXPECT_EQ(only_message("graph { input %x: f32[2] input %d: i32[1] %y: f32[*] = Reshape(%x, %d) output %y }"),
+            "Reshape 'y' is no valid ONNX node: input 1 ('d', i32) is not of type i64");
+}
+
+TEST(Checker, ComparesTheTypesOfBodies) {
+  EXPECT_EQ(only_message(R"(graph {
+    input %c: bool[]
+    input %x: f32[2]
+    %y: f32[2] = If(%c) {then_branch=graph a { %t: f32[2] = Relu(%x) output %t },
+                         else_branch=graph b { %e: f64[2] = Cast(%x) {to=f64} output %e }}
+    output %y
+  })"), "If 'y' is no valid ONNX node: graph 'b' has no output of the type of output 0, f32");
+  const std::string body = "{body=graph a { input %i: i64[] input %g: bool[] input %b: f64[] %k: bool[] = Identity(%g) %d: f64[] = Neg(%b) output %k, %d }}";
+  EXPECT_EQ(check_text("graph { input %n: i64[] input %c: bool[] input %x: f32[] %y: f32[] = Loop(%n, %c, %x) " + body + " output %y }").size(), 2U);
+  EXPECT_TRUE(check_text("graph { input %n: i64[] input %c: bool[] input %x: f64[] %y: f64[] = Loop(%n, %c, %x) " + body + " output %y }").empty());
 }
 
 TEST(Checker, ChecksTheInterface) {

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "onnx/emitter.h"
+#include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
+
+// Below opset 14 a size of 0 in a Reshape copies the size that the tensor has at that place. A cache that
+// grows is empty at first: [n, m, 0, 4] reshaped to [n * m, 0, 4] would get m. A size of 0 becomes -1 there,
+// which is inferred to be 0. Three kinds of sizes may be 0: symbols along which something is joined, sizes in
+// a loop's body that change while something is joined there, and sizes that data decide. All others count as
+// 1 or more.
+namespace t2o::rewriters {
+namespace {
+
+class Sizes {
+ public:
+  explicit Sizes(const ir::Graph& g) : symbols_(g.symbols()), in_body_(g.parent() != nullptr) {
+    const ir::Graph* main = &g;
+    for (const ir::Graph* around = &g; around; around = around->parent()) {
+      main = around;
+      for (const ir::Node& n : around->nodes()) add(n);
+    }
+    for (const Value* v : main->inputs())
+      for (std::size_t i = 0; v->shape().ranked() && i < v->shape().dims().size(); ++i)
+        of_inputs_.insert(v->shape().dims()[i]);
+  }
+
+  bool any() const { return unknown_ || !grown_.empty() || !of_data_.empty(); }
+  bool follows_data(const Value* v) const { return of_data_.contains(v); }
+  bool may_be_zero(Dim d, bool of_data) const {
+    if (d == kUnknownDim) return unknown_ || of_data;
+    if (!is_symbol(d) || symbols_.affine_of(d).offset != 0) return d == 0;
+    return grown_.contains(base(d)) || (of_data && !of_inputs_.contains(base(d)));
+  }
+  Dim base(Dim d) const { return is_symbol(d) ? symbols_.affine_of(d).base : d; }
+
+ private:
+  void add(const ir::Node& n) {
+    static constexpr std::string_view kByData[] = {"NonZero", "Compress", "Unique", "NonMaxSuppression"};
+    const bool by_data = std::find(std::begin(kByData), std::end(kByData), n.op()) != std::end(kByData) ||
+                         std::any_of(n.inputs().begin(), n.inputs().end(),
+                                     [&](const Value* v) { return of_data_.contains(v); });
+    if (by_data) of_data_.insert(n.outputs().begin(), n.outputs().end());
+    if (n.op() == "Concat") add_joined(n);
+  }
+
+  void add_joined(const ir::Node& n) {
+    const Shape& y = n.output()->shape();
+    if (!y.ranked() || y.rank() < 2 || n.input_count() < 2) return;  // sizes are joined in lists
+    const int axis = axis_of(n, n.output(), 0);
+    for (const Value* v : n.inputs()) {
+      if (!v->shape().ranked() || v->shape().rank() != y.rank() || axis < 0 || axis >= y.rank()) continue;
+      const Dim d = v->shape()[axis];
+      if (is_symbol(d)) grown_.insert(base(d));
+      unknown_ = unknown_ || (in_body_ && d == kUnknownDim);
+    }
+  }
+
+  const Symbols& symbols_;
+  bool in_body_, unknown_ = false;
+  std::unordered_set<Dim> grown_, of_inputs_;
+  std::unordered_set<const Value*> of_data_;
+};
+
+// Some size asked for is 0 where x has another one at that place.
+bool copies_wrong_size(const Value* value, const Ints& asked, const Sizes& sizes) {
+  const Shape& x = value->shape();
+  const auto maybe = [&, data = sizes.follows_data(value)](Dim d) { return sizes.may_be_zero(d, data); };
+  if (x.ranked() && std::none_of(x.dims().begin(), x.dims().end(), maybe)) return false;
+  // Where what may be 0 of x is named among those asked for, no product that is not known holds it.
+  const bool named = std::any_of(asked.begin(), asked.end(), [&](Dim d) { return is_symbol(d) && maybe(d); });
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Dim own = x.ranked() && static_cast<int>(i) < x.rank() ? x[static_cast<int>(i)] : 1;
+    if (asked[i] == kUnknownDim) {
+      const bool only = own == kUnknownDim && std::count(asked.begin(), asked.end(), kUnknownDim) == 1 &&
+                        std::count(x.dims().begin(), x.dims().end(), kUnknownDim) == 1;
+      if (!named && !only) return true;
+    } else if (maybe(asked[i]) && !(maybe(own) && sizes.base(own) == sizes.base(asked[i]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool needs_guard(const ir::Node& n, const Sizes& sizes) {
+  if (n.op() != "Reshape" || !n.input(1) || n.input(1)->constant()) return false;
+  const auto asked = n.input(1)->known_elements();
+  return asked && copies_wrong_size(n.input(0), *asked, sizes);
+}
+
+}  // namespace
+
+Rewriter guard_reshapes(const onnx::Target& target) {
+  const auto run = [target](ir::Graph& g) {
+    if (target.opset >= 14) return 0;
+    const Sizes sizes(g);
+    int changes = 0;
+    for (ir::Node& n : g.nodes()) {
+      if (!sizes.any() || !needs_guard(n, sizes)) continue;
+      Emitter e(g, target, n.shared_origin(), &n);
+      Value* zero = e.constant<std::int64_t>(0);
+      Value* inferred = e.constant<std::int64_t>(-1);
+      Value* is_zero = e.equal(n.input(1), zero);
+      g.set_input(n, 1, e.where(is_zero, inferred, n.input(1)));
+      ++changes;
+    }
+    return changes;
+  };
+  return {"guard_reshapes", run, {"Reshape"}};
+}
+
+}  // namespace t2o::rewriters

@@ -42,7 +42,9 @@ Values map_gather_tree(MapperContext& c) {
   Value* end = c.reshape(c.in(3), {});
   Value* parents = c.cast(c.in(1), DType::i64);
   Value* lengths = c.unsqueeze(c.cast(c.in(2), DType::i64), {1});
-  return {ended(c, followed(c, ids, parents, lengths, end), end)};
+  Value* y = ended(c, followed(c, ids, parents, lengths, end), end);
+  c.graph().set_type(y, y->dtype(), ids->shape().ranked() ? ids->shape() : Shape::unknown_dims(3));
+  return {y};
 }
 
 }  // namespace

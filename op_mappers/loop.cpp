@@ -10,6 +10,16 @@ Shape without_sizes(const Shape& s) {
   return s.ranked() ? Shape(std::vector<Dim>(static_cast<std::size_t>(s.rank()), kUnknownDim)) : s;
 }
 
+// What the rounds give of that shape, one behind the other.
+Shape rows_of(const Shape& row, const Value* count) {
+  if (!row.ranked()) return {};
+  const auto rounds = constant_ints(count);
+  Ints dims = row.dims();
+  dims.insert(dims.begin(),
+              rounds && rounds->size() == 1 && rounds->front() >= 0 ? rounds->front() : kUnknownDim);
+  return Shape(std::move(dims));
+}
+
 Values loop(Emitter& c, Value* count, const Values& initial, const Step& step, bool any_size) {
   const auto shape = [&](const Value* v) { return any_size ? without_sizes(v->shape()) : v->shape(); };
   const GraphPtr body = c.graph().make_subgraph();
@@ -35,7 +45,7 @@ Values loop(Emitter& c, Value* count, const Values& initial, const Step& step, b
   for (std::size_t i = 0; i < initial.size(); ++i)
     c.graph().set_type(out[i], initial[i]->dtype(), shape(initial[i]));
   for (std::size_t i = initial.size(); i < out.size(); ++i)
-    c.graph().set_type(out[i], outputs[i + 1]->dtype(), out[i]->shape());
+    c.graph().set_type(out[i], outputs[i + 1]->dtype(), rows_of(outputs[i + 1]->shape(), count));
   return out;
 }
 

@@ -129,16 +129,27 @@ void name_dims(ir::Graph& g) {
   }
 }
 
-void note_unranked(const ir::Graph& g, Diagnostics& diagnostics) {
-  for (const Value* v : g.inputs())
-    if (!v->shape().ranked())
-      diagnostics.push_back({Severity::note,
-                             Code::bad_option,
-                             "nothing tells the rank of input '" + v->name() +
-                                 "': ONNX Runtime takes such a model, ONNX's checker does not",
-                             "give its shape: --inputs " + v->name() + "[...]",
-                             {},
-                             SourceLoc::here()});
+// ONNX's checker wants a shape of each input and output of the main graph; there is none of unknown rank.
+void warn_unranked(const ir::Graph& g, Diagnostics& diagnostics) {
+  const auto lacks_rank = [](const Value* v) { return !v->shape().ranked(); };
+  const auto warn = [&](const char* what, const Value* v, std::string remedy) {
+    diagnostics.push_back({Severity::warning, Code::bad_option,
+                           std::string("nothing tells the rank of ") + what + " '" + v->name() +
+                               "': ONNX Runtime runs such a model, ONNX's checker refuses it",
+                           std::move(remedy), v->producer() ? v->producer()->origin() : Origin{},
+                           SourceLoc::here()});
+  };
+  const Value* open = nullptr;  // an input whose shape the user can give
+  for (const Value* v : g.inputs()) {
+    if (!lacks_rank(v)) continue;
+    if (!open) open = v;
+    warn("input", v, "give its shape: --inputs " + v->name() + "[...]");
+  }
+  for (const Value* v : g.outputs())
+    if (lacks_rank(v))
+      warn("output", v,
+           open ? "give the inputs' shapes: --inputs " + open->name() + "[...]"
+                : "end it with tf.ensure_shape in the model, or ask for other outputs with --outputs");
 }
 
 void apply_layout_options(ir::Graph& g, const onnx::Target& target, const tf2onnx::Options& options,

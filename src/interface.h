@@ -16,7 +16,7 @@ void refuse_complex_interface(const ir::Graph&, Diagnostics&);
 // "<input>_batch" or "<input>_dim<axis>" for others. Names differ wherever sizes may: a runtime plans its memory by them.
 void name_dims(ir::Graph&);
 
-void note_unranked(const ir::Graph&, Diagnostics&);  // tells of inputs of unknown rank
+void warn_unranked(const ir::Graph& onnx, Diagnostics&);  // of inputs and outputs whose rank is not known
 
 // --inputs-as-nchw, --outputs-as-nchw: the interface changes its layout, a Transpose stands between.
 void apply_layout_options(ir::Graph& onnx, const onnx::Target&, const tf2onnx::Options&, Diagnostics&);

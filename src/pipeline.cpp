@@ -43,7 +43,6 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   ir::Graph& model = *c.source_graph;
   c.input_defaults = input_defaults(interface, o, c.diagnostics);
   name_dims(model);
-  note_unranked(model, c.diagnostics);
   if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
   dump("read", model, o);
   begin("rewriting the TensorFlow graph");
@@ -63,6 +62,7 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   dump("onnx", *mapped, o);
   begin("checking");
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
+  warn_unranked(*mapped, c.diagnostics);
   if (!has_errors(c.diagnostics)) c.graph = mapped;
 }
 

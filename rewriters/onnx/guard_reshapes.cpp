@@ -8,9 +8,9 @@
 
 // Below opset 14 a size of 0 in a Reshape copies the size that the tensor has at that place. A cache that
 // grows is empty at first: [n, m, 0, 4] reshaped to [n * m, 0, 4] would get m. A size of 0 becomes -1 there,
-// which is inferred to be 0. Three kinds of sizes may be 0: symbols along which something is joined, sizes in
-// a loop's body that change while something is joined there, and sizes that data decide. All others count as
-// 1 or more.
+// which is inferred to be 0. Three kinds of sizes may be 0: symbols along which something is joined, sizes of
+// which nothing is known, in a loop's body or of a tensor of unknown rank, where something is joined along
+// such a one, and sizes that data decide. All others count as 1 or more.
 namespace t2o::rewriters {
 namespace {
 
@@ -29,8 +29,11 @@ class Sizes {
 
   bool any() const { return unknown_ || !grown_.empty() || !of_data_.empty(); }
   bool follows_data(const Value* v) const { return of_data_.contains(v); }
+  // A size of which nothing is known, of that value.
+  bool unknown_may_be_zero(const Value* v) const {
+    return follows_data(v) || (unknown_ && (in_body_ || !v->shape().ranked()));
+  }
   bool may_be_zero(Dim d, bool of_data) const {
-    if (d == kUnknownDim) return unknown_ || of_data;
     if (!is_symbol(d) || symbols_.affine_of(d).offset != 0) return d == 0;
     return grown_.contains(base(d)) || (of_data && !of_inputs_.contains(base(d)));
   }
@@ -47,14 +50,14 @@ class Sizes {
   }
 
   void add_joined(const ir::Node& n) {
-    const Shape& y = n.output()->shape();
-    if (!y.ranked() || y.rank() < 2 || n.input_count() < 2) return;  // sizes are joined in lists
-    const int axis = axis_of(n, n.output(), 0);
+    if (n.input_count() < 2) return;
     for (const Value* v : n.inputs()) {
-      if (!v->shape().ranked() || v->shape().rank() != y.rank() || axis < 0 || axis >= y.rank()) continue;
+      if (!v->shape().ranked() || v->shape().rank() < 2) continue;  // sizes are joined in lists
+      const int axis = axis_of(n, v, 0);
+      if (axis < 0 || axis >= v->shape().rank()) continue;
       const Dim d = v->shape()[axis];
       if (is_symbol(d)) grown_.insert(base(d));
-      unknown_ = unknown_ || (in_body_ && d == kUnknownDim);
+      unknown_ = unknown_ || d == kUnknownDim;
     }
   }
 
@@ -67,7 +70,8 @@ class Sizes {
 // Some size asked for is 0 where x has another one at that place.
 bool copies_wrong_size(const Value* value, const Ints& asked, const Sizes& sizes) {
   const Shape& x = value->shape();
-  const auto maybe = [&, data = sizes.follows_data(value)](Dim d) { return sizes.may_be_zero(d, data); };
+  const bool of_data = sizes.follows_data(value), unknown = sizes.unknown_may_be_zero(value);
+  const auto maybe = [&](Dim d) { return d == kUnknownDim ? unknown : sizes.may_be_zero(d, of_data); };
   if (x.ranked() && std::none_of(x.dims().begin(), x.dims().end(), maybe)) return false;
   // Where what may be 0 of x is named among those asked for, no product that is not known holds it.
   const bool named = std::any_of(asked.begin(), asked.end(), [&](Dim d) { return is_symbol(d) && maybe(d); });
@@ -76,7 +80,7 @@ bool copies_wrong_size(const Value* value, const Ints& asked, const Sizes& sizes
     if (asked[i] == kUnknownDim) {
       const bool only = own == kUnknownDim && std::count(asked.begin(), asked.end(), kUnknownDim) == 1 &&
                         std::count(x.dims().begin(), x.dims().end(), kUnknownDim) == 1;
-      if (!named && !only) return true;
+      if (!named && !only && (x.ranked() || unknown)) return true;
     } else if (maybe(asked[i]) && !(maybe(own) && sizes.base(own) == sizes.base(asked[i]))) {
       return true;
     }

@@ -113,6 +113,42 @@ const std::string kCount = integer("zero", 0) + variable("i", "zero", kI) + inva
                            integer("one", 1, {"^stay"}) + node("stay", "Identity", {"switch_i:1"}, kI) +
                            node("more", "AddV2", {"switch_i:1", "one"}, kI) + next("i", "more", kI);
 
+// The same graph with another type in place of f32.
+std::string retyped(std::string nodes, const std::string& type) {
+  for (std::size_t at = 0; (at = nodes.find("DT_FLOAT", at)) != std::string::npos; at += type.size()) nodes.replace(at, 8, type);
+  return nodes;
+}
+
+// Which types If, Loop and Scan take, and what of them Cast knows, depends on the opset.
+TEST(ControlFlow, Types) {
+  const std::string branches = kSides + integer("axis", 0, {"^on"}) + node("t", "ExpandDims", {"sx:1", "axis"}, kF + attr("Tdim", "type: DT_INT32")) +
+                               node("m", "Merge", {"sx", "t"}, kF + kTwo) + node("y", "Identity", {"m"}, kF);
+  const std::string rounds = kCount + variable("v", "x", kF) + invariant("x_in", "x", kF) + integer("axis", 0, {"^stay"}) +
+                             node("rows", "ConcatV2", {"switch_v:1", "x_in", "axis"}, kF + kTwo + attr("Tidx", "type: DT_INT32")) +
+                             next("v", "rows", kF) + node("y", "Identity", {"exit_v"}, kF);
+  const std::vector<std::pair<DType, std::string>> types = {
+      {bf16, "DT_BFLOAT16"}, {f16, "DT_HALF"},  {f64, "DT_DOUBLE"}, {u8, "DT_UINT8"},   {u16, "DT_UINT16"}, {u32, "DT_UINT32"},
+      {u64, "DT_UINT64"},    {i8, "DT_INT8"}, {i16, "DT_INT16"},  {i64, "DT_INT64"}, {boolean, "DT_BOOL"}};
+  for (const auto& [type, name] : types)
+    for (const std::string& nodes : {branches, rounds}) {
+      const std::vector<int> opsets = type == bf16 ? std::vector<int>{13, 15, 16, 18, 21, 26} : std::vector<int>{11, 13, 15, 16, 18, 26};
+      graph_case("types", [&](Builder& b) {
+        engines::TfGraph::InputMap map = {{"x", b.input(type, {2, 3})}};
+        std::string text = node("x", "Placeholder", {}, attr("dtype", "type: " + name));
+        if (nodes == branches) {
+          map.emplace_back("p", b.input(Tensor::scalar<bool>(true)));
+          text += node("p", "Placeholder", {}, attr("dtype", "type: DT_BOOL"));
+        } else {
+          map.emplace_back("n", b.input(Tensor::scalar<std::int32_t>(2)));
+          text += node("n", "Placeholder", {}, attr("dtype", "type: DT_INT32"));
+        }
+        const std::string binary = tf::graph_def_from_text(text + retyped(nodes, name), "test");
+        b.graph().import(std::as_bytes(std::span(binary)), "g", map);
+        b.output("g/y");
+      }).only_opsets(opsets).note(name).check();
+    }
+}
+
 TEST(ControlFlow, Loops) {
   const std::string half =
       number("half", 0.5F, {"^stay"}) + node("scaled", "Mul", {"switch_v:1", "half"}, kF);
@@ -152,6 +188,28 @@ TEST(ControlFlow, Loops) {
                    node("y", "Identity", {"exit_v"}, kF),
                true, n);
   }
+}
+
+// It is empty at first and grows: below opset 14 a Reshape takes a size of 0 for another one.
+TEST(ControlFlow, ACacheThatGrows) {
+  const auto list = [](const std::string& name, const Ints& numbers) {
+    std::string values;
+    for (const std::int64_t i : numbers) values += " int_val: " + std::to_string(i);
+    return node(name, "Const", {"^stay"}, attr("dtype", "type: DT_INT32") +
+                attr("value", "tensor { dtype: DT_INT32 tensor_shape { dim { size: " + std::to_string(numbers.size()) + " } }" + values + " }"));
+  };
+  const std::string row = node("row", "Const", {"^stay"}, attr("dtype", "type: DT_FLOAT") +
+                               attr("value", "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } dim { size: 3 } dim { size: 1 } dim { size: 4 } } float_val: 0.5 }"));
+  const std::string flat = node("dims", "Shape", {"switch_v:1"}, kF + attr("out_type", "type: DT_INT32")) + list("at", {2}) + list("end", {3}) + list("step", {1}) +
+                           node("k", "StridedSlice", {"dims", "at", "end", "step"}, kI + attr("Index", "type: DT_INT32") + attr("shrink_axis_mask", "i: 1")) +
+                           integer("six", 6, {"^stay"}) + integer("four", 4, {"^stay"}) + node("sizes", "Pack", {"six", "k", "four"}, kI + attr("N", "i: 3")) +
+                           node("flat", "Reshape", {"switch_v:1", "sizes"}, kF + attr("Tshape", "type: DT_INT32"));
+  const std::string nodes = kCount + number("none", 0) + variable("v", "x", kF) + variable("w", "none", kF) + row + flat + list("axes", {0, 1, 2}) +
+                            node("part", "Sum", {"flat", "axes"}, kF + attr("Tidx", "type: DT_INT32")) + node("sum", "AddV2", {"switch_w:1", "part"}, kF) + next("w", "sum", kF) +
+                            integer("axis", 2, {"^stay"}) + node("rows", "ConcatV2", {"switch_v:1", "row", "axis"}, kF + kTwo + attr("Tidx", "type: DT_INT32")) + next("v", "rows", kF) +
+                            node("y", "Identity", {"exit_w"}, kF);
+  for (const std::int64_t k : {0, 2})
+    graph_case("cache", [&](Builder& b) { text_graph(b, nodes, true, 3, {2, 3, k, 4}); }).only_opsets({11, 13, 14, 18, 26}).check();
 }
 
 // ---- functional forms

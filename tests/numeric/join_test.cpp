@@ -91,5 +91,19 @@ TEST(AccumulateNV2, Sums) {
       .check();
 }
 
+// Each pixel so many times, as tf.repeat spells it: none of them is an empty image.
+TEST(Join, RepeatedPixels) {
+  for (const int axis : {1, 2, 3})
+    for (const int times : {0, 1, 3})
+      graph_case("repeat", [=](Builder& b) {
+        std::vector<std::int32_t> repeats(5, 1), dims = {2, 4, 5, 3};
+        repeats[static_cast<std::size_t>(axis) + 1] = times;
+        dims[static_cast<std::size_t>(axis)] *= times;
+        const std::string column = b.op("ExpandDims", {b.input(f32, {2, 4, 5, 3}), b.const_input(Tensor::scalar<std::int32_t>(axis + 1))});
+        const std::string tiled = b.op("Tile", {column, b.constant_of<std::int32_t>({5}, repeats)});
+        b.output(b.op("Reshape", {tiled, b.constant_of<std::int32_t>({4}, dims)}));
+      }).only_opsets({11, 13, 18, 21}).note(std::to_string(times) + " times along " + std::to_string(axis)).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -28,6 +28,24 @@ TEST(Shape, ShapeSizeRank) {
   op_case("Rank").in(f32, {}).check();
 }
 
+// A cache is empty at first: a size of 0 is one, wherever it stands, and whether it is known when converting or not.
+TEST(Shape, ReshapeOfACache) {
+  for (const std::int64_t k : {0, 2}) {
+    graph_case("cache", [=](Builder& b) {
+      const std::string x = b.input(f32, {2, 3, k, 4}), more = b.input(f32, {6, 1, 4});
+      const std::string dims = b.op("Shape", {x}, {{"out_type", i32}}, "dims");
+      const auto size = [&](int axis) {
+        const std::string one = b.constant_of<std::int32_t>({1}, {1}), at = b.constant_of<std::int32_t>({1}, {axis}), end = b.constant_of<std::int32_t>({1}, {axis + 1});
+        return b.op("StridedSlice", {dims, at, end, one}, {{"shrink_axis_mask", std::int64_t{1}}});
+      };
+      const std::string rows = b.op("Mul", {size(0), size(1)});
+      const std::string list = b.op("Pack", {Strings{rows, size(2), b.const_input(Tensor::scalar<std::int32_t>(4))}}, {{"axis", std::int64_t{0}}});
+      const std::string flat = b.op("Reshape", {x, list});
+      b.output(b.op("ConcatV2", {Strings{flat, more}, b.const_input(Tensor::scalar<std::int32_t>(1))}));
+    }).only_opsets({11, 12, 13, 14, 18, 26}).check();
+  }
+}
+
 TEST(Shape, Reshape) {
   op_case("Reshape").in(any, {2, 6}).i32s({3, 4}).dtypes(kAll).check();
   op_case("Reshape").in(f32, {2, 6}).i32s({-1, 4}).check();

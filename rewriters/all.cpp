@@ -22,6 +22,7 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::share_sizes(),
       rewriters::plain_indices(),
       rewriters::drop_neutral(),
+      rewriters::cancel_casts(),
       rewriters::cancel_transposes(),
       rewriters::count_rounds(target),
       rewriters::hoist_steps(target),
@@ -82,6 +83,9 @@ std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout
       rewriters::share_sizes(),  // of what was made since
       rewriters::merge_nodes(),
       rewriters::split_slices(target),
+      rewriters::cancel_casts(),  // of what was made since
+      rewriters::guard_casts(target),
+      rewriters::guard_fusions(target),
       rewriters::guard_pads(target),
       rewriters::guard_sums(target),
       rewriters::carry_types(target),

@@ -6,8 +6,8 @@
 #include "tf2onnx/options.h"
 
 // The ordered lists. A rewriter leaves the graph right after each of its changes, as the ONNX standard says what is right; its
-// order matters for the result to be good. Only einsum_product, guard_resizes, guard_pads and guard_sums keep away what ONNX Runtime itself does wrong:
-// nothing behind them may make it anew.
+// order matters for the result to be good. Only einsum_product and those that begin with guard_ keep away what ONNX Runtime itself does
+// wrong: nothing behind them may make it anew.
 namespace t2o {
 
 const std::vector<Rewriter>& tf_rewriters();
@@ -33,6 +33,7 @@ Rewriter reshape_transposes(const onnx::Target&);  // onnx: a Transpose that mov
 Rewriter merge_reshapes(const onnx::Target&);  // onnx: a Reshape of a Reshape; ones that only give a tensor their shape
 Rewriter merge_picks(const onnx::Target&);  // onnx: the one row of a batch, taken out and put back; rows of which slices are picked
 Rewriter merge_constants();     // onnx: constants of the same content, or big ones of one storage, become one
+Rewriter cancel_casts();        // onnx: a Cast there and back that changes nothing
 Rewriter drop_neutral();        // onnx: arithmetic that changes nothing; a Concat of Concats
 Rewriter fold_shapes(const onnx::Target&);    // onnx: shapes that are known by now, and what follows from them
 Rewriter fold_nothing(const onnx::Target&);   // onnx: what has no elements, and sums of nothing
@@ -53,6 +54,8 @@ Rewriter guard_pads(const onnx::Target&);  // onnx: keeps ONNX Runtime from taki
 Rewriter guard_sums(const onnx::Target&);  // onnx: keeps ONNX Runtime from folding a factor into weights of exact sums
 Rewriter guard_resizes(const onnx::Target&);  // onnx: keeps ONNX Runtime from moving Transposes behind a Resize that it cannot compute then
 Rewriter guard_reshapes(const onnx::Target&);  // onnx: a size that is 0 at first, as a cache's, is one below opset 14 too
+Rewriter guard_casts(const onnx::Target&);  // onnx: keeps ONNX Runtime from leaving out a Cast to a wide integer
+Rewriter guard_fusions(const onnx::Target&);  // onnx: keeps ONNX Runtime from joining operators of types that it does not do right
 Rewriter slice_before_pad(const onnx::Target&);  // onnx: what is padded and cropped is cropped first
 Rewriter stride_conv();         // onnx: a convolution of single pixels picks them itself
 Rewriter average_by_conv(const onnx::Target&);  // onnx: an AveragePool without a good kernel is a convolution of each channel

@@ -297,6 +297,36 @@ TEST(ControlFlow, FunctionalCase) {
                library(kBranches) + integer("c", n) + node("y", "Case", {"c", "x"}, kOneFloat + branches));
 }
 
+// What changes nothing, so that ONNX Runtime drops it, and whoever reads it in a body with it.
+TEST(ControlFlow, BodiesReadWhatIsCastThereAndBack) {
+  const auto cast = [](const std::string& name, const std::string& of, const std::string& from, const std::string& to) {
+    return node(name, "Cast", {of}, attr("SrcT", "type: DT_" + from) + attr("DstT", "type: DT_" + to));
+  };
+  const auto there_and_back = [&](const std::string& name, const std::string& of, const std::string& type, const std::string& wide) {
+    return cast(name + "_wide", of, type, wide) + cast(name, name + "_wide", wide, type);
+  };
+  const std::string none = node("none", "Const", {}, attr("dtype", "type: DT_INT32") +
+                                attr("value", "tensor { dtype: DT_INT32 tensor_shape { dim { size: 0 } } }"));
+  const std::string branches = node("sv", "Switch", {"v", "p"}, kF) + node("t", "Exp", {"sv:1"}, kF) + node("f", "Neg", {"sv"}, kF) +
+                               node("y", "Merge", {"f", "t"}, kF + kTwo);
+  check_text("floats in a branch", there_and_back("v", "x", "FLOAT", "DOUBLE") + branches);
+  check_text("floats that become integers in a branch", there_and_back("v", "x", "FLOAT", "INT32") + branches);
+  const std::string round = variable("v", "x", kF) + invariant("c_in", "c", kF) + node("sum", "AddV2", {"switch_v:1", "c_in"}, kF) +
+                            next("v", "sum", kF) + node("y", "Identity", {"exit_v"}, kF);
+  check_text("floats in a loop", kCount + there_and_back("c", "x", "FLOAT", "DOUBLE") + round);
+  std::string limit = kCount;
+  const auto at = limit.find("input: 'n'");
+  limit.replace(at, 10, "input: 'm'");
+  const std::string sum = node("sum", "AddV2", {"switch_v:1", "switch_v:1"}, kF) + next("v", "sum", kF) + node("y", "Identity", {"exit_v"}, kF);
+  check_text("integers in the condition of a loop", there_and_back("m", "n", "INT32", "INT64") + limit + variable("v", "x", kF) + sum);
+  check_text("integers that are summed over no axes",
+             none + node("m", "Sum", {"n", "none"}, kI + attr("Tidx", "type: DT_INT32")) + limit + variable("v", "x", kF) + sum);
+  const std::string number_of_truth = there_and_back("q", "p", "BOOL", "INT32");
+  check_text("a truth in a loop", kCount + number_of_truth + variable("v", "x", kF) + invariant("q_in", "q", kB) +
+                                      node("pick", "SelectV2", {"q_in", "switch_v:1", "switch_v:1"}, kF) +
+                                      node("sum", "AddV2", {"pick", "switch_v:1"}, kF) + next("v", "sum", kF) + node("y", "Identity", {"exit_v"}, kF));
+}
+
 // A gradient makes lists like those of the loop before it.
 TEST(ControlFlow, WhatListsOfLoopsWereMadeWith) {
   const std::string kV = attr("T", "type: DT_VARIANT"), kFloats = attr("element_dtype", "type: DT_FLOAT");

@@ -163,17 +163,14 @@ Value* repeated_product(MapperContext& c, Value* base, std::int64_t exponent) {
   return result;
 }
 
-Values pow(MapperContext& c, DType wide_type) {
+Values map_pow(MapperContext& c) {
   Value *base = c.in(0), *exponent = c.in(1);
   if (!is_int(base->dtype())) return {c.emit("Pow", {base, exponent})};
   const TensorPtr& t = exponent->constant();
   if (t && t->rank() == 0 && t->int_at(0) > 0) return {repeated_product(c, base, t->int_at(0))};
-  Value* wide = c.cast(base, wide_type);
-  Value* wide_exponent = c.cast(exponent, wide_type);
-  return {c.cast(c.emit("Pow", {wide, wide_exponent}), base->dtype())};
+  Value* power = wrapping_power(c, c.cast(base, DType::i64), c.cast(exponent, DType::i64));
+  return {c.cast_like(power, base)};
 }
-Values map_pow(MapperContext& c) { return pow(c, DType::f64); }
-Values map_pow_12(MapperContext& c) { return pow(c, DType::i64); }  // of integers since then
 
 Values map_maximum(MapperContext& c) { return {larger(c, c.in(0), c.in(1))}; }
 Values map_minimum(MapperContext& c) { return {smaller(c, c.in(0), c.in(1))}; }
@@ -217,10 +214,7 @@ void register_arithmetic(OpRegistry& r) {
   r.op("Xlog1py").by(map_xlog1py);
   r.op("FloorMod").by(map_floor_mod);
   r.op("Mod", "TruncateMod").by(map_truncate_mod);
-  const std::string pow_note =
-      "64-bit integers beyond 2^53 are rounded unless the exponent is a constant scalar";
-  r.op("Pow").note(pow_note).by(map_pow);
-  r.op("Pow").since(12).note(pow_note).by(map_pow_12);
+  r.op("Pow").by(map_pow);
   r.op("SquaredDifference").by(map_squared_difference);
   r.op("Maximum").by(map_maximum);
   r.op("Minimum").by(map_minimum);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
@@ -17,18 +19,17 @@ namespace {
 // Whether axes may be an input: of ReduceSum since opset 13, of the others since 18.
 enum class Axes : std::uint8_t { attribute, input };
 
+// Reduces the middle one of three axes, which stays as 1.
+using Middle = std::function<Value*(Emitter&, Value* three)>;
+
 // One axis after the other, each by a reshape that makes it the middle one.
-Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* whole, Value* axes, bool keep) {
+Value* reduced_in_turn(MapperContext& c, Value* whole, Value* axes, bool keep, const Middle& reduce) {
   Value* x = is_half(whole->dtype()) ? c.cast(whole, DType::f32) : whole;
   axes = counted_from_front(c, axes, x);
   Value* y = counted_loop_of_any_size(
       c, c.size_of(axes), {x}, [&](Emitter& e, Value* k, const Values& state) -> Values {
         const Sides s = sides(e, state[0], e.gather(axes, k, 0));
-        Value* three = as_three(e, state[0], s);
-        const bool wide = three->dtype() == DType::i64 && op != "ReduceSum" && op != "ReduceProd";
-        if (wide && !three->shape().ranked())
-          three = e.reshape(three, {0, 0, 0});  // so that its rank is known
-        three = wide ? reduced_wide(e, op, three, Ints{1}, true) : e.reduce(op, three, Ints{1}, true);
+        Value* three = reduce(e, as_three(e, state[0], s));
         return {e.reshape_to(three, e.concat({s.before, e.ints({1}), s.after}, 0))};
       })[0];
   y = c.cast_like(y, whole);
@@ -41,6 +42,18 @@ Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* whole, Va
   Value* sizes =
       c.emit("Compress", {c.shape_of(y), c.cast(mask, DType::boolean)}, {{"axis", std::int64_t{0}}});
   return c.reshape_to(y, sizes);
+}
+
+Value* with_rank(Emitter& e, Value* three) {
+  return three->shape().ranked() ? three : e.reshape(three, {0, 0, 0});
+}
+
+Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* x, Value* axes, bool keep) {
+  return reduced_in_turn(c, x, axes, keep, [&](Emitter& e, Value* three) {
+    const bool wide = three->dtype() == DType::i64 && op != "ReduceSum" && op != "ReduceProd";
+    return wide ? reduced_wide(e, op, with_rank(e, three), Ints{1}, true)
+                : e.reduce(op, three, Ints{1}, true);
+  });
 }
 
 // ONNX Runtime reduces no empty tensor over an axis counted from the back.
@@ -79,22 +92,34 @@ Values map_prod(MapperContext& c) {
   return {reduced<form>(c, "ReduceProd", c.in(0))};
 }
 
-// What ONNX Runtime's ReduceProd has of integers is a product of doubles.
-template <Axes form, By by>
-Values map_wrapping_prod(MapperContext& c) {
-  Value* x = c.in(0);
-  const bool all = is_all_axes(c.node().input(1), c.node().input(0));
+// The axes that are reduced, from the front; none where they, or the rank, are not known.
+std::optional<Ints> known_axes(MapperContext& c, const Value* x, bool all) {
   auto axes = c.maybe_ints(1);
-  if (!is_int(x->dtype()) || is_of_sizes(x) || are_flags(x) || !x->shape().ranked() || (!axes && !all))
-    return map_prod<form>(c);
+  if (axes && axes->empty()) return axes;
+  if (!x->shape().ranked() || (!axes && !all)) return std::nullopt;
   const int rank = x->shape().rank();
   if (!axes) {
     axes.emplace(static_cast<std::size_t>(rank));
     std::iota(axes->begin(), axes->end(), 0);
   }
   for (std::int64_t& a : *axes) a += a < 0 ? rank : 0;
-  if (axes->empty()) return {x};
-  Value* product = wrapping_product(c, by, c.cast(x, DType::i64), *axes, c.flag("keep_dims"));
+  return axes;
+}
+
+// What ONNX Runtime's ReduceProd has of integers is a product of doubles.
+template <Axes form, By by>
+Values map_wrapping_prod(MapperContext& c) {
+  Value* x = c.in(0);
+  if (!is_int(x->dtype()) || is_of_sizes(x) || are_flags(x)) return map_prod<form>(c);
+  const bool all = is_all_axes(c.node().input(1), c.node().input(0)), keep = c.flag("keep_dims");
+  const auto axes = known_axes(c, x, all);
+  if (axes && axes->empty()) return {x};
+  Value* wide = c.cast(x, DType::i64);
+  if (axes) return {c.cast_like(wrapping_product(c, by, wide, *axes, keep), x)};
+  if (all && !keep) return {c.cast_like(wrapping_product(c, by, c.reshape(wide, {-1}), Ints{0}, false), x)};
+  Value* product = reduced_in_turn(c, wide, c.in(1), keep, [](Emitter& e, Value* three) {
+    return wrapping_product(e, by, with_rank(e, three), Ints{1}, true);
+  });
   return {c.cast_like(product, x)};
 }
 
@@ -186,7 +211,8 @@ Value* mean_of_integers(MapperContext& c, Value* x) {
   Value* sum = summed<form>(c, x);
   Value* one = c.constant<std::int64_t>(1);
   Value* results = c.maximum(c.size_of(sum), one);
-  return c.div(sum, c.maximum(c.div(c.size_of(x), results), one));
+  Value* count = c.maximum(c.div(c.size_of(x), results), one);
+  return c.div(sum, c.cast_like(count, sum));
 }
 
 template <Axes form>
@@ -194,6 +220,7 @@ Values map_mean(MapperContext& c) {
   Value* x = c.in(0);
   const auto axes = c.maybe_ints(1);
   const bool in_turn = form == Axes::attribute && (!axes || counts_from_back(x, *axes));
+  if (x->dtype() == DType::u64) return {mean_of_integers<form>(c, x)};
   if (is_int(x->dtype()) && (in_turn || !has_few_bits(x)))
     return {c.cast(mean_of_integers<form>(c, c.cast(x, DType::i64)), x->dtype())};
   if (is_int(x->dtype())) return {c.cast(reduced<form>(c, "ReduceMean", c.cast(x, DType::i64)), x->dtype())};
@@ -279,11 +306,9 @@ void register_reduction(OpRegistry& r) {
   constexpr Axes attribute = Axes::attribute, input = Axes::input;
   r.op("Sum").by(map_sum<attribute>);
   r.op("Sum").since(13).by(map_sum<input>);
-  const std::string product =
-      "of integers of unknown rank, or over axes that are not known, not wrapped around, rounded beyond 2^53";
-  r.op("Prod").note(product).by(map_wrapping_prod<attribute, By::compare>);
-  r.op("Prod").since(16).note(product).by(map_wrapping_prod<attribute, By::scatter>);
-  r.op("Prod").since(18).note(product).by(map_wrapping_prod<input, By::scatter>);
+  r.op("Prod").by(map_wrapping_prod<attribute, By::compare>);
+  r.op("Prod").since(16).by(map_wrapping_prod<attribute, By::scatter>);
+  r.op("Prod").since(18).by(map_wrapping_prod<input, By::scatter>);
   r.op("Mean").by(map_mean<attribute>);
   r.op("Mean").since(18).by(map_mean<input>);
   r.op("Max").by(map_max<attribute>);

@@ -331,16 +331,15 @@ void register_scatter(OpRegistry& r) {
   r.op("TensorScatterUpdate").by(map_update);
   const std::string note = "below opset ";
   const std::string cost = " indices that may repeat take memory of rows x updates";
-  const std::string rounded = ", and integers beyond 2^53 are rounded";
   r.op("TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd")
-      .note(note + "16" + cost + rounded)
+      .note(note + "16" + cost)
       .by(map_combine<By::compare>);
   r.op("TensorScatterAdd", "TensorScatterSub", "ScatterNdNonAliasingAdd")
       .since(16)
       .by(map_combine<By::scatter>);
   r.op("TensorScatterMax", "TensorScatterMin").note(note + "18" + cost).by(map_combine<By::compare>);
   r.op("TensorScatterMax", "TensorScatterMin").since(18).by(map_combine<By::scatter>);
-  r.op("ScatterNd").note(note + "16" + cost + rounded).by(map_scatter_nd<By::compare>);
+  r.op("ScatterNd").note(note + "16" + cost).by(map_scatter_nd<By::compare>);
   r.op("ScatterNd").since(16).by(map_scatter_nd<By::scatter>);
   r.op("DynamicStitch", "ParallelDynamicStitch")
       .ignores({"N"})

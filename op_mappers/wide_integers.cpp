@@ -5,6 +5,8 @@
 #include <limits>
 #include <string_view>
 
+#include "op_mappers/loop.h"
+
 namespace t2o::op_mappers {
 namespace {
 
@@ -112,6 +114,21 @@ Value* sum_of_halves(Emitter& e, Value* x, const std::function<Value*(Value*)>& 
   return e.add(highs, sum(low));
 }
 
+Value* is_odd(Emitter& e, Value* x) {
+  Value* rest = e.emit("Mod", {x, e.constant<std::int64_t>(2)});
+  return e.equal(rest, e.constant<std::int64_t>(1));
+}
+
+constexpr int kMostUnrolled = 6;  // bits of a constant exponent; more are counted when the model runs
+
+// How many bits the highest of the exponents has above its lowest: as many as there are 2^k - 1 below it.
+Value* higher_bits(Emitter& e, Value* exponent) {
+  Ints below;
+  for (int k = 1; k < 63; ++k) below.push_back((std::int64_t{1} << k) - 1);
+  Value* highest = reduced_wide(e, "ReduceMax", e.reshape(exponent, {-1}), {0}, true);
+  return e.reduce("ReduceSum", e.cast(e.greater(highest, e.ints(below)), DType::i64), Ints{0}, false);
+}
+
 }  // namespace
 
 bool has_few_bits(const Value* x) {
@@ -154,6 +171,24 @@ Value* wrapping_product(Emitter& e, By by, Value* x, Ints axes, bool keep_dims) 
   Value* one = e.scalar_like(rows, 1);
   Value* product = e.squeeze(segment_reduce(e, by, Reduction::mul, rows, ids, e.ints({1}), one), {0});
   return keep_dims ? e.unsqueeze(product, axes) : product;
+}
+
+// Of each bit of the exponent that is set, the base squared as often as bits are below it.
+Value* wrapping_power(Emitter& e, Value* base, Value* exponent) {
+  const auto next = [](Emitter& in, const Values& state) -> Values {
+    Value* square = in.mul(state[1], state[1]);
+    Value* rest = in.div(state[2], in.constant<std::int64_t>(2));
+    Value* product = in.mul(state[0], square);
+    return {in.where(is_odd(in, rest), product, state[0]), square, rest};
+  };
+  Value* lowest_bit = is_odd(e, exponent);
+  Values state{e.where(lowest_bit, base, e.constant<std::int64_t>(1)), base, exponent};
+  const int bits = exponent->constant() ? bits_of_constant(*exponent->constant()) : kWide;
+  if (bits > kMostUnrolled)
+    return counted_loop(e, higher_bits(e, exponent), state,
+                        [&](Emitter& in, Value*, const Values& now) { return next(in, now); })[0];
+  for (int k = 1; k < bits; ++k) state = next(e, state);
+  return state[0];
 }
 
 Value* larger(Emitter& e, Value* a, Value* b) {

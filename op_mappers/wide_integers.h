@@ -20,6 +20,8 @@ Value* reduced_wide(Emitter&, const std::string& op, Value* x, const Ints& axes,
 Value* wrapping_sum(Emitter&, Value* x, const std::function<Value*(Value* x)>& sum);
 // Likewise a product over these axes of an i64 of known rank.
 Value* wrapping_product(Emitter&, By, Value* x, Ints axes, bool keep_dims);
+// Likewise a power of i64, the exponents not negative.
+Value* wrapping_power(Emitter&, Value* base, Value* exponent);
 // Whether the numbers are sizes, moved or combined with each other and with constants: their product is a size too.
 bool is_of_sizes(const Value* x);
 bool are_flags(const Value* x);  // 0 and 1

@@ -64,17 +64,17 @@ TEST(Reduction, IntegersWrapAround) {
 
 TEST(Reduction, ProductsWrapAround) {
   for (const bool keep : {false, true}) {
-    op_case("Prod").in(any, {7, 40}).range(-9e9, 9e9).i32s({1}).attr("keep_dims", keep).dtypes({i32, i64}).without({Mode::rank}).empty().check();
-    op_case("Prod").in(any, {3, 4, 5}).range(1, 100).i32s({0, -1}).attr("keep_dims", keep).dtypes({i8, u8, i64, u64}).without({Mode::rank}).check();
+    op_case("Prod").in(any, {7, 40}).range(-9e9, 9e9).i32s({1}).attr("keep_dims", keep).dtypes({i32, i64}).empty().check();
+    op_case("Prod").in(any, {3, 4, 5}).range(1, 100).i32s({0, -1}).attr("keep_dims", keep).dtypes({i8, u8, i64, u64}).check();
     op_case("Prod").in(i64, {0, 3}).i32s({0}).attr("keep_dims", keep).check();
   }
-  op_case("Prod").values<std::int64_t>({4}, {3037000499, 3037000501, 3, 1}).i32s({0}).without({Mode::rank}).check();
+  op_case("Prod").values<std::int64_t>({4}, {3037000499, 3037000501, 3, 1}).i32s({0}).check();
   op_case("Prod").in(i32, {2, 3}).i32s({}).check();
   graph_case("of constants that are picked", [](Builder& b) {
     const std::string numbers = b.constant_of<std::int64_t>({4}, {3037000507, 9223372036854775783, 1234567891011, 7});
     const std::string picked = b.op("GatherV2", {numbers, b.input(i32, {5}, verify::Range{0, 3}), b.constant_of<std::int32_t>({}, {0})});
     b.output(b.op("Prod", {picked, b.constant_of<std::int32_t>({1}, {0})}));
-  }).without({Mode::rank}).check();
+  }).check();
   op_case("Prod").in(i32, {}).i32s({}).check();
 }
 

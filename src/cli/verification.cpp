@@ -24,6 +24,18 @@ const CLI::Validator kTolerance(
     },
     "NUMBER");
 
+Diagnostics warnings_of(const verify::VerifyReport& report) {
+  Diagnostics warnings;
+  for (const std::string& text : report.warnings)
+    warnings.push_back({Severity::warning,
+                        Code::bad_option,
+                        text,
+                        "give data as the model meets in use with --input-data, or more random data with "
+                        "--samples and --seed",
+                        {}});
+  return warnings;
+}
+
 }  // namespace
 
 void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
@@ -42,15 +54,19 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
           [&o](double x) {
             o.tolerance.absolute = x, o.tolerance.by_scale = false, o.tolerance_given = true;
           },
-          "Absolute tolerance, added to it. The default is 0.001, of the largest number of an output where "
-          "that is below 1.")
+          "Absolute tolerance, added to it. The default is 0.001, and 0.001 of the largest number of an "
+          "output where that number is below 1.")
       ->type_name("X")
       ->check(kTolerance)
       ->group(group);
   command.add_option("--seed", o.seed, "Of the random inputs. The default is 0.")
       ->type_name("N")
       ->group(group);
-  command.add_option("--samples", o.samples, "Runs with so many seeds. The default is 1.")
+  command
+      .add_option("--samples", o.samples,
+                  "So many runs, each with a seed of its own. The default is 1. Where the model leaves sizes "
+                  "open, one "
+                  "more run has other sizes.")
       ->type_name("N")
       ->group(group)
       ->check(CLI::Range(1, kMostSamples));
@@ -70,8 +86,9 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
       ->expected(1)
       ->take_all();
   command
-      .add_flag("--bisect", o.bisect,
-                "On a mismatch, find the first tensor that differs and its source node.")
+      .add_flag(
+          "--bisect", o.bisect,
+          "On a mismatch, find the first tensor inside that differs, and the source's nodes that make it.")
       ->group(group);
   command.add_option("--threads", o.threads, "Of each engine. The default is their own choice.")
       ->check(CLI::Range(0, kMostThreads))
@@ -100,6 +117,7 @@ int run_verification(const verify::VerifyOptions& options, const Console& consol
     std::string text = verify::to_text(report);
     while (text.ends_with('\n')) text.pop_back();
     console.say(text);
+    console.report(warnings_of(report));
     if (!report.ok()) console.complain(options.onnx + " does not agree with TensorFlow");
     return report.ok() ? kDone : kVerificationFailed;
   } catch (const std::bad_alloc&) {

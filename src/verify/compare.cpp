@@ -8,7 +8,7 @@
 namespace t2o::verify {
 namespace {
 
-constexpr double kLeastScale = 1e-3;
+constexpr double kScaleOfNothing = 1e-3;  // where all that is expected is 0
 
 bool has_numbers(DType t) { return t == DType::boolean || (bit_width(t) != 0 && !is_complex(t)); }
 
@@ -82,7 +82,8 @@ Tolerance scaled(Tolerance t, const Tensor& expected) {
   double largest = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i)
     if (const double x = std::abs(expected.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);
-  t.absolute *= std::clamp(largest, kLeastScale, t.largest_scale);
+  t.absolute *= largest == 0 ? kScaleOfNothing : std::min(largest, t.largest_scale);
+  t.absolute = std::max(t.absolute, t.rounding);
   return t;
 }
 
@@ -119,6 +120,42 @@ Comparison compare(const Tensor& expected, const Tensor& got, Tolerance toleranc
   }
   result.problem = describe(expected, got, result);
   return result;
+}
+
+std::string text(Evidence e) {
+  switch (e) {
+    case Evidence::constant:
+      return "constant";
+    case Evidence::all_nan:
+      return "NaN everywhere";
+    case Evidence::all_infinite:
+      return "infinite everywhere";
+    default:
+      return "";
+  }
+}
+
+Evidence evidence_of(const Tensor& t) {
+  if (is_complex(t.dtype())) return evidence_of(*complex_as_pairs(std::make_shared<Tensor>(t)));
+  const std::int64_t n = t.elements();
+  if (n == 0) return Evidence::some;
+  if (t.dtype() == DType::string) {
+    const bool same = n > 1 && std::all_of(t.strings().begin(), t.strings().end(),
+                                           [&](const std::string& s) { return s == t.strings()[0]; });
+    return same ? Evidence::constant : Evidence::some;
+  }
+  if (!has_numbers(t.dtype()) || is_float8(t.dtype())) return Evidence::some;
+  bool nan = true, infinite = true, same = n > 1;
+  for (std::int64_t i = 0; i < n && (nan || infinite || same); ++i) {
+    const double x = t.float_at(i);
+    nan = nan && std::isnan(x);
+    infinite = infinite && std::isinf(x);
+    same = same && (is_int(t.dtype()) ? t.int_at(i) == t.int_at(0) : x == t.float_at(0));
+  }
+  return nan        ? Evidence::all_nan
+         : infinite ? Evidence::all_infinite
+         : same     ? Evidence::constant
+                    : Evidence::some;
 }
 
 std::string shape_text(const Ints& dims) {

@@ -10,6 +10,7 @@ struct Tolerance {
   double relative = 1e-3, absolute = 1e-3;
   bool by_scale = false;  // absolute is of the largest number expected where that is below 1: a softmax over many classes is small
   double largest_scale = 1;  // ... and where it is above, up to this: sums of rounded numbers are as wrong as the largest of them
+  double rounding = 0;       // what is absolutely allowed at least, where the rounding of what cancels is known
 };
 
 struct Comparison {
@@ -24,11 +25,16 @@ struct Comparison {
   bool ok() const { return problem.empty(); }
 };
 
-// |got - expected| <= absolute + relative * |expected|; by_scale, of numbers that are all small, with less for
-// absolute, down to a thousandth of it: what cancels has the error of what was there before. NaN agrees with NaN only, an infinity only with its
+// |got - expected| <= absolute + relative * |expected|; by_scale, of numbers that are all small, with as much less for
+// absolute. NaN agrees with NaN only, an infinity only with its
 // like; integers, bools and strings count by the same rule, with strings equal or not. A complex tensor
 // agrees with its real and imaginary parts as a last dimension of 2, which is how ONNX has it.
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance = {});
+
+// Of what agrees: does the output depend on the inputs at all, as far as one can see?
+enum class Evidence : std::uint8_t { some, constant, all_nan, all_infinite };
+std::string text(Evidence);            // "constant", "NaN everywhere"
+Evidence evidence_of(const Tensor&);  // constant: of two elements or more, all the same
 
 using t2o::complex_as_pairs;
 std::string element_text(const Tensor& tensor, std::int64_t index);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <tuple>
@@ -16,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kBatch = 2, kImageSide = 64, kOther = 7;
 constexpr std::size_t kMostFiles = 10000;
 
 std::string listed(const std::vector<Port>& ports) {
@@ -166,7 +166,7 @@ void apply_input_shapes(std::vector<Port>& ports, const Strings& shapes) {
   }
 }
 
-Ints chosen_dims(const Port& port) {
+Ints chosen_dims(const Port& port, const OpenSizes& sizes) {
   if (!port.shape.ranked())
     fail(Code::bad_option, "the rank of input '" + port.name + "' is not known",
          "Give its shape: --input-shape " + port.name + ":1,2,3");
@@ -175,25 +175,72 @@ Ints chosen_dims(const Port& port) {
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     if (is_known(dims[axis])) continue;
     const bool side = image && (is_known(dims[3]) ? axis == 1 || axis == 2 : is_known(dims[1]) && axis >= 2);
-    dims[axis] = axis == 0 ? kBatch : side ? kImageSide : kOther;
+    dims[axis] = axis == 0 ? sizes.batch : side ? sizes.image_side : sizes.other;
   }
   return dims;
 }
 
-Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed,
-                     std::optional<int> highest_integer) {
+bool has_open_sizes(const std::vector<Port>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Port& p) {
+    return p.shape.ranked() && std::any_of(p.shape.dims().begin(), p.shape.dims().end(),
+                                           [](std::int64_t d) { return !is_known(d); });
+  });
+}
+
+namespace {
+
+bool is_free(const Port& p) { return is_int(p.dtype) && bit_width(p.dtype) >= 8 && p.use.is_number; }
+
+// 0, 1, -1, small numbers, and where no float loses their digits the largest that leave room for a sum.
+std::vector<double> edges_of(const Port& p) {
+  const bool is_signed = is_signed_int(p.dtype);
+  const double largest =
+      bit_width(p.dtype) == 64 ? 0x1p+40 + 12345 : std::exp2(bit_width(p.dtype) - (is_signed ? 2 : 1)) + 1;
+  std::vector<double> numbers = {0, 1, 2, 9};
+  if (is_signed) numbers.push_back(-1);
+  if (p.use.stays_integer) {
+    numbers.push_back(largest);
+    if (is_signed) numbers.push_back(-largest);
+    if (bit_width(p.dtype) == 64) numbers.push_back(0x1p+31 + 7);
+  }
+  return numbers;
+}
+
+TensorPtr edge_tensor(const Port& p, const Ints& dims, Random& random) {
+  const std::vector<double> edges = edges_of(p);
+  std::vector<double> values(static_cast<std::size_t>(element_count(dims)));
+  std::size_t next = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(edges.size()) - 1));
+  for (double& v : values) v = edges[next++ % edges.size()];  // each of them, wherever it begins
+  return tensor_of(p.dtype, dims, values);
+}
+
+std::optional<Range> integers_of(const Port& p, std::optional<int> highest) {
+  if (!is_int(p.dtype)) return std::nullopt;
+  if (highest) return Range{0, static_cast<double>(*highest)};
+  if (p.use.below) return Range{0, static_cast<double>(*p.use.below - 1)};
+  if (p.dtype == DType::u8) return Range{0, 255};
+  return Range{0, bit_width(p.dtype) < 8 ? 7.0 : 9.0};
+}
+
+}  // namespace
+
+bool has_free_integers(const std::vector<Port>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), is_free);
+}
+
+Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const Draw& draw) {
   Sample sample{"seed " + std::to_string(seed), {}};
-  if (highest_integer) sample.label += ", integers 0 .. " + std::to_string(*highest_integer);
+  const auto add = [&](const std::string& what) { sample.label += ", " + what; };
+  if (draw.sizes != kUsualSizes) add("other sizes");
+  if (draw.edges) add("integers at their edges");
+  if (draw.highest_integer) add("integers 0 .. " + std::to_string(*draw.highest_integer));
   for (const Port& port : inputs) {
-    std::optional<Range> range;
-    if (is_int(port.dtype) && highest_integer)
-      range = {0, static_cast<double>(*highest_integer)};
-    else if (port.dtype == DType::u8)
-      range = {0, 255};
-    else if (is_int(port.dtype))
-      range = {0, bit_width(port.dtype) < 8 ? 7.0 : 9.0};
     Random random(mix(seed, port.name));
-    sample.inputs.push_back(random_tensor(port.dtype, chosen_dims(port), random, range));
+    const Ints dims = chosen_dims(port, draw.sizes);
+    sample.inputs.push_back(
+        draw.edges && is_free(port)
+            ? edge_tensor(port, dims, random)
+            : random_tensor(port.dtype, dims, random, integers_of(port, draw.highest_integer)));
   }
   return sample;
 }

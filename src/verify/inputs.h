@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engines/onnxruntime.h"
+#include "verify/integer_use.h"
 #include "verify/random.h"
 
 namespace t2o::verify {
@@ -13,7 +14,8 @@ struct Port {
   std::string name;    // in messages and reports: the ONNX model's
   std::string tensor;  // in the TensorFlow graph: "serving_default_x:0"
   DType dtype = DType::undefined;
-  Shape shape = {};  // what both models together know
+  Shape shape = {};     // what both models together know
+  IntegerUse use = {};  // of an integer input, in the TensorFlow graph
 };
 
 struct Sample {                   // one set of values to feed
@@ -27,11 +29,26 @@ struct Sample {                   // one set of values to feed
 // Code::bad_option.
 void apply_input_shapes(std::vector<Port>& ports, const Strings& shapes);
 
-// The first axis becomes 2, the height and width of what looks like an image 64, all others 7.
-Ints chosen_dims(const Port& port);
+// Sizes for the dims that the models leave open.
+struct OpenSizes {
+  std::int64_t batch, image_side, other;  // the first axis; height and width of what looks like an image; all others
+  bool operator==(const OpenSizes&) const = default;
+};
+inline constexpr OpenSizes kUsualSizes = {2, 64, 7}, kOtherSizes = {3, 32, 10}, kLargerSizes = {3, 96, 10};
 
-// Seeded: floats N(0, 1), u8 0 .. 255, other integers 0 .. 9 or to what is given, bools, words.
-Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, std::optional<int> highest_integer = {});
+Ints chosen_dims(const Port& port, const OpenSizes& sizes = kUsualSizes);
+bool has_open_sizes(const std::vector<Port>& inputs);
+bool has_free_integers(const std::vector<Port>& inputs);  // that the model only calculates with
+
+// How random inputs are drawn.
+struct Draw {
+  OpenSizes sizes = kUsualSizes;
+  std::optional<int> highest_integer = {};  // of all integers; TensorFlow refuses larger ones
+  bool edges = false;  // free integers are 0, 1, -1 and numbers beyond 2^31 as well
+};
+
+// Seeded: floats N(0, 1), u8 0 .. 255, places in a table 0 .. its last row, other integers 0 .. 9, bools, words.
+Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const Draw& draw = {});
 
 // Files and folders: .npz; .npy and .pb (of an ONNX TensorProto), each "name=path" where its name does not
 // say for which input it is; a test_data_set_N folder, or a folder of such, as in the ONNX model zoo.

@@ -62,7 +62,9 @@ Ports ports_of(const tf::Source& source, const tf2onnx::Options& options) {
     std::vector<Port> list;
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!tensors[i].empty())
-        list.push_back({values[i]->name(), tensors[i], values[i]->dtype(), values[i]->shape()});
+        list.push_back(
+            {values[i]->name(), tensors[i], values[i]->dtype(), values[i]->shape(),
+             values[i]->is_graph_input() && is_int(values[i]->dtype()) ? use_of(*values[i]) : IntegerUse()});
     return list;
   };
   return {ports(graph->inputs(), interface.inputs), ports(graph->outputs(), interface.outputs),

@@ -10,6 +10,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
+constexpr std::size_t kMostListed = 12;  // nodes between tensors that agree and one that does not
+
 std::string number(double v) {
   char text[40];
   std::snprintf(text, sizeof text, "%.3g", v);
@@ -40,8 +42,11 @@ std::string verdict(const Comparison& c) {
 }
 
 std::string verdict(const ComparedTensor& t) {
-  return t.is_random ? "random in TensorFlow itself: type and shape agree, values were not compared"
-                     : verdict(t.comparison);
+  if (t.is_random) return "random in TensorFlow itself: type and shape agree, values were not compared";
+  if (t.comparison.ok() && t.evidence != Evidence::some)
+    return "ok, but " + text(t.evidence) + ": proves little";
+  if (t.within_rounding) return "ok, within the rounding of larger numbers that cancel";
+  return verdict(t.comparison);
 }
 
 Row row_of(const std::string& name, const std::string& type, const Comparison& c, std::string verdict) {
@@ -57,6 +62,7 @@ Row row_of(const std::string& name, const std::string& type, const Comparison& c
 std::string sample_text(const ComparedSample& s) {
   std::string text = s.label + ":";
   for (const auto& [name, type] : s.inputs) text += "  " + name + " " + type;
+  if (!s.problem.empty()) return text + "\n  " + s.problem + "\n";
   std::vector<Row> rows = {{"output", "type", "max error", "mean error", "max relative", "result"}};
   for (const ComparedTensor& t : s.outputs) {
     const std::string type = std::string(name(t.dtype)) + shape_text(t.dims);
@@ -75,7 +81,12 @@ std::string divergence_text(const Divergence& d) {
   if (!d.source_node.empty()) text += " from " + d.source_op + " '" + d.source_node + "'";
   text += "\n  " + d.comparison.problem + "\n  max error " + number(d.comparison.max_error) +
           ", mean error " + number(d.comparison.mean_error) + "\n";
-  for (const std::string& in : d.inputs) text += "  reads " + in + "\n";
+  for (std::size_t i = 1; i < d.between.size() && i <= kMostListed; ++i)
+    text += "  together with " + d.between[i].op + " '" + d.between[i].name + "'\n";
+  if (d.between.size() > kMostListed + 1)
+    text += "  and " + std::to_string(d.between.size() - kMostListed - 1) + " nodes more\n";
+  for (const std::string& w : d.weights) text += "  with weights that are not the source's: " + w + "\n";
+  for (const std::string& in : d.inputs) text += "  reads " + in + ", which agrees\n";
   return text;
 }
 
@@ -99,10 +110,14 @@ Json json_of(const ComparedSample& s) {
     Json j = {{"name", t.name}, {"dtype", name(t.dtype)}, {"shape", t.dims}};
     j.update(json_of(t.comparison));
     if (t.is_random) j["random"] = true;
+    if (t.evidence != Evidence::some) j["proves_little"] = text(t.evidence);
+    if (t.within_rounding) j["within_rounding"] = true;
     if (t.has_data) j["with_data"] = json_of(t.with_data);
     outputs.push_back(std::move(j));
   }
-  return {{"label", s.label}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
+  Json j = {{"label", s.label}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
+  if (!s.problem.empty()) j["problem"] = s.problem;
+  return j;
 }
 
 Json json_of(const Divergence& d) {
@@ -112,7 +127,10 @@ Json json_of(const Divergence& d) {
   j["onnx_op"] = d.onnx_op;
   j["source_node"] = d.source_node;
   j["source_op"] = d.source_op;
+  j["between"] = Json::array();
+  for (const Divergence::Node& n : d.between) j["between"].push_back({{"op", n.op}, {"node", n.name}});
   j["inputs"] = d.inputs;
+  if (!d.weights.empty()) j["weights"] = d.weights;
   j["comparison"] = json_of(d.comparison);
   return j;
 }
@@ -123,10 +141,11 @@ std::string to_text(const VerifyReport& r) {
   std::string text =
       "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version + ", rtol " +
       number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) +
-      (!r.tolerance_reason.empty() ? " (of an output's largest number)\n" + r.tolerance_reason + "\n"
-       : r.tolerance.by_scale      ? " (of an output's largest number where that is below 1)\n"
+      (!r.tolerance_reason.empty() ? " (times an output's largest number)\n" + r.tolerance_reason + "\n"
+       : r.tolerance.by_scale      ? " (times an output's largest number where that is below 1)\n"
                                    : "\n");
   for (const ComparedSample& s : r.samples) text += sample_text(s);
+  for (const std::string& note : r.notes) text += note + "\n";
   if (r.divergence) text += divergence_text(*r.divergence);
   if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";
   return text;
@@ -142,6 +161,8 @@ Json to_json(const VerifyReport& r) {
             {"samples", Json::array()}};
   if (!r.tolerance_reason.empty()) j["tolerance_reason"] = r.tolerance_reason;
   for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
+  if (!r.warnings.empty()) j["warnings"] = r.warnings;
+  if (!r.notes.empty()) j["notes"] = r.notes;
   if (r.divergence) j["bisect"] = json_of(*r.divergence);
   if (!r.bisect_problem.empty()) j["bisect_problem"] = r.bisect_problem;
   return j;

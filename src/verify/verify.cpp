@@ -1,6 +1,7 @@
 #include "verify/verify.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "diagnostics.h"
@@ -15,29 +16,71 @@ namespace {
 
 constexpr int kRunsOfAState = 3;  // the first shows nothing of what it leaves to the next
 
-std::vector<Sample> make_samples(const VerifyOptions& o, int least, const std::vector<Port>& inputs,
-                                 std::size_t outputs) {
-  if (!o.input_data.empty()) return read_samples(o.input_data, inputs, outputs);
-  std::vector<Sample> samples;
-  for (int i = 0; i < std::max(o.samples, least); ++i)
-    samples.push_back(random_sample(inputs, o.seed + static_cast<std::uint64_t>(i)));
-  return samples;
+// A sample and how else it may be drawn: TensorFlow refuses many random values and sizes.
+struct Planned {
+  std::uint64_t seed = 0;
+  std::vector<Draw> draws;  // in the order in which they are tried; empty: the data is given
+  Sample given = {};
+  bool may_be_left_out = false;
+};
+
+bool takes_integers(const std::vector<Port>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Port& p) { return is_int(p.dtype); });
+}
+
+// Another size of each open dim, and integers that small ones say nothing of. None: the model has neither.
+std::vector<Draw> other_draws(const std::vector<Port>& inputs) {
+  const std::vector<OpenSizes> sizes =
+      has_open_sizes(inputs) ? std::vector{kOtherSizes, kLargerSizes} : std::vector{kUsualSizes};
+  const bool edges = has_free_integers(inputs), integers = takes_integers(inputs);
+  std::vector<Draw> draws;
+  for (const OpenSizes& s : sizes) {
+    if (edges) draws.push_back({s, {}, true});
+    if (s == kUsualSizes) continue;
+    draws.push_back({s, {}, false});
+    if (integers) draws.push_back({s, 1, false});
+  }
+  return draws;
+}
+
+std::vector<Planned> plan_samples(const VerifyOptions& o, bool has_state, const std::vector<Port>& inputs,
+                                  std::size_t outputs) {
+  std::vector<Planned> plan;
+  if (!o.input_data.empty()) {
+    for (Sample& s : read_samples(o.input_data, inputs, outputs)) plan.push_back({0, {}, std::move(s)});
+    return plan;
+  }
+  std::vector<Draw> usual = {{}};
+  if (takes_integers(inputs)) usual.insert(usual.end(), {{kUsualSizes, 1, false}, {kUsualSizes, 0, false}});
+  std::uint64_t seed = o.seed;
+  for (int i = 0; i < std::max(o.samples, has_state ? kRunsOfAState : 1); ++i)
+    plan.push_back({seed++, usual});
+  if (std::vector<Draw> other = other_draws(inputs); !has_state && !other.empty())
+    plan.push_back({seed, std::move(other), {}, true});
+  return plan;
 }
 
 std::string type_text(const Tensor& t) { return std::string(name(t.dtype())) + shape_text(t.dims()); }
 
+ComparedSample of_inputs(const Sample& sample, const std::vector<Port>& inputs) {
+  ComparedSample result{sample.label, {}, {}, {}};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    result.inputs.emplace_back(inputs[i].name, type_text(*sample.inputs[i]));
+  return result;
+}
+
 ComparedSample compare_sample(const Sample& sample, const std::vector<Port>& inputs,
                               const std::vector<Port>& outputs, const std::vector<TensorPtr>& expected,
                               const std::vector<TensorPtr>& got, Tolerance tolerance) {
-  ComparedSample result{sample.label, {}, {}};
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    result.inputs.emplace_back(inputs[i].name, type_text(*sample.inputs[i]));
+  ComparedSample result = of_inputs(sample, inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     ComparedTensor& tensor = result.outputs.emplace_back();
     tensor.name = outputs[i].name;
     tensor.dtype = expected[i]->dtype();
     tensor.dims = expected[i]->dims();
     tensor.comparison = compare(*expected[i], *got[i], tolerance);
+    tensor.evidence = evidence_of(*expected[i]);
+    if (expected[i]->elements() == 1) tensor.only = element_text(*expected[i], 0);
     tensor.has_data = i < sample.expected.size();
     if (tensor.has_data) tensor.with_data = compare(*sample.expected[i], *got[i], tolerance);
   }
@@ -45,36 +88,48 @@ ComparedSample compare_sample(const Sample& sample, const std::vector<Port>& inp
 }
 
 bool is_ok(const ComparedSample& s) {
-  return std::all_of(s.outputs.begin(), s.outputs.end(),
-                     [](const ComparedTensor& t) { return t.comparison.ok() && t.with_data.ok(); });
+  return s.problem.empty() && std::all_of(s.outputs.begin(), s.outputs.end(), [](const ComparedTensor& t) {
+           return t.comparison.ok() && t.with_data.ok();
+         });
 }
 
-// TensorFlow rejects many random values, e.g. an index that is out of bounds: smaller ones may do.
-std::vector<TensorPtr> run_reference(const VerifyOptions& o, Reference& reference,
-                                     const std::vector<Port>& inputs, std::size_t index, Sample& sample) {
-  try {
-    return reference.run(sample.inputs);
-  } catch (const engines::TfError& e) {
-    if (!e.blames_values()) throw;
-    for (const int highest : {1, 0}) {
-      if (!o.input_data.empty() ||
-          std::none_of(inputs.begin(), inputs.end(), [](const Port& p) { return is_int(p.dtype); }))
-        break;
-      Sample smaller = random_sample(inputs, o.seed + index, highest);
-      try {
-        std::vector<TensorPtr> results = reference.run(smaller.inputs);
-        sample = std::move(smaller);
-        return results;
-      } catch (const ConversionError&) {
-        // the first refusal is the one to tell
-      }
+struct Run {
+  Sample sample;
+  std::vector<TensorPtr> results;
+};
+
+struct Models {
+  Reference& reference;
+  Candidate& candidate;
+  const std::vector<Port>&inputs, &outputs;
+  std::function<void(const std::string&)> go_on;  // with what, for a meter
+};
+
+[[noreturn]] void tell_refusal(const engines::TfError& e, const std::string& label) {
+  Diagnostic d = e.diagnostic();
+  d.code = Code::bad_option;  // nothing is wrong with the model
+  d.remedy = "The source model itself does not take these inputs (" + label +
+             "): give its shapes with --input-shape, or real data with --input-data.";
+  throw ConversionError(d);
+}
+
+// The first draw that TensorFlow takes. Of those that it refuses, the first refusal is the one to tell.
+std::optional<Run> run_reference(const Models& models, const Planned& plan) {
+  std::optional<engines::TfError> refusal;
+  std::string label = plan.given.label;
+  for (std::size_t i = 0; i < std::max<std::size_t>(plan.draws.size(), 1); ++i) {
+    Sample sample = plan.draws.empty() ? plan.given : random_sample(models.inputs, plan.seed, plan.draws[i]);
+    models.go_on("TensorFlow runs " + sample.label);
+    try {
+      std::vector<TensorPtr> results = models.reference.run(sample.inputs);
+      return Run{std::move(sample), std::move(results)};
+    } catch (const engines::TfError& e) {
+      if (!e.blames_values() && !plan.may_be_left_out && !refusal) throw;
+      if (!refusal) refusal = e, label = sample.label;
     }
-    Diagnostic d = e.diagnostic();
-    d.code = Code::bad_option;  // nothing is wrong with the model
-    d.remedy = "The source model itself does not take these inputs (" + sample.label +
-               "): give its shapes with --input-shape, or real data with --input-data.";
-    throw ConversionError(d);
   }
+  if (plan.may_be_left_out) return std::nullopt;
+  tell_refusal(*refusal, label);
 }
 
 bool draws_random_numbers(const tf2onnx::Options& options) {
@@ -115,6 +170,73 @@ void find_random(const VerifyOptions& o, Reference& reference, const Sample& sam
   }
 }
 
+// The inputs, each number of a float's last digits changed.
+std::vector<TensorPtr> nudged(const std::vector<TensorPtr>& inputs) {
+  Random random(1);
+  std::vector<TensorPtr> changed = inputs;
+  for (TensorPtr& t : changed) {
+    if (t->dtype() != DType::f32 && t->dtype() != DType::f64) continue;
+    const double step = t->dtype() == DType::f32 ? 0x1p-22 : 0x1p-51;
+    std::vector<double> numbers = t->to_floats();
+    for (double& x : numbers) x *= random.bits() % 2 == 0 ? 1 + step : 1 - step;
+    t = tensor_of(t->dtype(), t->dims(), numbers);
+  }
+  return changed;
+}
+
+// An output of small numbers may be what is left of larger ones that cancel, and is then as wrong as those
+// were rounded. How much that is, TensorFlow shows itself: by how much its numbers change with the last
+// digits of the inputs.
+void allow_rounding(Reference& reference, const Run& run, const std::vector<TensorPtr>& got,
+                    Tolerance tolerance, ComparedSample& compared) {
+  constexpr double kMost = 1e-6, kTimes = 8;
+  const auto is_small = [&](const ComparedTensor& t) {
+    return tolerance.by_scale && !t.comparison.ok() && t.comparison.same_dtype && t.comparison.same_shape &&
+           (t.dtype == DType::f32 || t.dtype == DType::f64) && t.comparison.max_error <= kMost;
+  };
+  if (std::none_of(compared.outputs.begin(), compared.outputs.end(), is_small)) return;
+  const std::vector<TensorPtr> other = reference.run(nudged(run.sample.inputs));
+  for (std::size_t i = 0; i < compared.outputs.size(); ++i) {
+    ComparedTensor& t = compared.outputs[i];
+    if (!is_small(t)) continue;
+    tolerance.rounding = std::min(kMost, kTimes * compare(*run.results[i], *other[i]).max_error);
+    t.comparison = compare(*run.results[i], *got[i], tolerance);
+    t.within_rounding = t.comparison.ok();
+  }
+}
+
+// An output of one element is a constant where all samples give the same.
+void find_constants(std::vector<ComparedSample>& samples, std::size_t output) {
+  std::vector<ComparedTensor*> of_one;
+  for (ComparedSample& s : samples)
+    if (output < s.outputs.size() && !s.outputs[output].only.empty()) of_one.push_back(&s.outputs[output]);
+  const bool same =
+      of_one.size() > 1 && std::all_of(of_one.begin(), of_one.end(), [&](const ComparedTensor* t) {
+        return t->only == of_one[0]->only && t->evidence == Evidence::some;
+      });
+  for (ComparedTensor* t : of_one)
+    if (same) t->evidence = Evidence::constant;
+}
+
+void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    find_constants(report.samples, i);
+    const ComparedTensor* weak = nullptr;
+    bool proven = false;
+    for (const ComparedSample& s : report.samples) {
+      if (i >= s.outputs.size()) continue;
+      const ComparedTensor& t = s.outputs[i];
+      if (t.evidence == Evidence::some || t.is_random || !t.comparison.ok())
+        proven = true;
+      else if (!weak)
+        weak = &t;
+    }
+    if (!weak || proven) continue;
+    report.warnings.push_back("output '" + outputs[i].name + "' is " + text(weak->evidence) +
+                              " in each sample: that it agrees proves little");
+  }
+}
+
 // Each operation rounds, TensorFlow and ONNX Runtime after others of them: a sum of products is wrong by some
 // steps of the largest. Empty: the tolerance stays as it is.
 std::string suit_tolerance(VerifyOptions& o, DType coarsest) {
@@ -124,6 +246,44 @@ std::string suit_tolerance(VerifyOptions& o, DType coarsest) {
   o.tolerance = {kSteps * step, kSteps * step, true, std::numeric_limits<double>::infinity()};
   return "the model computes in " + std::string(name(coarsest)) + ", whose numbers have steps of " +
          (coarsest == DType::bf16 ? "1/256" : "1/1024") + ": 8 of them";
+}
+
+// What the sample that may be left out is for.
+std::string what_else(const std::vector<Port>& inputs) {
+  return has_open_sizes(inputs) ? "other sizes of the open dimensions" : "integers of other sizes";
+}
+
+ComparedSample compare_run(const VerifyOptions& o, const Models& models, const Run& run, bool may_fail) {
+  std::vector<TensorPtr> got;
+  models.go_on("ONNX Runtime runs " + run.sample.label);
+  try {
+    got = models.candidate.run(run.sample.inputs);
+  } catch (const engines::OrtError& e) {
+    if (!may_fail) throw;
+    ComparedSample failed = of_inputs(run.sample, models.inputs);
+    failed.problem = e.diagnostic().message;
+    return failed;
+  }
+  models.go_on("comparing " + run.sample.label);
+  ComparedSample compared =
+      compare_sample(run.sample, models.inputs, models.outputs, run.results, got, o.tolerance);
+  if (models.candidate.has_state()) return compared;
+  allow_rounding(models.reference, run, got, o.tolerance, compared);
+  find_random(o, models.reference, run.sample, run.results, compared);
+  return compared;
+}
+
+void find_divergence(const VerifyOptions& o, const Candidate& candidate, const Sample& sample,
+                     VerifyReport& report) {
+  if (candidate.has_state()) {
+    report.bisect_problem = "a model with states cannot be bisected: each run changes them";
+    return;
+  }
+  try {
+    report.divergence = bisect(o, candidate.feeds(sample.inputs), sample.inputs);
+  } catch (const ConversionError& e) {
+    report.bisect_problem = e.diagnostic().message;
+  }
 }
 
 }  // namespace
@@ -164,32 +324,24 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
   if (candidate.has_state()) reference.keep_state();
-  std::vector<Sample> samples =
-      make_samples(o, candidate.has_state() ? kRunsOfAState : 1, inputs, outputs.size());
-  if (meter) meter->begin("", Meter::Unit::steps, samples.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    Sample& sample = samples[i];
+  const Models models{reference, candidate, inputs, outputs, go_on};
+  const std::vector<Planned> plans = plan_samples(o, candidate.has_state(), inputs, outputs.size());
+  if (meter) meter->begin("", Meter::Unit::steps, plans.size());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
     if (meter && i > 0) meter->add(1);
-    go_on("TensorFlow runs " + sample.label);
-    const std::vector<TensorPtr> expected = run_reference(o, reference, inputs, i, sample);
-    go_on("ONNX Runtime runs " + sample.label);
-    const std::vector<TensorPtr> got = candidate.run(sample.inputs);
-    go_on("comparing " + sample.label);
-    report.samples.push_back(compare_sample(sample, inputs, outputs, expected, got, o.tolerance));
-    if (!candidate.has_state()) find_random(o, reference, sample, expected, report.samples.back());
-    if (is_ok(report.samples.back()) || !o.bisect || report.divergence || !report.bisect_problem.empty())
-      continue;
-    if (candidate.has_state()) {
-      report.bisect_problem = "a model with states cannot be bisected: each run changes them";
+    const auto run = run_reference(models, plans[i]);
+    if (!run) {
+      report.notes.push_back("TensorFlow takes no " + what_else(inputs) + ": they were not compared");
       continue;
     }
+    report.samples.push_back(compare_run(o, models, *run, plans[i].may_be_left_out));
+    if (is_ok(report.samples.back()) || !report.samples.back().problem.empty() || !o.bisect ||
+        report.divergence || !report.bisect_problem.empty())
+      continue;
     go_on("bisecting");
-    try {
-      report.divergence = bisect(o, candidate.feeds(sample.inputs), sample.inputs);
-    } catch (const ConversionError& e) {
-      report.bisect_problem = e.diagnostic().message;
-    }
+    find_divergence(o, candidate, run->sample, report);
   }
+  warn_of_little_evidence(report, outputs);
   return report;
 }
 

@@ -30,6 +30,9 @@ struct ComparedTensor {
   Ints dims;
   Comparison comparison;
   bool is_random = false;  // TensorFlow gives other values each time: dtype and shape alone were compared
+  bool within_rounding = false;  // it agrees since TensorFlow's own numbers change as much with the last digits of the inputs
+  Evidence evidence = Evidence::some;
+  std::string only;      // the one element that it has
   Comparison with_data;  // ONNX Runtime against the output that came with the data
   bool has_data = false;
 };
@@ -38,16 +41,22 @@ struct ComparedSample {
   std::string label;                                        // "seed 0", "test_data_set_1"
   std::vector<std::pair<std::string, std::string>> inputs;  // name, "f32[2, 224, 224, 3]"
   std::vector<ComparedTensor> outputs;
+  std::string problem;  // why ONNX Runtime does not run it; then there are no outputs
 };
 
 struct Divergence {              // what bisecting found
   std::size_t compared = 0;      // tensors that both graphs have, in the order of execution
-  std::size_t incomparable = 0;  // ... of them with different dtypes or shapes, e.g. another layout
+  std::size_t incomparable = 0;  // ... of them in another form, which the ONNX model does not state
   bool found = false;
   std::string tensor, onnx_op;  // the first that differs, and the node that makes it
   std::string source_node, source_op;
   Comparison comparison;
-  Strings inputs;  // tensors that the source node reads; those compared agree
+  struct Node {
+    std::string op, name;
+  };
+  std::vector<Node> between;  // the source's nodes that make it of tensors that agree, the last of them first
+  Strings inputs;             // those tensors
+  Strings weights;            // of the ONNX model, which are not what the source's nodes read
 };
 
 struct VerifyReport {
@@ -56,6 +65,8 @@ struct VerifyReport {
   std::string tolerance_reason;  // of another than the default
   std::vector<ComparedSample> samples;
   std::optional<Divergence> divergence;
+  Strings warnings;            // of what agrees and proves little
+  Strings notes;               // of what was left out
   std::string bisect_problem;  // why bisecting was not possible; empty otherwise
   bool ok() const;
 };

@@ -31,7 +31,10 @@ TEST(VerifyCompare, SmallNumbersAreComparedByTheirScale) {
   EXPECT_TRUE(compare_floats({0.001F, 0.0012F}, {0.0012F, 0.001F}).ok());
   EXPECT_FALSE(compare_floats({0.001F, 0.0012F}, {0.0012F, 0.001F}, t).ok());
   EXPECT_TRUE(compare_floats({0.001F, 0.0012F}, {0.001F, 0.0012005F}, t).ok());
-  EXPECT_TRUE(compare_floats({1e-9F, 0}, {3e-7F, -3e-7F}, t).ok()) << "what has cancelled";
+  EXPECT_FALSE(compare_floats({1e-6F, 2e-6F}, {1.48e-6F, 2e-6F}, t).ok());
+  EXPECT_FALSE(compare_floats({1e-9F, 0}, {3e-7F, -3e-7F}, t).ok());
+  EXPECT_TRUE(compare_floats({1e-9F, 0}, {3e-7F, -3e-7F}, {.by_scale = true, .rounding = 3.1e-7}).ok()) << "what has cancelled";
+  EXPECT_TRUE(compare_floats({0, 0}, {1e-9F, 0}, t).ok()) << "nothing has no scale";
   EXPECT_TRUE(compare_floats({5000, 0}, {5000, 0.0009F}, t).ok());
   EXPECT_FALSE(compare_floats({5000, 0}, {5000, 0.002F}, t).ok());
   EXPECT_TRUE(compare_floats({kInf, 0}, {kInf, 0}, t).ok());

@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engines/tensorflow.h"
+#include "harness.h"
+#include "onnx/writer.h"
+#include "verify/verify.h"
+
+// Verification finds what a plain run on small numbers does not, and says what it does not prove.
+namespace t2o {
+namespace {
+
+using engines::TfGraph;
+
+class Evidence : public testing::Test {
+  void SetUp() override { numeric::engines_missing(); }
+};
+
+std::string saved(const TfGraph& g, const std::string& name) {
+  const std::string path = ::testing::TempDir() + name;
+  std::ofstream(path, std::ios::binary) << g.graph_def();
+  return path;
+}
+
+// The source against the export of another graph: what a wrong conversion would be.
+verify::VerifyReport against(const TfGraph& source, const TfGraph& exported) {
+  Options options;
+  options.model = saved(exported, "evidence_exported.pb");
+  verify::VerifyOptions v;
+  v.onnx = ::testing::TempDir() + "evidence.onnx";
+  const Conversion c = convert(options);
+  EXPECT_TRUE(c.graph) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+  EXPECT_FALSE(has_errors(write_model(c, options, v.onnx)));
+  v.source.model = saved(source, "evidence_source.pb");
+  const verify::VerifyReport report = verify::verify(v);
+  for (const std::string& path : {options.model, v.source.model, v.onnx}) std::filesystem::remove(path);
+  return report;
+}
+
+// y = op(x, number)
+TfGraph graph_of(DType t, const Shape& shape, const std::string& op, const TensorPtr& number) {
+  TfGraph g;
+  const std::string x = g.placeholder("x", t, shape);
+  g.add({op, "y", {x, g.constant("number", number)}});
+  return g;
+}
+
+TfGraph times(float factor) { return graph_of(DType::f32, Shape({2, 3}), "Mul", Tensor::scalar(factor)); }
+
+TEST_F(Evidence, OutputsThatProveNothing) {
+  const TfGraph zero = times(0), good = times(2);
+  const TfGraph nan = graph_of(DType::f32, Shape({2, 3}), "Mul", Tensor::scalar(std::numeric_limits<float>::quiet_NaN()));
+  for (const auto& [graph, text] : {std::pair(zero, "constant"), std::pair(nan, "NaN everywhere")}) {
+    const verify::VerifyReport report = against(graph, graph);
+    EXPECT_TRUE(report.ok());
+    ASSERT_EQ(report.warnings.size(), 1U) << text;
+    EXPECT_NE(report.warnings[0].find(text), std::string::npos) << report.warnings[0];
+  }
+  EXPECT_TRUE(against(good, good).warnings.empty());
+}
+
+TEST_F(Evidence, SmallNumbersAreComparedByTheirOwnScale) {
+  EXPECT_TRUE(against(times(1e-6F), times(1e-6F)).ok());
+  EXPECT_FALSE(against(times(1e-6F), times(1.48e-6F)).ok());
+  EXPECT_FALSE(against(times(1e-12F), times(1.1e-12F)).ok());
+}
+
+// (x + 1) - 1 - x is as wrong as x + 1 was rounded, in either order.
+TEST_F(Evidence, WhatCancelsIsAsWrongAsItWasRounded) {
+  const auto left = [](const char* first, const char* second) {
+    TfGraph g;
+    const std::string x = g.placeholder("x", DType::f32, Shape({2, 3})), one = g.constant("one", Tensor::scalar(1.0F));
+    g.add({"Sub", "y", {g.add({second, "b", {g.add({first, "a", {x, one}}), one}}), x}});
+    return g;
+  };
+  const verify::VerifyReport report = against(left("AddV2", "Sub"), left("Sub", "AddV2"));
+  EXPECT_TRUE(report.ok()) << report.samples[0].outputs[0].comparison.problem;
+  EXPECT_TRUE(report.samples[0].outputs[0].within_rounding);
+}
+
+TEST_F(Evidence, RowsOfATableBeyondTheFirst) {
+  const auto graph = [](float last) {
+    Floats rows(2 * 60, 1);
+    for (std::size_t i = 40; i < rows.size(); ++i) rows[i] = last;
+    TfGraph g;
+    const std::string ids = g.placeholder("ids", DType::i32, Shape({8, 5}));
+    g.add({"GatherV2", "y", {g.constant("table", Tensor::of<float>({60, 2}, rows)), ids, g.constant("axis", Tensor::scalar<std::int32_t>(0))}});
+    return g;
+  };
+  EXPECT_TRUE(against(graph(2), graph(2)).ok());
+  EXPECT_FALSE(against(graph(2), graph(3)).ok());
+}
+
+TEST_F(Evidence, AnotherSizeOfEachOpenDim) {
+  TfGraph fixed, open;
+  fixed.add({"Reshape", "y", {fixed.placeholder("x", DType::f32, Shape({-1, 3})), fixed.constant("dims", Tensor::of<std::int32_t>({2}, {2, 3}))}});
+  open.add({"Identity", "y", {open.placeholder("x", DType::f32, Shape({-1, 3}))}});
+  const verify::VerifyReport report = against(open, fixed);
+  EXPECT_FALSE(report.ok());
+  ASSERT_EQ(report.samples.size(), 2U);
+  EXPECT_TRUE(report.samples[0].outputs[0].comparison.ok());
+  EXPECT_NE(report.samples[1].problem, "");
+  EXPECT_TRUE(against(open, open).ok());
+  EXPECT_EQ(against(fixed, fixed).samples.size(), 1U) << "TensorFlow takes no other size here";
+  EXPECT_EQ(against(fixed, fixed).notes.size(), 1U);
+}
+
+TEST_F(Evidence, IntegersAtTheirEdges) {
+  const auto divided = [](const char* op) { return graph_of(DType::i64, Shape({4, 4}), op, Tensor::scalar<std::int64_t>(2)); };
+  EXPECT_TRUE(against(divided("FloorDiv"), divided("FloorDiv")).ok());
+  EXPECT_FALSE(against(divided("FloorDiv"), divided("TruncateDiv")).ok()) << "of -1";
+  TfGraph narrow;
+  const std::string x = narrow.placeholder("x", DType::i64, Shape({4, 4})), two = narrow.constant("two", Tensor::scalar<std::int32_t>(2));
+  const std::string small = narrow.add({"Cast", "small", {x}, {{"DstT", DType::i32}}});
+  narrow.add({"Cast", "y", {narrow.add({"Maximum", "more", {small, two}})}, {{"DstT", DType::i64}}});
+  EXPECT_FALSE(against(divided("Maximum"), narrow).ok()) << "of 2^31";
+}
+
+}  // namespace
+}  // namespace t2o

@@ -173,9 +173,11 @@ class Mapping : public SubgraphMapper {
 
   Value* mapped(const Value* v) {
     const auto [it, fresh] = mapped_.try_emplace(v, nullptr);
-    if (fresh && v->constant())
+    if (fresh && v->constant()) {
       it->second =
           root_->add_constant(v->name(), plain(complex_as_pairs(v->constant())));  // seen by all subgraphs
+      root_->mark_source(it->second);
+    }
     return it->second;
   }
 
@@ -258,8 +260,10 @@ class Mapping : public SubgraphMapper {
           !to->is_graph_input() && to->graph() == out_)
         if (const auto shape = merge(to->shape(), mapped_shape(*from)))
           out_->set_type(to, to->dtype(), *shape);
-      if (to->name().empty() && !from->is_graph_output())
-        out_->rename(to, from->name());  // fresh, and the first to ask
+      if (to->name().empty() && !from->is_graph_output()) {  // fresh, and the first to ask
+        out_->rename(to, from->name());
+        out_->mark_source(to);
+      }
       mapped_[from] = to;
     }
   }
@@ -321,6 +325,7 @@ class Mapping : public SubgraphMapper {
         to = n.output();
       }
       out_->rename(to, v->name());
+      out_->mark_source(to);
       outputs.push_back(to);
     }
     out_->set_outputs(std::move(outputs));

@@ -192,9 +192,7 @@ bool take_over(ir::Graph& g, Value* from, Value* to) {
   const bool is_fresh = !to->is_used(), is_output = from->is_graph_output();
   g.replace_all_uses(from, to);
   if (!is_fresh && !is_output) return true;
-  const std::string name = from->name();
-  g.rename(from, name + "/old");
-  g.rename(to, name);
+  g.take_name(to, from);
   return true;
 }
 

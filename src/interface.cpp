@@ -72,9 +72,11 @@ void input_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
   const std::string name = v->name();
-  g.rename(v, name + "/nhwc");
   Emitter e(g, target, std::make_shared<const Origin>());
   Value* nchw = e.transpose(v, kToNchw);
+  g.derive(nchw, v, {ir::Alteration::transpose(kToNchw)});
+  g.derive(v, v, {});  // its name goes
+  g.rename(v, name + "/nhwc");
   Values outputs = g.outputs();
   std::replace(outputs.begin(), outputs.end(), v, nchw);
   g.set_outputs(std::move(outputs));

@@ -59,6 +59,7 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   apply_layout_options(*mapped, c.target, o, c.diagnostics);
   run_rewriters(onnx_rewriters(c.target, o.layout), *mapped, dumped(*mapped));
   mapped->name_rest();
+  mapped->name_altered();
   dump("onnx", *mapped, o);
   begin("checking");
   for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));

@@ -108,6 +108,7 @@ class Absorption {
       if (const auto c = scale_of(*n, data); c && fits(*c) && (any || *c > 0)) {
         if (!take_over(g_, v, n->input(data))) return false;
         change(way, 1 / *c);
+        for (const Step& s : way) g_.alter(s.node->output(), ir::Alteration::scale(1 / *c));
         scale_weights(*c);
         return true;
       }
@@ -137,6 +138,9 @@ class Absorption {
         g_.set_type(v, v->dtype(), *same);
         g_.erase(*n);
         change(way, *c);
+        if (!way.empty()) g_.alter(node_.output(), ir::Alteration::scale(*c));  // the last has y's name
+        for (std::size_t i = 0; i + 1 < way.size(); ++i)
+          g_.alter(way[i].node->output(), ir::Alteration::scale(*c));
         scale_weights(*c);
         if (node_.input(2)) multiply(node_, 2, *c);
         return true;
@@ -175,16 +179,19 @@ class Absorption {
     Doubles numbers = t.to_floats();
     for (double& v : numbers) v *= factor;
     const TensorPtr product = channel_tensor(t.dtype(), numbers)->with_dims(t.dims());
-    if (n.input(i)->uses().size() == 1)
-      g_.set_constant(n.input(i), product);
+    Value* own = n.input(i);
+    if (own->uses().size() == 1)
+      g_.set_constant(own, product);
     else
-      g_.set_input(n, i, g_.add_constant(n.input(i)->name(), product));
+      g_.set_input(n, i, g_.add_constant(own->name(), product));
+    g_.derive(n.input(i), own, {ir::Alteration::scale(factor)});
   }
 
   void scale_weights(double c) {
     Value* w = node_.input(at_);
     const auto rows = static_cast<std::size_t>(w->shape()[0]);
     g_.set_constant(w, weights_.get(w->constant(), 0, Doubles(rows, c)));
+    g_.alter(w, ir::Alteration::scale(c));
   }
 
   ir::Graph& g_;

@@ -94,6 +94,7 @@ class Carrying {
     Value* narrow = e.cast(v, own);
     g.replace_all_uses(v, narrow);
     g.set_input(*narrow->producer(), 0, v);
+    g.derive(narrow, v, {});  // what v was
     g.rename(v, name + "/wide");
     g.rename(narrow, name);
   }

@@ -45,6 +45,8 @@ void replace_by(ir::Graph& g, Value* old, Value* channels_last, Value* channels_
   g.replace_all_uses(old, channels_first);
   const std::string name = old->name();
   if (name.empty()) return;
+  g.derive(channels_last, old,
+           {ir::Alteration::transpose(onnx::channels_last_perm(channels_last->shape().rank()))});
   g.rename(old, name + "/channels_first");
   g.rename(channels_last, name);
 }

@@ -317,7 +317,10 @@ class AttentionFusion {
         Value* whole = bias->constant() && bias->constant()->elements() == width && covers(bias->shape(), x)
                            ? before_heads(sum->input(1 - i), width)
                            : nullptr;
-        if (whole) return e.add(whole, e.constant(bias->constant()->with_dims({width}), bias->name()));
+        if (!whole) continue;
+        Value* row = e.constant(bias->constant()->with_dims({width}), bias->name());
+        e.graph().derive(row, bias, {ir::Alteration::reshape(row->shape())});
+        return e.add(whole, row);
       }
     return e.reshape(x.value, {0, 0, width});
   }

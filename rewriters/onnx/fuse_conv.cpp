@@ -12,6 +12,7 @@ namespace {
 // y * factor + offset along the channels of what a convolution gives
 struct Affine {
   Doubles factor, offset;
+  const Value* weights = nullptr;  // whose numbers the offset alone is
 };
 
 class ConvFusion {
@@ -53,11 +54,15 @@ class ConvFusion {
         return false;  // a second copy of the weights is worth more than a Mul
       if (sums_.need(conv_, affine->factor)) return false;
       g_.set_constant(conv_.input(1), weights_.get(conv_.input(1)->constant(), axis_, affine->factor));
+      g_.alter(conv_.input(1), ir::Alteration::other());
     }
     set_bias(*affine);
     if (const auto same = merge(result.value->shape(), reader->output()->shape()))  // more may be known of it
       g_.set_type(result.value, result.value->dtype(), *same);
-    take_over(g_, reader->output(), result.value);  // which is what the reader gave, under its name
+    if (result.value != conv_.output()) g_.alter(conv_.output(), ir::Alteration::other());
+    // Nobody reads the result when it gets the name of what the reader gave, which it is now.
+    for (std::size_t i = 0; i < reader->input_count(); ++i) g_.set_input(*reader, i, nullptr);
+    take_over(g_, reader->output(), result.value);
     g_.erase(*reader);
     return true;
   }
@@ -84,7 +89,7 @@ class ConvFusion {
     auto c = per_channel(n.input(second ? 0 : 1), rank_, result.axis, channels_);
     if (!c || !merge(result.value->shape(), n.output()->shape())) return std::nullopt;
     if (n.op() == "Mul") return Affine{std::move(*c), {}};
-    if (n.op() == "Add") return Affine{{}, std::move(*c)};
+    if (n.op() == "Add") return Affine{{}, std::move(*c), n.input(second ? 0 : 1)};
     if (n.op() == "Sub" && second) return Affine{Doubles(c->size(), -1), std::move(*c)};
     const bool is_division = n.op() == "Div";
     for (double& v : *c) v = is_division ? 1 / v : -v;
@@ -117,8 +122,14 @@ class ConvFusion {
     }
     const TensorPtr bias = channel_tensor(conv_.output()->dtype(), *bias_);
     Value* own = conv_.input(2);
-    if (own && own->uses().size() == 1) return g_.set_constant(own, bias);
+    if (own && own->uses().size() == 1) {
+      g_.set_constant(own, bias);
+      g_.alter(own, ir::Alteration::other());
+      return;
+    }
     Value* fresh = g_.add_constant(conv_.output()->name() + "/bias", bias);
+    if (!own && a.weights && a.weights->shape().elements() == channels_)
+      g_.derive(fresh, a.weights, {ir::Alteration::reshape(fresh->shape())});
     if (conv_.input_count() < 3)
       g_.add_node_input(conv_, fresh);
     else

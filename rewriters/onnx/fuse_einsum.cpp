@@ -84,7 +84,9 @@ class EinsumFusion {
     narrow.push_back(matrix[0]);
     wide.insert(wide.end(), w->dims().begin() + std::ssize(d.inner), w->dims().end());
     Value* x = d.inner.size() > 1 ? e.reshape(d.x, narrow) : d.x;
-    Value* y = e.emit("MatMul", {x, e.constant(w->with_dims(matrix), d.w->name())});
+    Value* flat = e.constant(w->with_dims(matrix), d.w->name());
+    e.graph().derive(flat, d.w, {ir::Alteration::transpose(perm), ir::Alteration::reshape(flat->shape())});
+    Value* y = e.emit("MatMul", {x, flat});
     if (d.columns.size() > 1) y = e.reshape(y, wide);
     replace_value(g_, n.output(), y);
   }

@@ -41,7 +41,10 @@ Value* weights(ir::Graph& g, Value* v, const Shape& x, int first) {
   if (Ints(t.dims().begin() + static_cast<std::ptrdiff_t>(extra), t.dims().end()) != dims ||
       t.elements() != element_count(dims))
     return nullptr;
-  return t.dims() == dims ? v : g.add_constant(v->name(), v->constant()->with_dims(dims));
+  if (t.dims() == dims) return v;
+  Value* flat = g.add_constant(v->name(), v->constant()->with_dims(dims));
+  g.derive(flat, v, {ir::Alteration::reshape(flat->shape())});
+  return flat;
 }
 
 // The same, as far as both are known.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "onnx/emitter.h"
 #include "onnx/fold.h"
@@ -9,6 +10,8 @@
 
 namespace t2o::rewriters {
 namespace {
+
+using ir::Alteration;
 
 // The dims but the last, when they are the same in both, provably: sizes or symbols, at most one of them
 // unknown.
@@ -62,6 +65,7 @@ class MatMulFusion {
     g_.set_input(n, 0, x);
     g_.set_input(*after, 0, x);  // so that nothing reads the old product any more
     for (Value* v : {n.output(), last->output()}) g_.set_type(v, v->dtype(), y);
+    if (last != &n) g_.alter(n.output(), ir::Alteration::reshape(y));
     take_over(g_, after->output(), last->output());
     g_.erase(*after);
     return 1;
@@ -93,9 +97,25 @@ class MatMulFusion {
     for (std::size_t i = 1; i < perm->size(); ++i)
       back[static_cast<std::size_t>((*perm)[i]) - 1] = static_cast<std::int64_t>(i) - 1;
     back.back() = static_cast<std::int64_t>(dims.size()) - 1;
-    g_.set_constant(w, onnx::transposed(w->constant()->with_dims(dims), back)->with_dims(w->shape().dims()));
+    const Shape matrix = w->shape();
+    g_.set_constant(w, onnx::transposed(w->constant()->with_dims(dims), back)->with_dims(matrix.dims()));
+    for (Alteration::Step& s : std::array{Alteration::reshape(Shape(dims)), Alteration::transpose(back),
+                                          Alteration::reshape(matrix)})
+      g_.alter(w, std::move(s));
+    reorder_rows(*flat->output(), image, *perm);
     g_.set_input(*flat->output()->producer(), 0, t->input(0));
     return 1;
+  }
+
+  // The rows that a channels-last image was flattened to are now those of the image that `perm` makes it of.
+  void reorder_rows(Value& rows, const Shape& image, const Ints& perm) {
+    Ints to_first(perm.size()), dims = image.dims(), flat = rows.shape().dims();
+    for (std::size_t i = 0; i < perm.size(); ++i)
+      to_first[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+    dims[0] = flat[0] = -1;
+    g_.alter(&rows, Alteration::reshape(Shape(dims)));
+    g_.alter(&rows, Alteration::transpose(to_first));
+    g_.alter(&rows, Alteration::reshape(Shape(flat)));
   }
 
   // MatMul(a, b) + c = Gemm(a, b, c), of matrices of floats and a row c

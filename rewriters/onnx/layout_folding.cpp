@@ -181,6 +181,7 @@ class LayoutFolding {
     if (m->role.kind == Role::Kind::absorbs) return;
     for (Value* v : n.outputs()) {
       g_.set_type(v, v->dtype(), form_.shape(v->shape()));
+      g_.alter(v, ir::Alteration::transpose(form_.perm()));
       is_permuted_.insert(v);
       give_plain_form(v, n);
     }
@@ -213,6 +214,8 @@ class LayoutFolding {
     Value* x = plain(n.input(0), n);
     g_.set_input(n, 0, x);
     other_.emplace(n.output(), x);
+    if (x->producer() && !x->is_of_source())  // so that it has a name of the source's when the Transpose goes
+      g_.derive(x, n.output(), {ir::Alteration::transpose(form_.perm())});
   }
 
   Value* other_form(const Value* v) const {
@@ -300,6 +303,7 @@ class LayoutFolding {
     g_.set_outputs(std::move(outputs));
     g_.rename(from, name + "/permuted");
     g_.rename(to, name);
+    g_.mark_source(to);
   }
 
   static constexpr std::int64_t kReshape = 16, kTie = 1, kMostChannels = 1 << 16;

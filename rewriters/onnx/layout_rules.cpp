@@ -82,7 +82,9 @@ Role broadcast_role(const ir::Node& n, const Form& f) {
 Value* permuted_constant(const Value* v, const Form& f, Emitter& e) {
   const Shape full = lifted(v->shape(), f.rank());
   const TensorPtr t = v->constant()->with_dims(full.dims());
-  return e.constant(onnx::transposed(t, f.perm()), v->name());
+  Value* c = e.constant(onnx::transposed(t, f.perm()), v->name());
+  e.graph().derive(c, v, {ir::Alteration::reshape(full), ir::Alteration::transpose(f.perm())});
+  return c;
 }
 
 // A tensor of lower rank, broadcast against a permuted one.

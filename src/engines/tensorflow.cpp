@@ -172,6 +172,33 @@ std::string TfGraph::constant(const std::string& name, const TensorPtr& value) {
   return add({.op = "Const", .name = name, .attrs = {{"dtype", value->dtype()}, {"value", value}}});
 }
 
+TfDefinition TfGraph::define(const std::string& name, const Strings& inputs, const Strings& outputs) const {
+  const Api& api = *impl_->api;
+  const auto found = [&](const Strings& tensors) {
+    std::vector<Output> list;
+    for (const std::string& t : tensors) list.push_back(impl_->get(t));
+    return list;
+  };
+  const std::vector<Output> in = found(inputs), out = found(outputs);
+  const StatusPtr status(api);
+  tf_api::Function* function =
+      api.to_function(impl_->graph, name.c_str(), 0, -1, nullptr, static_cast<int>(in.size()), in.data(),
+                      static_cast<int>(out.size()), out.data(), nullptr, nullptr, nullptr, status.get());
+  check(api, status, "function '" + name + "'");
+  TfDefinition definition;
+  definition.name_ = name;
+  definition.function_ = {function,
+                          [&api](void* f) { api.delete_function(static_cast<tf_api::Function*>(f)); }};
+  return definition;
+}
+
+void TfGraph::add(const TfDefinition& definition) {
+  const StatusPtr status(*impl_->api);
+  impl_->api->copy_function(impl_->graph, static_cast<tf_api::Function*>(definition.function_.get()), nullptr,
+                            status.get());
+  check(*impl_->api, status, "function '" + definition.name_ + "'");
+}
+
 void TfGraph::import(Bytes graph_def, const std::string& prefix, const InputMap& inputs) {
   const Api& api = *impl_->api;
   const std::unique_ptr<tf_api::ImportOptions, void (*)(tf_api::ImportOptions*)> options(

@@ -49,6 +49,16 @@ struct TfOp {
   Strings control = {};  // operations that run before
 };
 
+class TfDefinition {  // of a function
+ public:
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class TfGraph;
+  std::string name_;
+  std::shared_ptr<void> function_;
+};
+
 // A graph of TensorFlow's. Copies share the same graph. What TensorFlow refuses is a ConversionError with its
 // message.
 class TfGraph {
@@ -60,6 +70,9 @@ class TfGraph {
   std::string constant(const std::string& name, const TensorPtr& value);
   using InputMap =
       std::vector<std::pair<std::string, std::string>>;  // tensor of the GraphDef -> tensor of this graph
+  // This graph as a function that other graphs may call; their own functions are not taken along.
+  TfDefinition define(const std::string& name, const Strings& inputs, const Strings& outputs) const;
+  void add(const TfDefinition&);
   void import(Bytes graph_def, const std::string& prefix = "", const InputMap& inputs = {});
   std::string graph_def() const;
   std::string op_def(const std::string& op) const;  // a serialized OpDef

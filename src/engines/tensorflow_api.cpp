@@ -61,6 +61,9 @@ void bind_graph(Api& a, const Library& l) {
   l.bind(a.import_prefix, "TF_ImportGraphDefOptionsSetPrefix");
   l.bind(a.import_input, "TF_ImportGraphDefOptionsAddInputMapping");
   l.bind(a.import_graph_def, "TF_GraphImportGraphDef");
+  l.bind(a.to_function, "TF_GraphToFunction");
+  l.bind(a.copy_function, "TF_GraphCopyFunction");
+  l.bind(a.delete_function, "TF_DeleteFunction");
 }
 
 void bind_attributes(Api& a, const Library& l) {

@@ -16,6 +16,7 @@ struct Operation;
 struct OperationDescription;
 struct ImportOptions;
 struct TensorHandle;
+struct Function;
 
 struct Output {  // TF_Output
   Operation* operation;
@@ -77,6 +78,13 @@ struct Api {
   void (*import_prefix)(ImportOptions*, const char*);
   void (*import_input)(ImportOptions*, const char*, int, Output);
   void (*import_graph_def)(Graph*, const Buffer*, const ImportOptions*, Status*);
+
+  Function* (*to_function)(const Graph*, const char* name, unsigned char append_hash, int operations,
+                           const Operation* const*, int inputs, const Output*, int outputs, const Output*,
+                           const char* const* output_names, const void* options, const char* description,
+                           Status*);
+  void (*copy_function)(Graph*, const Function*, const Function* gradient, Status*);
+  void (*delete_function)(Function*);
 
   void (*set_string)(OperationDescription*, const char*, const void*, std::size_t);
   void (*set_strings)(OperationDescription*, const char*, const void* const*, const std::size_t*, int);

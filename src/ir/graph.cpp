@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include "support/hash_set.h"
 
@@ -250,6 +251,54 @@ void Graph::rename(Value* v, std::string_view wanted) {
   if (v->name_ == wanted) return;
   if (!v->name_.empty()) names_->values.drop(v->name_);
   v->name_ = names_->values.claim_reserved(wanted);
+}
+
+void Graph::alter(Value* v, Alteration::Step step) {
+  if (v->is_of_source_) derive(v, v, {std::move(step)});
+}
+
+void Graph::derive(Value* to, const Value* from, const std::vector<Alteration::Step>& steps) {
+  if (!from->is_of_source_) return;
+  auto both = from->alteration_ ? std::make_unique<Alteration>(*from->alteration_)
+                                : std::make_unique<Alteration>(from->name_);
+  for (const Alteration::Step& s : steps) both->add(s);
+  to->alteration_ = std::move(both);
+  to->is_of_source_ = true;
+}
+
+void Graph::take_name(Value* to, Value* from) {
+  const std::string wanted = from->name_;
+  if (!wanted.empty()) {
+    rename(from, wanted + "/old");
+    rename(to, wanted);
+  } else if (!to->name_.empty()) {  // name_rest() gives one
+    names_->values.drop(to->name_);
+    to->name_.clear();
+  }
+  to->alteration_ = std::move(from->alteration_);
+  to->is_of_source_ = std::exchange(from->is_of_source_, false);
+}
+
+// The elements of a constant in another order are still that constant: the order stands in the metadata.
+void Graph::name_altered() {
+  const auto name = [&](Value* v) {
+    const Alteration* a = v->alteration_.get();
+    if (!a || v->is_input_ || v->is_graph_output()) return;
+    if (v->constant_ && a->only_moves())
+      rename(v, a->source());
+    else if (!a->steps().empty())
+      rename(v, a->source() + std::string(a->suffix()));
+  };
+  std::vector<Graph*> todo{this};
+  while (!todo.empty()) {
+    Graph* g = todo.back();
+    todo.pop_back();
+    for (Value* v : g->constants_) name(v);
+    for (Node& n : g->nodes()) {
+      for (Value* v : n.outputs_) name(v);
+      for_each_subgraph(n, [&](Graph& inner) { todo.push_back(&inner); });
+    }
+  }
 }
 
 void Graph::reserve(std::size_t values) { names_->values.make_room(values); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "diagnostics.h"
+#include "ir/alteration.h"
 #include "ir/attr.h"
 
 namespace t2o::ir {
@@ -39,6 +40,10 @@ class Value {
   // image: dims as in Shape. Null when nothing is known.
   const std::shared_ptr<const Ints>& known_elements() const { return known_elements_; }
 
+  // The name is one of the source's, and the value holds the source's tensor of this name, but for the alteration.
+  bool is_of_source() const { return is_of_source_; }
+  const Alteration* alteration() const { return alteration_.get(); }  // null: none
+
  private:
   friend class Graph;
   friend class Node;
@@ -47,11 +52,12 @@ class Value {
   Node* producer_ = nullptr;
   TensorPtr constant_;
   std::shared_ptr<const Ints> known_elements_;
+  std::unique_ptr<Alteration> alteration_;
   std::vector<Use> uses_;
   Graph* graph_ = nullptr;
   std::uint32_t index_ = 0, output_uses_ = 0;
   DType dtype_ = DType::undefined;
-  bool is_input_ = false;
+  bool is_input_ = false, is_of_source_ = false;
 };
 
 class Node {
@@ -141,6 +147,11 @@ class Graph {
   void rename(Value*, std::string_view name);     // takes the name; made unique
   void reserve(std::size_t values);               // room for so many names
   void reserve_name(std::string_view name);       // kept free of other values until rename() asks for it
+  void mark_source(Value* v) { v->is_of_source_ = true; }  // its name is that of the source's tensor that it holds
+  void alter(Value*, Alteration::Step);           // it holds another form of what it held; without effect on what is not of the source
+  void derive(Value* to, const Value* from, const std::vector<Alteration::Step>&);  // a constant, made of another
+  void take_name(Value* to, Value* from);         // of what `to` holds now as well; nobody reads `from` any more
+  void name_altered();                            // what is altered gets a name that says so; inputs and outputs keep theirs
   void name_rest();                               // names what was added with name_later, after its origin: "<node>/<Op>"
   void set_outputs(Values);
   void remove_input(Value*);                      // a graph input that nothing reads

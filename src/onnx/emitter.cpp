@@ -55,6 +55,17 @@ bool is_defined(const std::string& op, const Values& in, const Target& t) {
   return info && info->has_kernel && onnx::widening(*info, in);
 }
 
+// What the operator does to a constant whose elements stay the same.
+std::optional<ir::Alteration::Step> order_given_by(const std::string& op, const Attrs& attrs,
+                                                   const Value& y) {
+  if (op == "Reshape" || op == "Squeeze" || op == "Unsqueeze") return ir::Alteration::reshape(y.shape());
+  if (op != "Transpose") return std::nullopt;
+  for (const ir::NamedAttr& a : attrs)
+    if (const auto* perm = a.name == "perm" ? std::get_if<Ints>(&a.value) : nullptr)
+      return ir::Alteration::transpose(*perm);
+  return std::nullopt;
+}
+
 [[noreturn]] void fail_without_kernel(const std::string& op, const Values& in, const std::string& types,
                                       const Emitter& e) {
   const Target& t = e.target();
@@ -139,6 +150,7 @@ Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::siz
     if (auto folded = onnx::fold(op, tensors, attrs, target_->opset)) {
       Values out;
       for (TensorPtr& t : *folded) out.push_back(constant(std::move(t), op));
+      if (const auto step = order_given_by(op, attrs, *out[0])) g_->derive(out[0], in[0], {*step});
       return out;
     }
   }

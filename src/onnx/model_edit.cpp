@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "diagnostics.h"
+#include "onnx/altered.h"
 #include "onnx/schema_table.h"
+#include "onnx/tensor_proto.h"
 
 namespace t2o::onnx {
 namespace {
@@ -63,6 +65,26 @@ std::vector<ModelNode> model_nodes(Bytes bytes, const std::string& source) {
     }
   }
   return nodes;
+}
+
+std::map<std::string, ir::Alteration> altered_values(Bytes bytes, const std::string& source) {
+  std::vector<std::pair<std::string, std::string>> props;
+  const ::onnx::ModelProto model = parse(bytes, source);
+  for (const auto& entry : model.metadata_props()) props.emplace_back(entry.key(), entry.value());
+  return altered_values(props);
+}
+
+std::map<std::string, TensorPtr> initializers(Bytes bytes, const std::vector<std::string>& names,
+                                              const std::string& source) {
+  const std::set<std::string> wanted(names.begin(), names.end());
+  const ::onnx::ModelProto model = parse(bytes, source);
+  std::map<std::string, TensorPtr> found;
+  for (const ::onnx::TensorProto& t : model.graph().initializer()) {
+    if (!wanted.contains(t.name()) || t.data_location() == ::onnx::TensorProto::EXTERNAL) continue;
+    const std::string serialized = t.SerializeAsString();
+    found.emplace(t.name(), parse_tensor(std::as_bytes(std::span(serialized)), source).tensor);
+  }
+  return found;
 }
 
 std::string with_outputs(Bytes bytes, const std::vector<std::string>& values, const std::string& source) {

@@ -1,7 +1,9 @@
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
+#include "ir/alteration.h"
 #include "ir/tensor.h"
 
 namespace t2o::onnx {
@@ -15,6 +17,11 @@ struct ModelNode {
   std::vector<std::string> outputs;    // those of omitted optional outputs are ""
 };
 std::vector<ModelNode> model_nodes(Bytes model, const std::string& source);  // of the main graph, in order
+
+std::map<std::string, ir::Alteration> altered_values(Bytes model, const std::string& source);  // by their names in the model
+
+// Those of the named initializers that are in the file itself.
+std::map<std::string, TensorPtr> initializers(Bytes model, const std::vector<std::string>& names, const std::string& source);
 
 // The same model with more outputs. Those that it has already are skipped.
 std::string with_outputs(Bytes model, const std::vector<std::string>& values, const std::string& source);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/nesting.h"
+#include "onnx/altered.h"
 #include "onnx/elem_type.h"
 #include "onnx/layout_functions.h"
 
@@ -55,7 +56,8 @@ class ProtoBuilder {
       set_tensor(*s.graph.add_initializer(), input, *tensor);
     set_opsets(m);
     for (const std::string& f : functions_) define_channels_last(*m.add_functions(), f, info_.target);
-    auto props = info_.metadata_props;
+    auto props = altered_props(g);
+    props.insert(props.end(), info_.metadata_props.begin(), info_.metadata_props.end());
     std::sort(props.begin(), props.end());
     for (const auto& [key, value] : props) add_entry(*m.add_metadata_props(), key, value);
     s.initializers = std::move(initializers_);

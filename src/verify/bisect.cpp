@@ -1,10 +1,13 @@
 #include "verify/bisect.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <map>
+#include <unordered_set>
 
 #include "diagnostics.h"
-#include "onnx/image_layout.h"
+#include "onnx/fold.h"
 #include "onnx/model_edit.h"
 #include "pipeline.h"
 #include "support/mapped_file.h"
@@ -14,20 +17,39 @@
 namespace t2o::verify {
 namespace {
 
-constexpr std::size_t kAtOnce = 64;  // tensors fetched in one run: they all stay in memory
+constexpr Tolerance kExact = {1e-6, 1e-12};  // of weights: nothing was computed with them but by a factor
+constexpr std::size_t kAtOnce = 64;          // tensors fetched in one run: they all stay in memory
+
+struct Shared {                 // by both models
+  std::string value;            // the ONNX model's name
+  ir::Alteration of;            // the source's tensor, and what was done to it
+  const onnx::ModelNode* node;  // that makes it
+};
 
 struct Candidates {
   std::vector<onnx::ModelNode> nodes;
-  std::vector<std::pair<std::string, const onnx::ModelNode*>>
-      values;  // of both graphs, in the order of execution
+  std::vector<Shared> values;  // of both graphs, in the order of execution
+  std::map<std::string, ir::Alteration> altered;
 };
+
+bool can_be_fetched(const Rebuilt& reference, const std::string& name) {
+  const auto found = reference.tensors.find(name);
+  if (found == reference.tensors.end()) return false;
+  const DType t = reference.graph.dtype(found->second);
+  return t != DType::undefined && t != DType::variant && t != DType::resource;
+}
 
 Candidates find_candidates(Bytes model, const std::string& path, const Rebuilt& reference) {
   Candidates c;
   c.nodes = onnx::model_nodes(model, path);
+  c.altered = onnx::altered_values(model, path);
   for (const onnx::ModelNode& node : c.nodes)
-    for (const std::string& value : node.outputs)
-      if (!value.empty() && reference.tensors.contains(value)) c.values.emplace_back(value, &node);
+    for (const std::string& value : node.outputs) {
+      const auto found = c.altered.find(value);
+      ir::Alteration of = found == c.altered.end() ? ir::Alteration(value) : found->second;
+      if (!value.empty() && can_be_fetched(reference, of.source()))
+        c.values.push_back({value, std::move(of), &node});
+    }
   return c;
 }
 
@@ -40,16 +62,50 @@ GraphPtr read_graph(const tf2onnx::Options& options) {
   return graph;
 }
 
-// The same tensor may be channels first in the ONNX model.
-std::optional<Comparison> compare_in_any_layout(const TensorPtr& expected, const TensorPtr& got,
-                                                Tolerance tolerance) {
-  Comparison c = compare(*expected, *got, tolerance);
-  if (c.same_dtype && c.same_shape) return c;
-  if (expected->dtype() == got->dtype() && expected->rank() == 4 && got->rank() == 4) {
-    c = compare(*expected, *transposed(got, onnx::channels_last_perm(4)), tolerance);
-    if (c.same_shape) return c;
+TensorPtr scaled(const Tensor& t, double factor) {
+  std::vector<double> numbers = t.to_floats();
+  for (double& x : numbers) x *= factor;
+  return tensor_of(t.dtype(), t.dims(), numbers);
+}
+
+// Null: the tensor has not the axes or elements that the steps are for.
+TensorPtr altered(TensorPtr t, const ir::Alteration& alteration) {
+  if (is_complex(t->dtype()) && !alteration.steps().empty()) t = complex_as_pairs(t);
+  for (const ir::Alteration::Step& step : alteration.steps()) {
+    if (step.kind == ir::Alteration::Kind::scale) {
+      t = scaled(*t, step.factor);
+      continue;
+    }
+    Ints dims = step.ints;
+    if (step.kind == ir::Alteration::Kind::transpose) {
+      Ints sorted = dims;
+      std::sort(sorted.begin(), sorted.end());
+      for (std::size_t i = 0; i < sorted.size(); ++i)
+        if (sorted[i] != static_cast<std::int64_t>(i) || sorted.size() != t->dims().size()) return nullptr;
+      t = transposed(t, dims);
+      continue;
+    }
+    const auto open = std::find(dims.begin(), dims.end(), -1);
+    if (open != dims.end()) {
+      *open = 1;
+      const std::int64_t others = element_count(dims);
+      *open = others == 0 ? 0 : t->elements() / others;
+    }
+    if (element_count(dims) != t->elements()) return nullptr;
+    t = t->with_dims(dims);
   }
-  return std::nullopt;
+  return t;
+}
+
+// Nothing: the ONNX model has it in another form, and does not say in which.
+std::optional<Comparison> compare_altered(const TensorPtr& source, const ir::Alteration& alteration,
+                                          TensorPtr got, Tolerance tolerance) {
+  const TensorPtr expected = altered(source, alteration);
+  if (!expected) return std::nullopt;
+  if (is_int(expected->dtype()) && is_int(got->dtype()))  // counted in 64 bits instead of 32, say
+    got = onnx::converted(got, expected->dtype());
+  const Comparison c = compare(*expected, *got, tolerance);
+  return c.same_dtype && c.same_shape ? std::optional(c) : std::nullopt;
 }
 
 class Search {
@@ -82,7 +138,7 @@ class Search {
  private:
   engines::OrtSession open_with_outputs() const {
     Strings names;
-    for (const auto& [value, node] : candidates_.values) names.push_back(value);
+    for (const Shared& c : candidates_.values) names.push_back(c.value);
     const std::string model = onnx::with_outputs(model_->bytes(), names, options_.onnx);
     engines::OrtOptions ort;
     ort.library = options_.onnxruntime_library;
@@ -95,41 +151,123 @@ class Search {
                     Divergence& result) {
     Strings names, tensors;
     for (std::size_t i = from; i < to; ++i) {
-      names.push_back(candidates_.values[i].first);
-      tensors.push_back(reference_.tensors.at(names.back()));
+      names.push_back(candidates_.values[i].value);
+      tensors.push_back(reference_.tensors.at(candidates_.values[i].of.source()));
     }
     const std::vector<TensorPtr> expected = tf_session_.run(tf_feeds_, tensors);
     const std::vector<TensorPtr> got = session.run(onnx_feeds_, names);
     for (std::size_t i = 0; i < names.size(); ++i) {
+      const Shared& c = candidates_.values[from + i];
       ++result.compared;
-      const auto comparison = compare_in_any_layout(expected[i], got[i], options_.tolerance);
+      auto comparison = compare_altered(expected[i], c.of, got[i], options_.tolerance);
+      if (comparison && !comparison->ok())
+        comparison = compare_altered(expected[i], c.of, got[i], with_rounding(c, expected[i]->dtype()));
       if (!comparison) {
         ++result.incomparable;
       } else if (!comparison->ok()) {
-        describe(from + i, *comparison, result);
+        describe(c, *comparison, result);
         return;
+      } else {
+        agreed_.insert(c.of.source());
       }
     }
   }
 
-  void describe(std::size_t at, const Comparison& comparison, Divergence& result) const {
-    const std::string& value = candidates_.values[at].first;
-    const onnx::ModelNode* node = candidates_.values[at].second;
+  const ir::Node* producer_of(const Shared& c) const {
+    for (const ir::Node& n : graph_->nodes())
+      for (const Value* v : n.outputs())
+        if (v->name() == c.of.source()) return &n;
+    return nullptr;
+  }
+
+  // What is left of numbers that cancel is as wrong as those were rounded.
+  Tolerance with_rounding(const Shared& c, DType t) {
+    Tolerance tolerance = options_.tolerance;
+    const ir::Node* n = producer_of(c);
+    if (!n || !options_.tolerance.by_scale || (t != DType::f32 && t != DType::f64)) return tolerance;
+    Strings read;
+    std::vector<TensorPtr> tensors;
+    for (const ir::Node* made_by : between(*n).nodes)
+      for (const Value* in : made_by->inputs()) {
+        const auto found =
+            in && in->dtype() == t ? reference_.tensors.find(in->name()) : reference_.tensors.end();
+        if (found == reference_.tensors.end()) continue;
+        const auto fed = std::find_if(tf_feeds_.begin(), tf_feeds_.end(),
+                                      [&](const auto& feed) { return feed.first == found->second; });
+        if (fed != tf_feeds_.end())
+          tensors.push_back(fed->second);
+        else
+          read.push_back(found->second);
+      }
+    const std::vector<TensorPtr> fetched =
+        read.empty() ? std::vector<TensorPtr>() : tf_session_.run(tf_feeds_, read);
+    tensors.insert(tensors.end(), fetched.begin(), fetched.end());
+    constexpr double kSteps = 8;
+    double largest = 0;
+    for (const TensorPtr& tensor : tensors)
+      for (const double x : tensor->to_floats())
+        if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+    tolerance.rounding = largest * kSteps * (t == DType::f32 ? 0x1p-23 : 0x1p-52);
+    return tolerance;
+  }
+
+  // The source's nodes from tensors that agree to one that they make: of one that differs, one of them is to
+  // blame.
+  struct Between {
+    std::vector<const ir::Node*> nodes;  // the last of them first
+    Strings inputs;                      // the tensors that agree
+  };
+
+  void describe(const Shared& c, const Comparison& comparison, Divergence& result) const {
     result.found = true;
-    result.tensor = value;
-    result.onnx_op = node->op;
-    result.source_node = node->source_node;
-    result.source_op = node->source_op;
+    result.tensor = c.value;
+    result.onnx_op = c.node->op;
+    result.source_node = c.node->source_node;
+    result.source_op = c.node->source_op;
     result.comparison = comparison;
-    const auto source = std::find_if(graph_->nodes().begin(), graph_->nodes().end(), [&](const ir::Node& n) {
-      return std::any_of(n.outputs().begin(), n.outputs().end(),
-                         [&](const Value* v) { return v->name() == value; });
-    });
-    if (source == graph_->nodes().end()) return;
+    const ir::Node* source = producer_of(c);
+    if (!source) return;
     result.source_node = source->origin().node;
     result.source_op = source->op();
-    for (const Value* in : source->inputs())
-      if (in && in->producer()) result.inputs.push_back(in->name());
+    const Between b = between(*source);
+    for (const ir::Node* n : b.nodes) result.between.push_back({n->op(), n->origin().node});
+    result.inputs = b.inputs;
+    compare_weights(b, result);
+  }
+
+  // The constants that the nodes read, as far as the ONNX model still has them.
+  void compare_weights(const Between& b, Divergence& result) const {
+    std::map<std::string, const Value*> constants;  // by their names in the ONNX model
+    for (const ir::Node* n : b.nodes)
+      for (const Value* in : n->inputs())
+        if (in && in->constant()) constants.emplace(in->name(), in);
+    std::map<std::string, const ir::Alteration*> altered;
+    for (const auto& [name, alteration] : candidates_.altered)
+      if (constants.contains(alteration.source())) altered.emplace(name, &alteration);
+    Strings names;
+    for (const auto& [name, v] : constants) names.push_back(name);
+    for (const auto& [name, alteration] : altered) names.push_back(name);
+    for (const auto& [name, tensor] : onnx::initializers(model_->bytes(), names, options_.onnx)) {
+      const auto found = altered.find(name);
+      const ir::Alteration of = found == altered.end() ? ir::Alteration(name) : *found->second;
+      const auto comparison = compare_altered(constants.at(of.source())->constant(), of, tensor, kExact);
+      if (comparison && !comparison->ok()) result.weights.push_back(name);
+    }
+  }
+
+  Between between(const ir::Node& last) const {
+    Between b;
+    std::unordered_set<const void*> seen = {&last};
+    b.nodes.push_back(&last);
+    for (std::size_t i = 0; i < b.nodes.size(); ++i)
+      for (const Value* in : b.nodes[i]->inputs()) {
+        if (!in || !in->producer() || !seen.insert(in).second) continue;
+        if (agreed_.contains(in->name()))
+          b.inputs.push_back(in->name());
+        else if (seen.insert(in->producer()).second)
+          b.nodes.push_back(in->producer());
+      }
+    return b;
   }
 
   const VerifyOptions& options_;
@@ -140,6 +278,7 @@ class Search {
   MappedFilePtr model_;
   Candidates candidates_;
   engines::Feeds tf_feeds_;
+  std::unordered_set<std::string> agreed_;  // the source's tensors that do not differ
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tf/op_defs.h"
+#include "tfgraph/internal_ops.h"
 
 namespace t2o::verify {
 namespace {
@@ -11,7 +12,7 @@ using engines::TfAttr;
 using engines::TfAttrValue;
 using engines::TfInput;
 
-// Null for what TensorFlow's C API cannot be told here: functions, subgraphs.
+// Null for what TensorFlow's C API cannot be told here: lists of functions.
 std::optional<TfAttrValue> to_tf(const Attr& attr, const std::string& type) {
   const auto convert = [&](const auto& value) -> std::optional<TfAttrValue> {
     using T = std::decay_t<decltype(value)>;
@@ -30,14 +31,21 @@ std::optional<TfAttrValue> to_tf(const Attr& attr, const std::string& type) {
   return std::visit(convert, attr);
 }
 
+// What the graphs of one model share: each function has a name of its own.
+struct Library {
+  std::string tensorflow;
+  std::vector<engines::TfDefinition> definitions;
+};
+
 class Rebuilder {
  public:
-  Rebuilder(const ir::Graph& source, const std::string& library)
-      : source_(source), result_{engines::TfGraph(library), {}, 0} {}
+  Rebuilder(const ir::Graph& source, Library& library)
+      : source_(source), library_(library), result_{engines::TfGraph(library.tensorflow), {}, 0} {}
 
   Rebuilt run() {
     for (const Value* v : source_.inputs())
-      result_.tensors[v->name()] = result_.graph.placeholder(next_name(), v->dtype(), v->shape());
+      result_.tensors[v->name()] =
+          result_.graph.placeholder(next_name(), v->dtype(), source_.parent() ? Shape() : v->shape());
     for (const Value* v : source_.constants())
       if (v->is_used()) result_.tensors[v->name()] = result_.graph.constant(next_name(), v->constant());
     for (const ir::Node& node : source_.nodes())
@@ -48,16 +56,24 @@ class Rebuilder {
  private:
   std::string next_name() { return "t" + std::to_string(next_++); }
 
-  std::optional<std::vector<TfInput>> inputs_of(const ir::Node& node, const tf::OpDef& def) const {
+  // A constant of a graph around is one of this graph too. Null: nobody made it.
+  const std::string* tensor_of(const Value* v) {
+    if (!v) return nullptr;
+    auto found = result_.tensors.find(v->name());
+    if (found == result_.tensors.end() && v->constant())
+      found = result_.tensors.emplace(v->name(), result_.graph.constant(next_name(), v->constant())).first;
+    return found == result_.tensors.end() ? nullptr : &found->second;
+  }
+
+  std::optional<std::vector<TfInput>> inputs_of(const ir::Node& node, const tf::OpDef& def) {
     std::vector<TfInput> inputs;
     std::size_t at = 0;
     for (const tf::ArgDef& arg : def.inputs) {
       Strings tensors;
       for (std::size_t left = tf::tensor_count(arg, node.attrs()); left > 0; --left, ++at) {
-        const auto found =
-            node.input(at) ? result_.tensors.find(node.input(at)->name()) : result_.tensors.end();
-        if (found == result_.tensors.end()) return std::nullopt;
-        tensors.push_back(found->second);
+        const std::string* found = tensor_of(node.input(at));
+        if (!found) return std::nullopt;
+        tensors.push_back(*found);
       }
       const bool is_list = !arg.number_attr.empty() || !arg.type_list_attr.empty();
       if (is_list)
@@ -68,21 +84,48 @@ class Rebuilder {
     return inputs;
   }
 
+  std::optional<TfAttrValue> value_of(const Attr& attr, const std::string& type) {
+    const auto* body = std::get_if<GraphPtr>(&attr);
+    return body ? function_of(**body) : to_tf(attr, type);
+  }
+
+  std::optional<TfAttrValue> function_of(const ir::Graph& body) {
+    Rebuilder inner(body, library_);
+    const Rebuilt rebuilt = inner.run();
+    Strings inputs, outputs;
+    for (const Value* v : body.inputs()) inputs.push_back(rebuilt.tensors.at(v->name()));
+    for (const Value* v : body.outputs()) {
+      const auto found = rebuilt.tensors.find(v->name());
+      if (found == rebuilt.tensors.end()) return std::nullopt;
+      outputs.push_back(found->second);
+    }
+    const std::string name = "f" + std::to_string(library_.definitions.size());
+    library_.definitions.push_back(rebuilt.graph.define(name, inputs, outputs));
+    return engines::TfFunction{name};
+  }
+
   bool add(const ir::Node& node) {
+    if (node.op() == tfgraph::kGuarded) {
+      if (const std::string* x = tensor_of(node.input(0))) result_.tensors[node.output()->name()] = *x;
+      return tensor_of(node.input(0)) != nullptr;
+    }
     const tf::OpDef* def = tf::find_op_def(node.op());
     if (!def) return false;
     engines::TfOp op{.op = node.op(), .name = next_name()};
-    for (const tf::AttrDef& attr_def : def->attrs) {
-      const Attr* attr = node.attr(attr_def.name);
-      if (!attr) continue;
-      auto value = to_tf(*attr, attr_def.type);
-      if (!value) return false;
-      op.attrs.push_back({attr_def.name, std::move(*value)});
-    }
-    auto inputs = inputs_of(node, *def);
-    if (!inputs) return false;
-    op.inputs = std::move(*inputs);
     try {
+      const std::size_t known = library_.definitions.size();
+      for (const tf::AttrDef& attr_def : def->attrs) {
+        const Attr* attr = node.attr(attr_def.name);
+        if (!attr) continue;
+        auto value = value_of(*attr, attr_def.type);
+        if (!value) return false;
+        op.attrs.push_back({attr_def.name, std::move(*value)});
+      }
+      auto inputs = inputs_of(node, *def);
+      if (!inputs) return false;
+      op.inputs = std::move(*inputs);
+      for (std::size_t i = known; i < library_.definitions.size(); ++i)  // also what those call
+        result_.graph.add(library_.definitions[i]);
       result_.graph.add(op);
     } catch (const ConversionError&) {
       return false;
@@ -93,6 +136,7 @@ class Rebuilder {
   }
 
   const ir::Graph& source_;
+  Library& library_;
   Rebuilt result_;
   int next_ = 0;
 };
@@ -100,7 +144,8 @@ class Rebuilder {
 }  // namespace
 
 Rebuilt rebuild(const ir::Graph& source, const std::string& library) {
-  return Rebuilder(source, library).run();
+  Library shared{library, {}};
+  return Rebuilder(source, shared).run();
 }
 
 }  // namespace t2o::verify

@@ -12,7 +12,7 @@ namespace t2o::verify {
 struct Rebuilt {
   engines::TfGraph graph;
   std::map<std::string, std::string> tensors;  // value's name -> tensor in `graph`
-  std::size_t left_out = 0;                    // nodes with subgraphs, and all that depends on them
+  std::size_t left_out = 0;                    // nodes that cannot be handed over, and all that depends on them
 };
 Rebuilt rebuild(const ir::Graph& source, const std::string& library);
 

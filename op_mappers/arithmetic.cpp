@@ -77,7 +77,7 @@ void refuse_zero_divisor(MapperContext& c) {
   const Ints all = y->to_ints();
   if (std::find(all.begin(), all.end(), 0) != all.end())
     c.fail(Code::unsupported_attr,
-           "integers are divided by a constant 0, at which TensorFlow fails when it runs",
+           "integers are divided by a constant 0, and TensorFlow fails when it runs this",
            "divide by something else, or by a float");
 }
 

@@ -151,7 +151,7 @@ Value* runtime_mel_energy(MapperContext& c, const MelBand& b, Value* magnitude) 
 std::vector<float> cosine_transform(MapperContext& c, std::int64_t n, std::int64_t coefficients) {
   if (n > kMostWeights / coefficients)
     c.fail(Code::unsupported_attr, std::to_string(coefficients) + " coefficients of " + std::to_string(n) +
-                                       " channels are more weights than a model should have");
+                                       " channels need more weights than a model should have");
   std::vector<float> w;
   const double scale = std::sqrt(2.0 / static_cast<double>(n)),
                step = std::numbers::pi / static_cast<double>(n);

@@ -51,7 +51,7 @@ Values map_gather_tree(MapperContext& c) {
 
 void register_beam_search(OpRegistry& r) {
   r.op("GatherTree", "Addons>GatherTree")
-      .note("a parent beyond the beams is taken for the nearest, no error")
+      .note("a parent out of range is replaced by the nearest one instead of an error")
       .by(map_gather_tree);
 }
 

@@ -163,7 +163,7 @@ void register_complex(OpRegistry& r) {
   r.complex("Conj").by(of_one(conjugate));
   r.complex("Angle").by(map_angle);
   r.complex("ComplexAbs")
-      .note("of complex128 and of Fourier transforms it overflows where the square of a part does")
+      .note("for complex128 and Fourier transforms it overflows where the square of a part overflows")
       .by(map_abs);
   r.complex("Cast").by(map_cast);
   r.complex("Bitcast").note("from and to the parts").by(map_bitcast);

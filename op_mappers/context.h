@@ -19,7 +19,7 @@ class MapperContext : public Emitter {
   const ir::Node& node() const { return *source_; }
   std::size_t input_count() const { return in_.size(); }
   Value* in(std::size_t i) const {                                 // the mapped value: has dtype, shape and maybe constant()
-    if (i >= in_.size()) fail(Code::bad_model, "the node has " + std::to_string(in_.size()) + " inputs, and is asked for number " + std::to_string(i));
+    if (i >= in_.size()) fail(Code::bad_model, "the node has " + std::to_string(in_.size()) + " inputs, and the mapper reads number " + std::to_string(i));
     return in_[i];
   }
   const Values& inputs() const { return in_; }

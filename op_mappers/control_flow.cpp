@@ -257,7 +257,7 @@ void LoopMaker::check_effort() {
   if (c_.effort().discarded > kMostDiscarded)
     c_.fail(Code::unsupported_op,
             "loops in loops change the shapes of their variables, which takes too long to follow",
-            "take the loops out of each other, or keep their variables' shapes");
+            "do not nest the loops, or keep the shapes of their variables");
 }
 
 // The variables keep the shape they have at first where the body, given that, gives it back.

@@ -51,7 +51,7 @@ std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channe
   if (!is_known(input_channels) || !is_known(kernel_channels)) return stated;
   if (kernel_channels == 0 || input_channels % kernel_channels != 0)
     c.fail(Code::bad_model, std::to_string(input_channels) +
-                                " input channels are no multiple of the kernel's " +
+                                " input channels are not a multiple of the kernel's " +
                                 std::to_string(kernel_channels));
   return input_channels / kernel_channels;
 }
@@ -95,7 +95,7 @@ Value* convolve(MapperContext& c, Value* input, Value* kernel, Window w) {
   const std::int64_t group = group_count(c, channels, own);
   if (const Dim filters = dim_or_unknown(kernel, static_cast<int>(n) + 1);
       is_known(filters) && filters % group != 0)
-    c.fail(Code::bad_model, std::to_string(filters) + " filters are no multiple of the " +
+    c.fail(Code::bad_model, std::to_string(filters) + " filters are not a multiple of the " +
                                 std::to_string(group) + " groups of channels");
   Value* k = kernel_channels_first(c, kernel, n);
   const bool unclear =
@@ -204,10 +204,10 @@ void register_conv(OpRegistry& r) {
   r.op("_FusedConv2D").ignores({"use_cudnn_on_gpu", "num_args", "num_host_args"}).by(map_fused_conv2d);
   r.op("_FusedDepthwiseConv2dNative").ignores({"num_args"}).by(map_fused_depthwise);
   r.op("FusedResizeAndPadConv2D")
-      .note("as in TensorFlow, each image has the result of the first")
+      .note("as in TensorFlow, every image gets the result of the first one")
       .by(map_fused_resize_pad_conv2d);
   r.op("FusedPadConv2D")
-      .note("as in TensorFlow, each image has the result of the first")
+      .note("as in TensorFlow, every image gets the result of the first one")
       .by(map_fused_pad_conv2d);
   r.op("BiasAdd").by(map_bias_add);
   r.op("BiasAddV1").by(map_bias_add_v1);

@@ -79,7 +79,7 @@ std::int64_t groups_of(MapperContext& c, const Window& w, std::int64_t own) {
   if (!x.ranked()) return 1;
   const Dim channels = x[w.layout == Layout::channels_last ? static_cast<int>(w.spatial()) + 1 : 1];
   if (is_known(channels) && channels % own != 0)
-    c.fail(Code::bad_model, "the input's channels are no multiple of the filter's");
+    c.fail(Code::bad_model, "the input's channels are not a multiple of the filter's");
   return is_known(channels) ? channels / own : 1;
 }
 

@@ -165,7 +165,7 @@ std::int64_t group_count(MapperContext& c, const Window& w) {
   const Dim result = (*elements)[channel], per_group = kernel[static_cast<int>(n)];
   if (result <= 0 || per_group <= 0) return 1;
   if (result % per_group != 0)
-    c.fail(Code::bad_model, "input_sizes' channels are no multiple of the kernel's");
+    c.fail(Code::bad_model, "input_sizes' channels are not a multiple of the kernel's");
   return result / per_group;
 }
 

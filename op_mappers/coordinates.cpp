@@ -15,7 +15,7 @@ Value* constant_strides(Emitter& c, const Ints& dims) {
   for (std::size_t i = dims.size(); i-- > 1;) {
     if (!__builtin_mul_overflow(strides[i], dims[i], &strides[i - 1])) continue;
     if (dims[i - 1] > 1)
-      c.fail(Code::bad_model, "a shape is asked for that has more elements than 64 bits count");
+      c.fail(Code::bad_model, "the shape has more elements than a 64-bit integer can count");
     strides[i - 1] = kFarthest;  // where only coordinates 0 are: not 0, for it is divided by
   }
   return c.ints(strides);

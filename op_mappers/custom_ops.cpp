@@ -53,7 +53,7 @@ void CustomOps::add(const std::string& op) {
   const std::size_t colon = op.find(':');
   const std::string domain = colon == std::string::npos ? kDefaultDomain : op.substr(colon + 1);
   if (colon == 0 || domain.empty() || domain == "ai.onnx")
-    fail(Code::bad_option, "--custom-ops: '" + op + "' is no op with a domain",
+    fail(Code::bad_option, "--custom-ops: '" + op + "' is not an op with a domain",
          "write Op or Op:domain, with a domain of your own");
   domains_[op.substr(0, colon)] = domain;
 }

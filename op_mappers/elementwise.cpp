@@ -27,7 +27,7 @@ Values map_sign(MapperContext& c) {
 Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
   if (is_int(c.in(0)->dtype()))
     c.fail(Code::unsupported_type,
-           "TensorFlow's Round of integers gives zeros on CPUs, hardly what the model means",
+           "TensorFlow's Round of integers gives zeros on CPUs, which the model hardly intends",
            "remove the Round: integers are round");
   return {c.emit("Round", {c.in(0)})};
 }

@@ -120,7 +120,7 @@ Values map_fractional_pool(MapperContext& c) {
   const auto seed = c.attr_or<std::int64_t>("seed", 0), seed2 = c.attr_or<std::int64_t>("seed2", 0);
   const bool pseudo_random = c.flag("pseudo_random"), overlapping = c.flag("overlapping");
   if (!c.flag("deterministic") || (seed == 0 && seed2 == 0))
-    c.fail(Code::unsupported_attr, "the windows are drawn anew in each run",
+    c.fail(Code::unsupported_attr, "the windows are random and differ from run to run",
            "give it a seed (deterministic=True), or pool with fixed windows for inference");
   const auto ratios = c.attr<Floats>("pooling_ratio");
   Draws draws(seed, seed2);

@@ -261,7 +261,7 @@ Values map_tridiagonal_mat_mul(MapperContext& c) {
 Value* inverted(Emitter& e, Value* a) { return eliminated(e, a, eye_like(e, a, e.dim(a, -2))); }
 
 void register_linalg(OpRegistry& r) {
-  const std::string singular = "of a singular matrix infinities or NaN, no error";
+  const std::string singular = "a singular matrix gives infinities or NaN instead of an error";
   r.op("MatrixInverse", "BatchMatrixInverse").note(singular).by(map_inverse);
   r.op("MatrixSolve", "BatchMatrixSolve").note(singular).by(map_solve);
   r.op("MatrixTriangularSolve", "BatchMatrixTriangularSolve").note(singular).by(map_triangular_solve);
@@ -269,7 +269,7 @@ void register_linalg(OpRegistry& r) {
   r.op("LogMatrixDeterminant").by(map_log_determinant);
   r.op("Lu").note(singular).by(map_lu);
   r.op("Cholesky", "BatchCholesky")
-      .note("of a matrix that is not positive definite NaN, no error")
+      .note("a matrix that is not positive definite gives NaN instead of an error")
       .by(map_cholesky);
   r.op("Qr").by(map_qr);
   r.op("TridiagonalSolve").note(singular + "; by a dense matrix").by(map_tridiagonal_solve);

@@ -185,12 +185,14 @@ Values map_tridiagonal_product(MapperContext& c) {
 }  // namespace
 
 void register_linalg_complex(OpRegistry& r) {
-  const std::string singular = "of a singular matrix infinities or NaN, no error";
+  const std::string singular = "a singular matrix gives infinities or NaN instead of an error";
   r.complex("MatrixInverse").note(singular).by(map_inverse);
   r.complex("MatrixSolve").note(singular).by(map_solve);
   r.complex("MatrixTriangularSolve").note(singular).by(map_triangular_solve);
   r.complex("MatrixDeterminant", "BatchMatrixDeterminant", "LogMatrixDeterminant").by(map_determinant);
-  r.complex("Cholesky").note("of a matrix that is not positive definite NaN, no error").by(map_cholesky);
+  r.complex("Cholesky")
+      .note("a matrix that is not positive definite gives NaN instead of an error")
+      .by(map_cholesky);
   register_linalg_complex_vectors(r);
   r.complex("BandedTriangularSolve").note(singular + "; by a dense matrix").by(map_banded_triangular_solve);
   r.complex("TridiagonalSolve").note(singular + "; by a dense matrix").by(map_tridiagonal_solve);

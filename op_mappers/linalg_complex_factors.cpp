@@ -116,7 +116,7 @@ Complex reflected(Emitter& e, Complex x, const ComplexReflector& r) {
 }
 
 void register_linalg_complex_factors(OpRegistry& r) {
-  r.complex("Lu").note("of a singular matrix infinities or NaN, no error").by(map_lu);
+  r.complex("Lu").note("a singular matrix gives infinities or NaN instead of an error").by(map_lu);
   r.complex("Qr").by(map_qr);
 }
 

@@ -77,7 +77,7 @@ Values map_of_complex(MapperContext& c) {
 }  // namespace
 
 void register_linalg_functions(OpRegistry& r) {
-  const std::string limit = "of a matrix with negative or zero eigenvalues NaN";
+  const std::string limit = "a matrix with negative or zero eigenvalues gives NaN";
   r.op("MatrixSquareRoot").note(limit).by(map_square_root);
   r.complex("MatrixSquareRoot").note(limit).by(map_of_complex<square_root>);
   r.complex("MatrixLogarithm").note(limit).by(map_of_complex<logarithm>);

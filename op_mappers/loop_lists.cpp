@@ -274,7 +274,7 @@ void Rest::fit_written() {
   for (int i = 1; i < rank_; ++i) {
     if (is_known(own[i]) && is_known(other[i]) && own[i] != other[i])
       c_.fail(Code::unsupported_op, "the elements of its TensorList have different sizes",
-              "give all elements one shape, with zeros behind the shorter ones");
+              "give all elements one shape: pad the shorter ones with zeros at the end");
     fits = fits && own[i] == other[i] && own[i] != kUnknownDim;
   }
   if (fits) return;

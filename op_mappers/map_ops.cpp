@@ -115,7 +115,7 @@ class Mapping : public SubgraphMapper {
     if (ir::nesting(into) > ir::kDeepestNesting)
       fail(Code::unsupported_op,
            "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
-           "take them out of each other");
+           "do not nest them so deeply");
     const Inside inside(*this, into);
     for (std::size_t i = 0; i < inputs.size(); ++i) mapped_[source.inputs()[i]] = inputs[i];
     const auto needed = needed_nodes(source, wanted);
@@ -247,8 +247,8 @@ class Mapping : public SubgraphMapper {
       const DType type = stored_type(from->dtype());
       if (type == DType::variant && from->is_graph_output() && from->graph() == &source_)
         throw ConversionError({Severity::error, Code::unsupported_type,
-                               "the output '" + from->name() + "' is a TensorList, which ONNX does not know",
-                               "ask for a tensor that is made of it with --outputs", n.origin(),
+                               "the output '" + from->name() + "' is a TensorList, and ONNX has no such type",
+                               "name a tensor that is made from it with --outputs", n.origin(),
                                SourceLoc::here()});
       if (type != DType::undefined && type != DType::variant && to->dtype() != type)
         throw ConversionError(

@@ -196,12 +196,15 @@ Values map_max_pool_with_argmax(MapperContext& c) {
 void register_pool(OpRegistry& r) {
   const std::string small =
       "an image of unknown size that is computed in the model has to have room for the window";
-  const std::string nan = "a NaN computed in the model may win, in f32, where TensorFlow passes over it";
+  const std::string nan =
+      "in f32 the result may be NaN where TensorFlow ignores a NaN that the model computes";
   r.op("MaxPool").note("also over the channels; " + nan).by(map_max_pool);
   r.op("MaxPoolV2").note("ksize and strides constant; " + nan).by(map_max_pool_v2);
-  r.op("MaxPool3D").note("beside a NaN another number may win than in TensorFlow").by(map_max_pool_3d);
+  r.op("MaxPool3D")
+      .note("next to a NaN the result may be another number than in TensorFlow")
+      .by(map_max_pool_3d);
   r.op("MaxPoolWithArgmax")
-      .note("a NaN may win where TensorFlow passes over it")
+      .note("the result may be NaN where TensorFlow ignores a NaN")
       .by(map_max_pool_with_argmax);
   r.op("AvgPool").note(small).by(map_avg_pool);
   r.op("AvgPool3D").note(small).by(map_avg_pool_3d);

@@ -27,7 +27,7 @@ Limits limits_of(const MapperContext& c, DType t) {
     case DType::qi32:
       return {DType::i32, -2147483648.0, 2147483647.0};
     default:
-      c.fail(Code::bad_model, std::string(name(t)) + " is no quantized type");
+      c.fail(Code::bad_model, std::string(name(t)) + " is not a quantized type");
   }
 }
 
@@ -126,7 +126,7 @@ Scaled scaled(MapperContext& c, Value* x, Range r, const Limits& t, bool narrow,
 }
 
 [[noreturn]] void no_min_first(MapperContext& c) {
-  c.fail(Code::unsupported_attr, "mode 'MIN_FIRST' with an axis is nothing TensorFlow computes",
+  c.fail(Code::unsupported_attr, "TensorFlow does not compute mode 'MIN_FIRST' with an axis",
          "use mode 'SCALED'");
 }
 

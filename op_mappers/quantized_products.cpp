@@ -57,7 +57,7 @@ QuantizedRange symmetric_range(Emitter& e, DType a, QuantizedRange ra, DType b, 
 void check_padding_list(MapperContext& c) {
   const Ints pads = c.attr_or("padding_list", Ints{});
   if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
-    c.fail(Code::unsupported_attr, "padding_list pads beside padding");
+    c.fail(Code::unsupported_attr, "padding_list is set in addition to padding");
 }
 
 // NHWC, in i32. depthwise: the filter is [h, w, in, multiplier].
@@ -86,7 +86,7 @@ struct Bounds {
 QuantizedRange checked_filter_range(MapperContext& c, Bounds at) {
   for (const std::size_t i : {at.first + 2, at.first + 3})
     if (c.has_rank(i) && c.rank(i) > 0 && c.in(i)->shape().elements() != 1)
-      c.fail(Code::unsupported_attr, "a range for each channel without a Requantize behind the convolution",
+      c.fail(Code::unsupported_attr, "a range for each channel without a Requantize after the convolution",
              "quantize the filter with one range");
   return range_at(c, at.first + 2);
 }

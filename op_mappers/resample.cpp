@@ -371,7 +371,7 @@ Values map_crop_grad(MapperContext& c) {
 
 void register_resample(OpRegistry& r) {
   r.op("ResizeArea").by(map_area);
-  constexpr auto kSpreads = "a NaN or an infinity may spread to pixels beside it";  // by weights of 0
+  constexpr auto kSpreads = "a NaN or an infinity may spread to neighbouring pixels";  // by weights of 0
   r.op("ResizeBicubic").note(kSpreads).by(map_bicubic<ResizeForm::empty_inputs>);
   r.op("ResizeBicubic").since(13).note(kSpreads).by(map_bicubic<ResizeForm::omitted_inputs>);
   r.op("CropAndResize").by(map_crop_and_resize);

@@ -352,7 +352,7 @@ void register_resize(OpRegistry& r) {
   const auto with = [](Values (*map)(MapperContext&, Form), Form form) {
     return [=](MapperContext& c) { return map(c, form); };
   };
-  constexpr auto kSpreads = "a NaN or an infinity may spread to pixels beside it";  // by weights of 0
+  constexpr auto kSpreads = "a NaN or an infinity may spread to neighbouring pixels";  // by weights of 0
   r.op("ResizeBilinear").note(kSpreads).by(with(bilinear, Form::empty_inputs));
   r.op("ResizeBilinear").since(13).note(kSpreads).by(with(bilinear, Form::omitted_inputs));
   r.op("ResizeNearestNeighbor").by(with(nearest, Form::empty_inputs));

@@ -68,7 +68,7 @@ Values map_reverse_sequence(MapperContext& c) {
   const auto time = c.attr<std::int64_t>("seq_dim"), batch = c.attr<std::int64_t>("batch_dim");
   const std::int64_t axes = c.has_rank(0) ? c.rank(0) : kMostAxes;
   if (time == batch || std::min(time, batch) < 0 || std::max(time, batch) >= axes)
-    c.fail(Code::bad_model, "seq_dim and batch_dim are no two axes of the input");
+    c.fail(Code::bad_model, "seq_dim and batch_dim are not two axes of the input");
   const auto reverse = [&](Value* x, std::int64_t time_axis, std::int64_t batch_axis) {
     return c.emit("ReverseSequence", {x, lengths}, {{"batch_axis", batch_axis}, {"time_axis", time_axis}});
   };

@@ -128,7 +128,7 @@ void register_scan(OpRegistry& r) {
   r.op("Cumsum").by(map_cumsum);
   r.op("Cumprod").by(map_cumprod_by_steps);
   r.op("Cumprod").since(26).by(map_cumprod);
-  r.op("CumulativeLogsumexp").note("a NaN behind an infinity is passed over").by(map_cumulative_logsumexp);
+  r.op("CumulativeLogsumexp").note("a NaN after an infinity is ignored").by(map_cumulative_logsumexp);
 }
 
 }  // namespace t2o::op_mappers

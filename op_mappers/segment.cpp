@@ -183,7 +183,8 @@ Values map_sparse_gradient_v2(MapperContext& c) {
 void register_segment(OpRegistry& r) {
   const std::string memory = "below opset 16 memory of data times segments";
   const std::string extremum =
-      "below opset 18 memory of data times segments; of a segment with NaN the rows behind the last one tell";
+      "below opset 18 memory of data times segments; in a segment with NaN only the rows after the last NaN "
+      "count";
   const auto sums = [&](std::vector<std::string> names, Mapper low, Mapper high) {
     r.ops(names).note(memory).ignores({"sparse_gradient"}).by(std::move(low));
     r.ops(names).since(16).ignores({"sparse_gradient"}).by(std::move(high));

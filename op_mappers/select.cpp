@@ -48,7 +48,8 @@ Values map_top_k_v2(MapperContext& c) { return top_pair(c, c.cast(c.in(1), DType
 
 Values map_approx_top_k(MapperContext& c) {
   if (c.attr_or<std::int64_t>("aggregate_to_topk", 1) == 0)
-    c.fail(Code::unsupported_attr, "aggregate_to_topk=False gives as many candidates as the device likes",
+    c.fail(Code::unsupported_attr,
+           "with aggregate_to_topk=False the number of candidates depends on the device",
            "set aggregate_to_topk=True");
   Value* k = c.constant(c.attr<std::int64_t>("k"));
   const bool largest = c.attr_or<std::int64_t>("is_max_k", 1) != 0;

@@ -265,11 +265,14 @@ void register_shape(OpRegistry& r) {
   r.op("PreventGradient").ignores({"message"}).by(map_identity);
   r.op("CheckNumerics", "CheckNumericsV2")
       .ignores({"message"})
-      .note("passes on, does not check")
+      .note("passes its input on without a check")
       .by(map_identity);
   r.op("PlaceholderWithDefault").ignores({"shape"}).by(map_identity);
-  r.op("EnsureShape").ignores({"shape"}).note("passes on, does not check").by(map_identity);
-  r.op("Print").ignores({"message", "first_n", "summarize"}).note("passes on, does not print").by(map_first);
+  r.op("EnsureShape").ignores({"shape"}).note("passes its input on without a check").by(map_identity);
+  r.op("Print")
+      .ignores({"message", "first_n", "summarize"})
+      .note("passes its input on without printing")
+      .by(map_first);
   r.op("Shape").by(map_shape);
   r.op("ShapeN").ignores({"N"}).by(map_shape);
   r.op("Size").by(map_size);

@@ -54,8 +54,8 @@ Value* crossed(MapperContext& c, Value* start, std::size_t first, std::size_t co
   for (std::size_t i = 0; i < columns; ++i) {
     Value* column = c.in(first + i);
     if (column->dtype() != DType::i64)
-      c.fail(Code::unsupported_type, "a cross of texts, which are hashed",
-             "hand on numbers in place of the texts: {cut after}");
+      c.fail(Code::unsupported_type, "a cross of strings, which are hashed",
+             "use numbers instead of strings: {cut after}");
     if (!all) {
       all = column;
       continue;

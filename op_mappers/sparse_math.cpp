@@ -237,9 +237,9 @@ void register_sparse_math(OpRegistry& r) {
         .by(std::move(low));
     r.op(op).since(since).note(limits).by(std::move(high));
   };
-  r.op("SparseAdd").note("no place twice in one tensor").by(map_add);
-  r.op("SparseSparseMaximum").note("no place twice in one tensor").by(map_maximum);
-  r.op("SparseSparseMinimum").note("no place twice in one tensor").by(map_minimum);
+  r.op("SparseAdd").note("no index may occur twice in one tensor").by(map_add);
+  r.op("SparseSparseMaximum").note("no index may occur twice in one tensor").by(map_maximum);
+  r.op("SparseSparseMinimum").note("no index may occur twice in one tensor").by(map_minimum);
   rows("SparseTensorDenseMatMul", 16, map_matmul<By::compare>, map_matmul<By::scatter>, "");
   rows("SparseTensorDenseAdd", 16, map_dense_add<By::compare>, map_dense_add<By::scatter>, "");
   r.op("SparseDenseCwiseAdd", "SparseDenseCwiseMul", "SparseDenseCwiseDiv").by(map_cwise);

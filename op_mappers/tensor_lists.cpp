@@ -208,7 +208,7 @@ void check_sizes(MapperContext& c, const Value* list, const Value* item) {
     const Dim own = list->shape()[i + 1], other = item->shape()[i];
     if (is_known(own) && is_known(other) && own != other)
       c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes",
-             "give all elements one shape, with zeros behind the shorter ones");
+             "give all elements one shape: pad the shorter ones with zeros at the end");
   }
 }
 

@@ -86,7 +86,7 @@ void refuse_empty_slices(MapperContext& c, std::int64_t axis) {
   for (int i = 0; s.ranked() && i < s.rank(); ++i)
     is_empty = is_empty || (s[i] == 0 && i != axis && i != axis + s.rank());
   if (!is_float(c.in(0)->dtype()) && is_empty && s[static_cast<int>(axis)] != 0)
-    c.fail(Code::unsupported_attr, "slices without elements, at which ONNX Runtime ends the process",
+    c.fail(Code::unsupported_attr, "slices without elements, which end the process of ONNX Runtime",
            "leave the op out where there is nothing to compare");
 }
 

@@ -33,7 +33,7 @@ void read_explicit_padding(MapperContext& c, Window& w) {
     if (begin < 0 || end < 0) c.fail(Code::bad_model, "explicit_paddings has a negative entry");
     if (std::max(begin, end) > kLongest)
       c.fail(Code::bad_model,
-             "explicit_paddings has an entry that is no size: " + std::to_string(std::max(begin, end)));
+             "explicit_paddings has an entry that is not a size: " + std::to_string(std::max(begin, end)));
     if (!is_spatial && (begin != 0 || end != 0))
       c.fail(Code::bad_model, "explicit_paddings pads the batch or the channels");
     if (!is_spatial) continue;
@@ -63,7 +63,7 @@ Ints spatial_entries(MapperContext& c, const Ints& all, Layout layout, std::size
                                 std::to_string(spatial + 2));
   for (const std::int64_t v : all)
     if (v <= 0 || v > kLongest)
-      c.fail(Code::bad_model, std::string(what) + " has an entry that is no size: " + std::to_string(v));
+      c.fail(Code::bad_model, std::string(what) + " has an entry that is not a size: " + std::to_string(v));
   const std::size_t channel = layout == Layout::channels_last ? spatial + 1 : 1;
   if (all[0] != 1 || all[channel] != 1)
     c.fail(Code::unsupported_attr, std::string(what) + " other than 1 along the batch or the channels");

@@ -37,7 +37,7 @@ Combiner reducer(MapperContext& c, const char* attribute) {
   const Combiner how = combiner(c, *g);
   if (how == Combiner::second)
     c.fail(Code::unsupported_attr,
-           "computation '" + g->name() + "' gives its last argument, which is no reduction");
+           "computation '" + g->name() + "' returns its last argument, which is not a reduction");
   return how;
 }
 
@@ -93,7 +93,7 @@ Values map_extremum(MapperContext& c, Extremum which) {
   const Combiner how = which == Extremum::highest ? Combiner::max : Combiner::min;
   Value *x = c.in(0), *index = c.in(1), *init = c.in(2), *init_index = c.in(3);
   if (!is_int(index->dtype()))
-    c.fail(Code::unsupported_type, "the second operand of a search for an extremum is no integer");
+    c.fail(Code::unsupported_type, "the second operand of a search for an extremum is not an integer");
   if (axes.empty()) c.fail(Code::unsupported_attr, "a search for an extremum over no axes");
   const bool boolean = x->dtype() == DType::boolean;
   x = boolean ? c.cast(x, DType::i32) : x;

@@ -171,7 +171,7 @@ Values map_scatter(MapperContext& c) {
 void register_xla_scatter(OpRegistry& r) {
   const std::string note =
       "the update replaces, or is added, multiplied, the highest, the lowest, a logical and or or; the rank "
-      "of the indices known; a NaN among the updates of a maximum or minimum counts for nothing";
+      "of the indices known; a NaN among the updates of a maximum or minimum is ignored";
   r.op("XlaScatter").ignores({"indices_are_sorted"}).note(note).by(map_scatter<By::compare, By::compare>);
   r.op("XlaScatter")
       .since(16)

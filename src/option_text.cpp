@@ -77,6 +77,21 @@ void set_layout(Options& o, const std::string& v) {
   o.layout = one_of("--layout", v, kLayouts);
 }
 
+void set_targets(Options& o, const std::string& v) {
+  const Strings known = {"rs4", "rs5", "rs6", "caffe2", "tensorrt"};
+  Strings targets = split_names(v);
+  for (const std::string& target : targets) {
+    if (target == "nhwc")
+      fail(Code::bad_option,
+           "--target nhwc is not supported: it asks tf2onnx for operators with channels last",
+           "--layout nhwc writes functions with channels last");
+    if (std::find(known.begin(), known.end(), target) == known.end())
+      fail(Code::bad_option, "--target does not know '" + target + "'",
+           "one of: rs4, rs5, rs6, caffe2, tensorrt; --target-runtime and --opset choose the runtime");
+  }
+  o.targets = std::move(targets);
+}
+
 void set_opset(Options& o, const std::string& v) {
   o.opset = to_int("--opset", v);
   if (o.opset >= onnx::kLowestOpset && o.opset <= onnx::kHighestOpset) return;
@@ -101,21 +116,24 @@ void set_switch(Options& o, const std::string& v) {
 using enum OptionGroup;
 constexpr OptionRow kRows[] = {
     {"format", "FORMAT",
-     "What MODEL is: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.", model,
-     set_format, "auto,graphdef,saved-model,checkpoint"},
-    {"signature", "NAME", "Which signature of a SavedModel; serving_default, or else the only one.", model,
-     set_text<&Options::signature>},
-    {"tag", "TAGS", "Which graph of a SavedModel, by its comma-separated tags; serve, or else the only one.",
-     model, set_text<&Options::tags>},
-    {"concrete-function", "NAME", "Not there yet: --signature.", model,
-     set_text<&Options::concrete_function>},
+     "The format of MODEL: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.",
+     model, set_format, "auto,graphdef,saved-model,checkpoint"},
+    {"signature", "NAME", "The signature of a SavedModel. The default is serving_default, or the only one.",
+     model, set_text<&Options::signature>},
+    {"tag", "TAGS",
+     "The graph of a SavedModel, by its comma-separated tags. The default is serve, or the only one.", model,
+     set_text<&Options::tags>},
+    {"concrete-function", "FUNCTION",
+     "A concrete function of a SavedModel of TensorFlow 2, instead of a signature: its number in __call__, "
+     "counted from 0, or its name. --signature is then ignored.",
+     model, set_text<&Options::concrete_function>},
 
     {"inputs", "NAMES",
-     "The inputs, comma-separated. Cuts the graph there; a shape behind a name overrides the model's: "
+     "The inputs, comma-separated. The graph is cut there. A shape after a name overrides the model's: "
      "X:0[1,28,28,3],Y:0 "
      "(-1: unknown).",
      interface, set_list<&Options::inputs>},
-    {"outputs", "NAMES", "The outputs, comma-separated; what they do not need is left out.", interface,
+    {"outputs", "NAMES", "The outputs, comma-separated. What they do not need is left out.", interface,
      set_list<&Options::outputs>},
     {"rename-inputs", "NAMES", "Names in the ONNX model, in the order of the inputs.", interface,
      set_list<&Options::rename_inputs>},
@@ -124,26 +142,27 @@ constexpr OptionRow kRows[] = {
     {"use-graph-names", "", "Keep the graph's names (serving_default_x:0) instead of the signature's (x).",
      interface, set_switch<&Options::use_graph_names>},
     {"ignore-default", "NAMES",
-     "PlaceholderWithDefault nodes that become inputs, as those do that --inputs or the signature names; "
-     "others become their default.",
+     "PlaceholderWithDefault nodes that become inputs. Those that --inputs or the signature names become "
+     "inputs as well; the others take their default value.",
      interface, set_list<&Options::ignore_default>},
-    {"use-default", "NAMES", "PlaceholderWithDefault nodes that become their default.", interface,
+    {"use-default", "NAMES", "PlaceholderWithDefault nodes that take their default value.", interface,
      set_list<&Options::use_default>},
-    {"inputs-as-nchw", "NAMES", "Inputs that the ONNX model takes channels first.", interface,
+    {"inputs-as-nchw", "NAMES", "Inputs that have their channels first in the ONNX model.", interface,
      set_list<&Options::inputs_as_nchw>},
-    {"outputs-as-nchw", "NAMES", "Outputs that the ONNX model gives channels first.", interface,
+    {"outputs-as-nchw", "NAMES", "Outputs that have their channels first in the ONNX model.", interface,
      set_list<&Options::outputs_as_nchw>},
     {"stateful-io", "",
-     "Variables that the model changes, as the states of stateful layers, become inputs and outputs: feed "
-     "NAME with the last "
-     "NAME_out, or leave it out in the first run. Else each run starts from their saved values.",
+     "Variables that the model changes, such as the states of stateful layers, become inputs and outputs: "
+     "feed NAME with NAME_out of the run before, or leave it out in the first run. Without this option each "
+     "run starts from the saved values.",
      interface, set_switch<&Options::stateful_io>},
     {"complex-as-pairs", "",
-     "Complex inputs and outputs get a last axis of size 2: real and imaginary parts. Else they are refused.",
+     "Complex inputs and outputs get a last axis of size 2 for the real and the imaginary part. Without this "
+     "option they are refused.",
      interface, set_switch<&Options::complex_as_pairs>},
 
     {"opset", "N",
-     "The ONNX operator set to write for: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.",
+     "The ONNX opset of the model: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.",
      target, set_opset, "11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28"},
     {"ir-version", "N", "A lower IR version than the opset's own, where the model allows it.", target,
      [](Options& o, const std::string& v) { o.ir_version = to_int("--ir-version", v); }},
@@ -151,29 +170,36 @@ constexpr OptionRow kRows[] = {
      "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard "
      "alone.",
      target, set_runtime, "ort-1.31,any"},
+    {"target", "NAMES",
+     "Targets of tf2onnx, comma-separated: rs4, rs5, rs6, caffe2 and tensorrt change nothing. nhwc is "
+     "--layout nhwc.",
+     target, set_targets, "rs4,rs5,rs6,caffe2,tensorrt,nhwc"},
     {"layout", "LAYOUT",
-     "Where images have their channels. auto: first, where that transposes the fewest bytes (the default). "
-     "nchw: first, with the "
-     "transposes at the model's inputs and outputs. nhwc: last, convolutions and the like as functions that "
-     "a device can match.",
+     "The order of the axes of images. auto: channels first, with the fewest bytes transposed (the default). "
+     "nchw: channels first, with the transposes at the model's inputs and outputs. nhwc: channels last, with "
+     "convolutions and the like as functions that a device can match.",
      target, set_layout, "auto,nchw,nhwc"},
     {"custom-ops", "OPS",
-     "Ops to keep as they are, for a runtime that has them: Op or Op:domain (else "
-     "ai.onnx.converters.tensorflow), comma-separated.",
+     "Ops to keep as they are, for a runtime that has them: Op or Op:domain, comma-separated. The default "
+     "domain is ai.onnx.converters.tensorflow.",
      target, set_list<&Options::custom_ops>},
     {"extra-opset", "LIST",
      "Opsets of other domains that the model imports, as domain:version, comma-separated.", target,
      set_list<&Options::extra_opsets>},
     {"external-data", "[WHEN]",
-     "Weights in a .data file beside the model: auto (above 2 GB), always or never. Alone it means always.",
+     "Write the weights to a .data file beside the model: auto (only above 2 GB), always or never. Without a "
+     "value it means always.",
      output, set_external_data, "auto,always,never"},
     {"node-metadata", "", "Write each ONNX node's source node and op into its metadata_props.", output,
      set_switch<&Options::node_metadata>},
     {"doc-string", "TEXT", "The doc_string of the ONNX model.", output, set_text<&Options::doc_string>},
+    {"output-frozen-graph", "FILE",
+     "Also write the source graph as a GraphDef: what the outputs need, with the variables as constants.",
+     output, set_text<&Options::output_frozen_graph>},
 
     {"dump-after", "STAGES", "Print the graph after these stages: read, tf, map, onnx, or after a rewriter.",
      debug, set_list<&Options::dump_after>, "read,tf,map,onnx"},
-    {"trace-match", "REWRITERS", "Tell what these rewriters try, and why a match fails.", debug,
+    {"trace-match", "REWRITERS", "Print what these rewriters try, and why a match fails.", debug,
      set_list<&Options::trace_match>},
 };
 

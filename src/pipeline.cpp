@@ -13,9 +13,11 @@
 #include "plan.h"
 #include "rewriters/all.h"
 #include "rewriters/run.h"
+#include "support/atomic_file.h"
 #include "support/meter.h"
 #include "support/parallel.h"
 #include "support/wire.h"
+#include "tf/frozen_graph.h"
 #include "tf/source.h"
 
 namespace t2o {
@@ -25,6 +27,26 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
   std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(),
                ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
+}
+
+// What is cut inside of a function has no name in the source graph: the whole graph is frozen then.
+std::shared_ptr<const tf::FrozenGraph> frozen_graph(const tf::Source& source,
+                                                    const tf::ImportRequest& request,
+                                                    const tf::Interface& interface, const ir::Graph& imported,
+                                                    Diagnostics& diagnostics) {
+  std::vector<tf::FrozenInput> inputs;
+  const Values& values = imported.inputs();
+  for (std::size_t i = 0; i < values.size() && !request.cuts_inside(); ++i)
+    if (!interface.inputs[i].empty())
+      inputs.push_back({interface.inputs[i], values[i]->dtype(), values[i]->shape()});
+  Strings outputs = interface.outputs;
+  std::erase(outputs, "");
+  auto frozen = std::make_shared<tf::FrozenGraph>();
+  collect(diagnostics, [&] {
+    *frozen = tf::freeze(source.graph, inputs, outputs, source.variable, diagnostics);
+    tf::check_size(*frozen);
+  });
+  return frozen;
 }
 
 // read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
@@ -38,6 +60,8 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   c.source_graph = tf::import_graph(source.graph, request, c.diagnostics, &interface);
   if (c.source_graph)
     learn_cut_shapes(*c.source_graph, interface, source.graph, request, c.target, plan.custom_ops);
+  if (c.source_graph && !o.output_frozen_graph.empty())
+    c.frozen = frozen_graph(source, request, interface, *c.source_graph, c.diagnostics);
   source.graph = {};
   if (!c.source_graph) return;
   ir::Graph& model = *c.source_graph;
@@ -83,7 +107,7 @@ void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   } catch (const std::bad_alloc&) {
     diagnostics.push_back({Severity::error,
                            Code::bad_file,
-                           (model.empty() ? "the model" : model) + " asks for more memory than there is",
+                           (model.empty() ? "the model" : model) + " needs more memory than there is",
                            "",
                            {},
                            SourceLoc::here()});
@@ -96,6 +120,23 @@ void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
                            SourceLoc::here()});
   }
 }
+
+// Written before the model, and there when the model is.
+class FrozenFile {
+ public:
+  FrozenFile(const Conversion& c, const Options& o) {
+    if (!c.frozen) return;
+    file_ = std::make_unique<AtomicFile>(o.output_frozen_graph == "-" ? "./-" : o.output_frozen_graph);
+    file_->reserve(c.frozen->graph_def.size());
+    c.frozen->graph_def.stream([&](Bytes b) { file_->write(b); });
+  }
+  void commit() const {
+    if (file_) file_->commit();
+  }
+
+ private:
+  std::unique_ptr<AtomicFile> file_;
+};
 
 // Whoever next works in this thread wants to be told of nothing.
 class Tracing {
@@ -148,15 +189,21 @@ Diagnostics write_model(const Conversion& c, const Options& o, const std::string
                         onnx::Written* written, Meter* meter) {
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
+    const FrozenFile frozen(c, o);
     const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data, meter);
     if (written) *written = sizes;
+    frozen.commit();
   });
   return diagnostics;
 }
 
 Diagnostics write_model_bytes(const Conversion& c, const Options& o, std::string& bytes) {
   Diagnostics diagnostics;
-  guarded(diagnostics, "", [&] { onnx::write_bytes(*c.graph, model_info(c, o), bytes); });
+  guarded(diagnostics, "", [&] {
+    const FrozenFile frozen(c, o);
+    onnx::write_bytes(*c.graph, model_info(c, o), bytes);
+    frozen.commit();
+  });
   return diagnostics;
 }
 

@@ -10,6 +10,9 @@
 namespace t2o::onnx {
 struct Written;
 }
+namespace t2o::tf {
+struct FrozenGraph;
+}
 
 namespace t2o {
 
@@ -24,6 +27,7 @@ struct Conversion {
   std::vector<std::pair<std::string, int>> extra_opsets;  // that the model imports besides
   std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // of inputs that may be left out
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
+  std::shared_ptr<const tf::FrozenGraph> frozen;  // for options.output_frozen_graph; else null
   std::string source;       // what was read, for the model's metadata: "saved_model", signature, producer version
   bool ok() const { return graph != nullptr; }
 };
@@ -37,7 +41,8 @@ Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory
 // Reads and prepares alone: the TensorFlow graph as the mappers would see it (for `info`).
 GraphPtr read_source(const Options&, Diagnostics&);
 
-// Writes the file (atomically; with its .data file when asked or needed) or the bytes. Never throws.
+// Writes the file (atomically; with its .data file when asked or needed) or the bytes, and with them the frozen graph. Never
+// throws.
 Diagnostics write_model(const Conversion&, const Options&, const std::string& path, onnx::Written* = nullptr,
                         Meter* = nullptr);
 Diagnostics write_model_bytes(const Conversion&, const Options&, std::string& bytes);

@@ -24,10 +24,10 @@ void check_layout(const Options& o, const onnx::Target& target) {
   if (o.layout != tf2onnx::Layout::nhwc) return;
   const std::string what = "--layout nhwc writes functions, which a model of ";
   if (target.opset < onnx::kFunctionOpset)
-    fail(Code::opset_too_low, what + "opset " + std::to_string(target.opset) + " cannot bring along",
+    fail(Code::opset_too_low, what + "opset " + std::to_string(target.opset) + " cannot contain",
          "--opset " + std::to_string(onnx::kFunctionOpset) + " or higher, or another --layout");
   if (o.ir_version != 0 && o.ir_version < onnx::kFunctionIrVersion)
-    fail(Code::bad_option, what + "IR version " + std::to_string(o.ir_version) + " cannot bring along",
+    fail(Code::bad_option, what + "IR version " + std::to_string(o.ir_version) + " cannot contain",
          "--ir-version " + std::to_string(onnx::kFunctionIrVersion) + " or higher, or another --layout");
 }
 
@@ -69,6 +69,18 @@ void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& 
   check_names("--trace-match", o.trace_match, rewriters, diagnostics);
 }
 
+// tf2onnx works around gaps of runtimes that are too old for the opsets that this program writes; TensorRT
+// has none of the gap that it works around any more.
+void note_targets(const Options& o, Diagnostics& diagnostics) {
+  for (const std::string& target : o.targets)
+    diagnostics.push_back({Severity::warning,
+                           Code::bad_option,
+                           "--target " + target + " changes nothing: no workarounds for it are written",
+                           "--target-runtime and --opset choose the runtime",
+                           {},
+                           SourceLoc::here()});
+}
+
 std::pair<std::string, int> extra_opset(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   int version = 0;
@@ -77,7 +89,7 @@ std::pair<std::string, int> extra_opset(const std::string& text) {
       colon != std::string::npos && std::from_chars(text.data() + colon + 1, end, version).ptr == end;
   std::string domain = text.substr(0, std::min(colon, text.size()));
   if (!is_number || version < 1 || domain.empty() || domain == "ai.onnx")
-    fail(Code::bad_option, "--extra-opset: '" + text + "' is no domain with a version",
+    fail(Code::bad_option, "--extra-opset: '" + text + "' is not a domain with a version",
          "write domain:version, as com.microsoft:1; --opset says that of ONNX itself");
   return {std::move(domain), version};
 }
@@ -91,6 +103,7 @@ Plan make_plan(const Options& o, Diagnostics& diagnostics) {
     check_metadata(o, plan.target, diagnostics);
     check_debugging(o, plan.target, diagnostics);
   }
+  note_targets(o, diagnostics);
   for (const std::string& op : o.custom_ops) collect(diagnostics, [&] { plan.custom_ops.add(op); });
   for (const std::string& text : o.extra_opsets)
     collect(diagnostics, [&] { plan.extra_opsets.push_back(extra_opset(text)); });

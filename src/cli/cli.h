@@ -40,6 +40,8 @@ void add_man(CLI::App& root, Session&);
 // Arguments that several commands share.
 CLI::App* add_command(CLI::App& root, const std::string& name, const std::string& summary,
                       const std::string& examples);
+// For what could be meant to add up: the last one alone is not what was asked for.
+std::function<void(const std::string&)> only_one(std::string what);
 void add_common_options(CLI::App& command, Common&, bool with_json = true);
 void add_model_options(CLI::App& command,
                        tf2onnx::Options&);  // MODEL, --saved-model, --signature, --inputs ...

@@ -88,8 +88,8 @@ void tell_of_data_file(const ConvertArguments& a, Outcome& outcome) {
          "");
   std::error_code none;
   if (fs::is_regular_file(data, none))
-    tell("'" + data + "' is there from before; '" + a.output + "' does not need it",
-         "delete it if nothing else does");
+    tell("'" + data + "' exists already; '" + a.output + "' does not need it",
+         "delete it if nothing else needs it");
 }
 
 Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
@@ -151,8 +151,7 @@ void tell_report(const Conversion& c, Json& json) {
 void refuse_verification_options(const CLI::App& command) {
   for (const CLI::Option* o : command.get_options())
     if (o->get_group() == kVerification && o->count() > 0)
-      fail(Code::bad_option, o->get_name() + " is for the verification, which is not asked for",
-           "add --verify");
+      fail(Code::bad_option, o->get_name() + " has an effect only with --verify", "add --verify");
 }
 
 constexpr std::string_view kStandardOutput = "-";
@@ -163,17 +162,30 @@ void check_standard_output(const ConvertArguments& a) {
     fail(Code::bad_option, "-o - writes the model to standard output, " + why,
          "give --output the name of a file");
   };
-  if (a.common.json) refuse("which --json needs");
-  if (a.verify) refuse("where --verify cannot read it");
+  if (a.common.json) refuse("and --json needs that for itself");
+  if (a.verify) refuse("and --verify cannot read it there");
   if (a.options.external_data == tf2onnx::ExternalData::always)
-    refuse("where there is no place for its weights beside it");
-  if (isatty(STDOUT_FILENO) != 0) refuse("which is a terminal");
+    refuse("and a file with its weights cannot stand beside standard output");
+  if (isatty(STDOUT_FILENO) != 0) refuse("and that is a terminal");
 }
 
-void check_not_the_model(const ConvertArguments& a, const std::string& written) {
+void check_not_the_model(const ConvertArguments& a, const std::string& written,
+                         const std::string& option = "--output") {
   if (is_part_of(a.options.model, written))
     fail(Code::bad_option, "'" + written + "' is part of the model itself, which would be lost",
-         "give --output another name");
+         "give " + option + " another name");
+}
+
+void check_frozen_graph(const ConvertArguments& a) {
+  const std::string& file = a.options.output_frozen_graph;
+  if (file.empty()) return;
+  const auto is = [&](const std::string& other) {
+    return fs::absolute(file).lexically_normal() == fs::absolute(other).lexically_normal();
+  };
+  if (is(a.output) || is(a.output + ".data"))
+    fail(Code::bad_option, "--output-frozen-graph and --output name the same file, '" + file + "'",
+         "give --output-frozen-graph another name");
+  check_not_the_model(a, file, "--output-frozen-graph");
 }
 
 int run_convert(const CLI::App& command, ConvertArguments& a) {
@@ -197,6 +209,7 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   if (!is_named) a.output = default_output(a.options.model);
   check_not_the_model(a, a.output);
   if (a.options.external_data != tf2onnx::ExternalData::never) check_not_the_model(a, a.output + ".data");
+  check_frozen_graph(a);
   if (a.verify) verify::check_possible(a.options);
   // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
   Outcome& outcome = *std::make_unique<Outcome>(convert_and_write(a, console)).release();
@@ -230,18 +243,21 @@ void add_convert(CLI::App& root, Session& session) {
   add_model_options(*command, a->options);
   add_conversion_options(*command, a->options);
   command
-      ->add_option(
-          "-o,--output", a->output,
-          "The file to write; else MODEL's name with .onnx, in this directory. '-' is standard output.")
+      ->add_option("-o,--output", a->output,
+                   "The file to write. The default is MODEL's name with .onnx, in this directory. '-' is "
+                   "standard output.")
       ->type_name("FILE")
-      ->group("Output");
+      ->group("Output")
+      ->each(only_one("output files"));
   command
       ->add_flag("--report", a->report,
-                 "Tell on stderr how the graph came out: operators, weights, and why each Transpose stays. "
-                 "Also in --json's object.")
+                 "Print a report on the graph to stderr: its operators, its weights, and why each Transpose "
+                 "stays. --json has it in its object.")
       ->group("Looking inside");
   add_common_options(*command, a->common);
-  command->add_flag("--verify", a->verify, "Then run both models and compare, as 'verify' does.")
+  command
+      ->add_flag("--verify", a->verify,
+                 "After the conversion, run both models and compare them, as 'verify' does.")
       ->group(kVerification);
   add_verification_options(*command, a->verification);
   add_tf2onnx_options(*command, *a);

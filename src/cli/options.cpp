@@ -25,15 +25,6 @@ CLI::Validator told(std::string choices) {
   return CLI::Validator([](std::string&) { return std::string(); }, std::move(choices));
 }
 
-// For what could be meant to add up: the last one alone is not what was asked for.
-std::function<void(const std::string&)> only_one(std::string what) {
-  return [what = std::move(what), given = std::make_shared<std::string>()](const std::string& value) {
-    if (!given->empty() && *given != value)
-      fail(Code::bad_option, "two " + what + " are given: '" + *given + "' and '" + value + "'", "give one");
-    *given = value;
-  };
-}
-
 void add_rows(CLI::App& command, Options& options, OptionGroup group, const std::string& title) {
   for (const OptionRow& row : option_rows()) {
     if (row.group != group) continue;
@@ -64,6 +55,14 @@ void set_model(Options& options, const std::string& path, Format format) {
 
 }  // namespace
 
+std::function<void(const std::string&)> only_one(std::string what) {
+  return [what = std::move(what), given = std::make_shared<std::string>()](const std::string& value) {
+    if (!given->empty() && *given != value)
+      fail(Code::bad_option, "two " + what + " are given: '" + *given + "' and '" + value + "'", "give one");
+    *given = value;
+  };
+}
+
 CLI::App* add_command(CLI::App& root, const std::string& name, const std::string& summary,
                       const std::string& examples) {
   CLI::App* command = root.add_subcommand(name, summary);
@@ -76,11 +75,13 @@ CLI::App* add_command(CLI::App& root, const std::string& name, const std::string
 void add_common_options(CLI::App& command, Common& common, bool with_json) {
   const std::string group = "Output";
   if (with_json)
-    command.add_flag("--json", common.json, "One JSON object to standard output, nothing else.")
+    command.add_flag("--json", common.json, "Print one JSON object to standard output and nothing else.")
         ->group(group);
-  command.add_flag("-q,--quiet", common.quiet, "Errors alone.")->group(group);
-  command.add_flag("-v,--verbose", common.verbose, "Notes too.")->group(group);
-  command.add_flag("--debug", common.debug, "Also where in this program's source a diagnostic was raised.")
+  command.add_flag("-q,--quiet", common.quiet, "Print errors only.")->group(group);
+  command.add_flag("-v,--verbose", common.verbose, "Print notes as well.")->group(group);
+  command
+      .add_flag("--debug", common.debug,
+                "Print notes, and for each message the place in this program's source that raised it.")
       ->group(group);
   command
       .add_option("--color", common.color, "auto (on a terminal, unless NO_COLOR is set), always or never.")

@@ -20,15 +20,14 @@ struct RefusedOption {
 };
 
 constexpr RefusedOption kRefused[] = {
-    {"--keras", "FILE", "Not there yet: a Keras file.", "Keras files cannot be read yet",
+    {"--keras", "FILE", "Not supported yet: MODEL is a Keras file.", "Keras files cannot be read yet",
      "save the model with model.export(DIR) and convert that SavedModel"},
-    {"--tflite", "FILE", "Not there yet: a TFLite file.", "TFLite files cannot be read yet",
-     "convert the TensorFlow model that it was made of"},
-    {"--tfjs", "FILE", "Not there yet: a TensorFlow.js model.", "TensorFlow.js models cannot be read yet",
-     "convert the TensorFlow model that it was made of"},
-    {"--dequantize", nullptr, "Not there yet.", "--dequantize cannot be done yet", "leave it out"},
-    {"--output-frozen-graph", "FILE", "Not there yet.", "--output-frozen-graph cannot be done yet",
-     "leave it out; --dump-after read prints the frozen graph as text"},
+    {"--tflite", "FILE", "Not supported yet: MODEL is a TFLite file.", "TFLite files cannot be read yet",
+     "convert the TensorFlow model that it was made from"},
+    {"--tfjs", "FILE", "Not supported yet: MODEL is a TensorFlow.js model.",
+     "TensorFlow.js models cannot be read yet", "convert the TensorFlow model that it was made from"},
+    {"--dequantize", nullptr, "Not supported yet: convert without quantization.",
+     "--dequantize is not supported yet", "leave it out"},
 };
 
 }  // namespace
@@ -64,17 +63,6 @@ void add_tf2onnx_options(CLI::App& command, ConvertArguments& a) {
           },
           "Changes nothing: graphs are read without TensorFlow.")
       ->type_name("FILES")
-      ->group(kGroup);
-  command
-      .add_option_function<std::string>(
-          "--target",
-          [&a](const std::string& target) {
-            if (!target.empty())
-              refuse(a, "there are no workarounds for target '" + target + "'",
-                     "leave --target out; --target-runtime and --opset say what the model must run on");
-          },
-          "Not there yet: tf2onnx's workarounds for old runtimes.")
-      ->type_name("NAMES")
       ->group(kGroup);
   for (const RefusedOption& r : kRefused) {
     const auto callback = [&a, &r] { refuse(a, r.message, r.remedy); };

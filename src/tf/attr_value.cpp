@@ -152,6 +152,12 @@ DType dtype_from_number(std::uint64_t number) {
   return kDTypes[base];
 }
 
+std::uint64_t dtype_number(DType t) {
+  for (std::size_t i = 1; i < kDTypes.size(); ++i)
+    if (kDTypes[i] == t && t != DType::undefined) return i;
+  fail(Code::unsupported_type, "TensorFlow has no type " + std::string(name(t)));
+}
+
 Attr decode_attr(Bytes attr_value, const AttrContext& context, std::string_view type) {
   return decode(WireReader(attr_value), context, type, 0);
 }
@@ -202,7 +208,7 @@ Shape decode_shape(Bytes shape_proto) {
     std::int64_t size = 0;
     for (WireReader dim = r.message(); dim.next();)
       if (dim.field() == 1) size = dim.integer();
-    if (size < -1 || size > kMaxDim) r.corrupt("a shape with a dimension that is no size");
+    if (size < -1 || size > kMaxDim) r.corrupt("a shape with a dimension that is not a size");
     dims.push_back(size);
   }
   return ranked ? Shape(std::move(dims)) : Shape();

@@ -10,6 +10,7 @@ namespace t2o::tf {
 
 // TensorFlow's DataType number; a reference type gives its base. Refuses numbers that have no DType.
 DType dtype_from_number(std::uint64_t number);
+std::uint64_t dtype_number(DType);  // refuses what TensorFlow does not have
 
 // What an AttrValue may need from outside.
 struct AttrContext {

@@ -144,6 +144,7 @@ VariableKeys read_variable_keys(Bytes saved_object_graph, Bytes trackable_object
   const std::vector<Object> tracked = read_objects(trackable_object_graph, read_trackable);
   const std::vector<std::string_view> keys = walk(saved, tracked);
   VariableKeys out;
+  out.by_object.assign(keys.begin(), keys.end());
   for (std::size_t i = 0; i < saved.size(); ++i) {
     if (saved[i].variable.empty() || keys[i].empty()) continue;
     const auto [at, fresh] = out.by_name.emplace(saved[i].variable, keys[i]);

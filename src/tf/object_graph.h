@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "tf/graph_def.h"
 
@@ -14,6 +15,7 @@ Captures read_captures(const GraphDef&, Bytes saved_object_graph);
 struct VariableKeys {  // keys of checkpoint entries
   std::unordered_map<std::string, std::string> by_node;  // for nodes that are captured
   std::unordered_map<std::string, std::string> by_name;  // "" for a name that several variables have
+  std::vector<std::string> by_object;                    // "" for what is no variable of the checkpoint
 };
 
 // The SavedObjectGraph of the model and the TrackableObjectGraph of the checkpoint are walked in step, from the

@@ -94,7 +94,7 @@ const Signature* choose_signature(const Source& s, const Options& o) {
   }
   if (s.kind == "saved_model" && o.outputs.empty())
     fail(Code::bad_option,
-         "the SavedModel " + s.path + " has no signatures, so nothing tells its inputs and outputs",
+         "the SavedModel " + s.path + " has no signatures, which would name its inputs and outputs",
          "name them with --inputs and --outputs, or save the model with signatures=...");
   return nullptr;
 }
@@ -110,12 +110,17 @@ void check_outputs(const Source& s, const Options& o, const Signature& chosen) {
                                    : "export a function that returns its results");
 }
 
+// The function becomes a call in the graph, and the call's inputs and outputs the signature.
+void add_concrete_function(Source& s, const std::string& wanted) {
+  s.call = call_concrete_function(wanted, s.path, s.graph, s.object_graph, s.assets,
+                                  s.object_nodes ? s.object_nodes() : ObjectNodes());
+  const auto bytes = std::make_shared<const std::string>(s.call.nodes);
+  append_nodes(s.graph, std::as_bytes(std::span(*bytes)), bytes);
+  s.signature = s.call.signature;
+}
+
 void finish(Source& s, const Options& o) {
-  if (!o.concrete_function.empty())
-    fail(Code::not_yet,
-         "--concrete-function, a function of the library instead of a signature, is not there yet",
-         s.signatures.empty() ? "save the model with signatures=..."
-                              : "--signature: " + listed(names_of(s.signatures)));
+  if (!o.concrete_function.empty()) return add_concrete_function(s, o.concrete_function);
   if (const Signature* chosen = choose_signature(s, o)) {
     check_outputs(s, o, *chosen);
     s.signature = *chosen;
@@ -133,16 +138,21 @@ Source from_meta_graph(std::string kind, std::string path, MetaGraph m, Checkpoi
   s.tags = std::move(m.tags);
   s.tensorflow_version = std::move(m.tensorflow_version);
   s.assets = std::move(m.assets);
-  if (checkpoint)
-    s.variable = Variables(std::move(checkpoint), read_restore_map(s.graph, m.restore_op),
-                           read_captures(s.graph, m.object_graph), m.object_graph, m.owner);
-  else if (s.kind == "saved_model")
+  s.object_graph = m.object_graph;
+  if (checkpoint) {
+    const auto variables =
+        std::make_shared<const Variables>(std::move(checkpoint), read_restore_map(s.graph, m.restore_op),
+                                          read_captures(s.graph, m.object_graph), m.object_graph, m.owner);
+    s.variable = [variables](const VariableRef& v) { return (*variables)(v); };
+    s.object_nodes = [variables] { return variables->object_nodes(); };
+  } else if (s.kind == "saved_model") {
     s.variable = no_variables(
         s.path, "copy the whole SavedModel: the values are in " + (fs::path(s.path) / "variables").string());
-  else
+  } else {
     s.variable = no_variables(s.path, "put the checkpoint beside it, under the same name: " +
                                           fs::path(s.path).replace_extension(".index").string() +
                                           " and its data files");
+  }
   return s;
 }
 

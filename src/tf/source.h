@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "diagnostics.h"
+#include "tf/concrete_function.h"
 #include "tf/import.h"
 #include "tf/meta_graph.h"
 #include "tf2onnx/options.h"
@@ -23,6 +24,9 @@ struct Source {
   Strings tags;
   std::string tensorflow_version;  // of the producer
   std::vector<Asset> assets;       // files in `path`/assets
+  Bytes object_graph;              // of a SavedModel of TensorFlow 2; graph.owner keeps it alive
+  std::function<ObjectNodes()> object_nodes;
+  ConcreteCall call;               // of options.concrete_function; its nodes are part of the graph already
 };
 
 // Fail with a ConversionError: bad_file, bad_option, not_yet. The second takes a serialized GraphDef that

@@ -1,5 +1,6 @@
 #include "tf/variables.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -58,7 +59,7 @@ Variables::Variables(CheckpointPtr checkpoint, RestoreMap restored, Captures cap
       object_graph_(object_graph),
       owner_(std::move(owner)) {}
 
-const std::string* Variables::key_by_object_graph(const VariableRef& v) const {
+const VariableKeys& Variables::keys() const {
   if (!object_graph_read_) {
     object_graph_read_ = true;
     if (!object_graph_.empty() && checkpoint_->contains(kObjectGraphKey)) {
@@ -67,6 +68,30 @@ const std::string* Variables::key_by_object_graph(const VariableRef& v) const {
         keys_ = read_variable_keys(object_graph_, std::as_bytes(std::span(tracked->strings()[0])), captures_);
     }
   }
+  return keys_;
+}
+
+// A signature may have captured the object; else its node is the one that the object's entry is restored
+// into.
+ObjectNodes Variables::object_nodes() const {
+  ObjectNodes nodes;
+  const auto add = [&](std::size_t object, const std::string& node) {
+    const auto [at, fresh] = nodes.emplace(object, node);
+    if (!fresh) at->second = std::min(at->second, node);
+  };
+  for (const auto& [node, object] : captures_) add(object, node);
+  std::unordered_map<std::string_view, std::string_view> restored;
+  for (const auto& [node, from] : restored_)
+    if (from.slice.empty()) restored.emplace(from.key, node);
+  const auto& by_object = keys().by_object;
+  for (std::size_t i = 0; i < by_object.size(); ++i)
+    if (const auto found = restored.find(by_object[i]); !by_object[i].empty() && found != restored.end())
+      nodes.emplace(i, found->second);
+  return nodes;
+}
+
+const std::string* Variables::key_by_object_graph(const VariableRef& v) const {
+  keys();
   if (const auto found = keys_.by_node.find(v.node); found != keys_.by_node.end()) return &found->second;
   const auto found = keys_.by_name.find(v.shared_name);
   return found == keys_.by_name.end() ? nullptr : &found->second;
@@ -103,6 +128,21 @@ TensorPtr Variables::operator()(const VariableRef& v) const {
     fail(Code::bad_model, describe(v) + " has the shape " + describe(v.shape) + " in the graph, but " +
                               describe(t->shape()) + where);
   return t;
+}
+
+VariableRef variable_ref(const NodeDef& n, const Owner& owner) {
+  VariableRef ref{.node = std::string(n.name), .shared_name = "", .container = "", .op = std::string(n.op)};
+  const auto read = [&](const char* name, auto& into) {
+    const Bytes* raw = n.attr(name);
+    if (raw == nullptr) return;
+    const Attr attr = decode_attr(*raw, {owner});
+    if (const auto* value = std::get_if<std::decay_t<decltype(into)>>(&attr)) into = *value;
+  };
+  read("shared_name", ref.shared_name);
+  read("container", ref.container);
+  read("dtype", ref.dtype);
+  read("shape", ref.shape);
+  return ref;
 }
 
 std::function<TensorPtr(const VariableRef&)> no_variables(std::string source, std::string remedy) {

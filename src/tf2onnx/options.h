@@ -19,7 +19,7 @@ struct Options {
   std::vector<std::string> outputs;   // "Y:0", "Y"
   std::string signature;              // empty: serving_default, else the only one
   std::string tags;                   // of the MetaGraph, comma-separated; empty: serve, else the only one
-  std::string concrete_function;      // by name, instead of a signature
+  std::string concrete_function;      // of a SavedModel, instead of a signature: its number in __call__, or its name
   std::vector<std::string> rename_inputs, rename_outputs;    // in the order of the inputs / outputs
   bool use_graph_names = false;       // names of the graph ("serving_default_x:0") instead of the signature's ("x")
   std::vector<std::string> ignore_default, use_default;      // PlaceholderWithDefault nodes that are no inputs: made inputs / fed their default (as they are anyway)
@@ -29,6 +29,7 @@ struct Options {
   int ir_version = 0;                 // 0: from the opset table; may be lower as far as types and features allow
   std::string target_runtime = "ort-1.31";  // "any": the ONNX standard alone
   Layout layout = Layout::automatic;
+  std::vector<std::string> targets;         // of tf2onnx: "rs4", "rs5", "rs6", "caffe2", "tensorrt"; they change nothing
   std::vector<std::string> custom_ops;      // kept as they are: "Op" or "Op:domain"
   std::vector<std::string> extra_opsets;    // of other domains: "domain:version"
   bool stateful_io = false;                 // a variable that the model changes is an input, and "<its name>_out" an output
@@ -37,6 +38,7 @@ struct Options {
   ExternalData external_data = ExternalData::automatic;
   bool node_metadata = false;         // source node, op and function in each ONNX node's metadata_props
   std::string doc_string;
+  std::string output_frozen_graph;    // a file for the source graph with its variables as constants, a GraphDef
 
   std::vector<std::string> dump_after;      // stages: read, tf, map, onnx; or a rewriter's name; printed to stderr
   std::vector<std::string> trace_match;     // rewriters whose attempts are told on stderr

@@ -21,7 +21,7 @@ using engines::TfSessionOptions;
 [[noreturn]] void throw_first(const Diagnostics& diagnostics) {
   for (const Diagnostic& d : diagnostics)
     if (d.severity == Severity::error) throw ConversionError(d);
-  fail(Code::internal, "the source could not be read, for no reason given");
+  fail(Code::internal, "the source could not be read");
 }
 
 struct Ports {
@@ -53,7 +53,7 @@ Ports ports_of(const tf::Source& source, const tf2onnx::Options& options) {
   const tf::ImportRequest request = tf::make_request(source, options, diagnostics);
   if (has_errors(diagnostics)) throw_first(diagnostics);
   if (request.cuts_inside())
-    fail(Code::not_yet, "TensorFlow cannot be asked for what is inside of a function",
+    fail(Code::not_yet, "TensorFlow cannot return tensors from inside of a function",
          "verify the whole model, or cut at names of the main graph");
   tf::Interface interface;
   const GraphPtr graph = tf::import_graph(source.graph, request, diagnostics, &interface);
@@ -114,6 +114,17 @@ TfSession open_meta_graph(const tf::Found& found, const TfSessionOptions& engine
   return session;
 }
 
+// The call of a concrete function reads nodes of the graph that is there.
+void add_call(const TfSession& session, const tf::ConcreteCall& call) {
+  if (call.nodes.empty()) return;
+  TfGraph::InputMap captured;
+  for (const std::string& tensor : call.captured) captured.emplace_back(tensor, tensor);
+  TfGraph graph = session.graph();
+  const Bytes nodes = std::as_bytes(std::span(call.nodes));
+  const std::optional<std::string> unoptimized = unoptimized_graph_def(nodes);
+  graph.import(unoptimized ? std::as_bytes(std::span(*unoptimized)) : nodes, "", captured);
+}
+
 TfSession open_session(const tf::Source& source, const tf2onnx::Options& options,
                        const TfSessionOptions& engine, std::unique_ptr<UnoptimizedSavedModel>& saved_model) {
   const tf::Found found = tf::find_source(options.model, options.format);
@@ -121,6 +132,7 @@ TfSession open_session(const tf::Source& source, const tf2onnx::Options& options
     case tf2onnx::Format::saved_model: {
       saved_model = std::make_unique<UnoptimizedSavedModel>(found.path);
       TfSession session = TfSession::load_saved_model(saved_model->directory(), source.tags, engine);
+      add_call(session, source.call);
       if (source.assets.empty()) saved_model.reset();  // else a run may read them
       return session;
     }
@@ -135,8 +147,8 @@ TfSession open_session(const tf::Source& source, const tf2onnx::Options& options
 void complete(Port& port, const TfGraph& graph) {
   if (!graph.has(port.tensor))
     fail(Code::bad_option, "TensorFlow's graph has no tensor '" + port.tensor + "'",
-         "Tensors inside functions cannot be fed or fetched there: choose inputs and outputs of the graph "
-         "itself.");
+         "Choose inputs and outputs of the main graph: TensorFlow cannot feed or fetch tensors inside of "
+         "functions.");
   port.dtype = graph.dtype(port.tensor);
   if (const auto merged = merge(port.shape, graph.shape(port.tensor))) port.shape = *merged;
 }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "diagnostics.h"
+#include "tf/variables.h"
 
 namespace t2o::verify {
 namespace {
@@ -98,22 +99,6 @@ class Needed {
   std::vector<const tf::RawFunction*> waiting_;
 };
 
-tf::VariableRef reference_to(const tf::NodeDef& n, const Owner& owner) {
-  tf::VariableRef ref{
-      .node = std::string(n.name), .shared_name = "", .container = "", .op = std::string(n.op)};
-  const auto read = [&](const char* name, auto& into) {
-    const Bytes* raw = n.attr(name);
-    if (raw == nullptr) return;
-    const Attr attr = tf::decode_attr(*raw, {owner});
-    if (const auto* value = std::get_if<std::decay_t<decltype(into)>>(&attr)) into = *value;
-  };
-  read("shared_name", ref.shared_name);
-  read("container", ref.container);
-  read("dtype", ref.dtype);
-  read("shape", ref.shape);
-  return ref;
-}
-
 class Planner {
  public:
   Planner(engines::TfSession& session, const tf::Source& source)
@@ -140,7 +125,7 @@ class Planner {
   void assign(const tf::NodeDef& n, Assignments& plan) {
     TensorPtr value;
     try {
-      value = source_.variable(reference_to(n, source_.graph.owner));
+      value = source_.variable(tf::variable_ref(n, source_.graph.owner));
     } catch (const ConversionError&) {
       return;  // it has not stopped the conversion; when it is read, TensorFlow tells
     }

@@ -130,7 +130,16 @@ std::string to_string(const Diagnostic& d) noexcept {
 
 std::string to_string(const Result& result) noexcept {
   std::string text;
-  for (const Diagnostic& d : result.diagnostics) text += to_string(d) + '\n';
+  std::vector<std::string> causes;
+  for (const Diagnostic& d : result.diagnostics)
+    causes.push_back(d.code + static_cast<char>('0' + static_cast<int>(d.severity)) +
+                     t2o::cause_of(d.op, d.message));
+  for (const t2o::Told& told : t2o::shorten(causes)) {
+    const Diagnostic& d = result.diagnostics[told.index];
+    text += to_string(d) + '\n';
+    if (told.more != 0)
+      text += t2o::more_like_it(static_cast<t2o::Severity>(d.severity), d.op, told.more) + '\n';
+  }
   return text;
 }
 

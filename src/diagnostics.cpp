@@ -1,6 +1,8 @@
 #include "diagnostics.h"
 
 #include <algorithm>
+#include <cctype>
+#include <unordered_map>
 
 namespace t2o {
 
@@ -48,6 +50,43 @@ std::string to_string(const Diagnostic& d, bool with_source_location) {
   if (with_source_location)
     s += "\n  raised at " + std::string(d.raised_at.file) + ":" + std::to_string(d.raised_at.line);
   return s;
+}
+
+std::string cause_of(std::string_view op, std::string_view message) {
+  std::string cause(op);
+  cause += '\0';
+  bool quoted = false;
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    const char c = message[i];
+    const bool in_word = i > 0 && std::isalnum(static_cast<unsigned char>(message[i - 1])) != 0;
+    if (c == '\'' && (quoted || !in_word)) quoted = !quoted;  // "graph's" has no quotation mark
+    if (!quoted && (c < '0' || c > '9')) cause += c;
+  }
+  return cause;
+}
+
+std::string more_like_it(Severity s, std::string_view op, std::size_t more) {
+  static constexpr std::string_view kNoun[] = {"note", "warning", "error"};
+  std::string text = "  and " + std::to_string(more) + " more " + std::string(kNoun[static_cast<int>(s)]);
+  if (more != 1) text += 's';
+  text += " like this";
+  if (!op.empty()) text.append(" of ").append(op);
+  return text;
+}
+
+std::vector<Told> shorten(const std::vector<std::string>& causes) {
+  constexpr std::size_t kTold = 10;
+  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>>
+      groups;  // how many there are, and were told
+  for (const std::string& c : causes) ++groups[c].first;
+  std::vector<Told> told;
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    auto& [all, so_far] = groups[causes[i]];
+    if (so_far == kTold) continue;
+    ++so_far;
+    told.push_back({i, so_far == kTold ? all - kTold : 0});
+  }
+  return told;
 }
 
 bool has_errors(const Diagnostics& ds) {

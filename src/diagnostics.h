@@ -45,6 +45,15 @@ struct Diagnostic {
 using Diagnostics = std::vector<Diagnostic>;
 
 std::string to_string(const Diagnostic&, bool with_source_location = false);
+
+// Diagnostics that are alike have one op and one cause: their messages differ in names and numbers alone.
+std::string cause_of(std::string_view op, std::string_view message);
+struct Told {
+  std::size_t index;
+  std::size_t more;  // so many others are like this one, and are not told
+};
+std::string more_like_it(Severity, std::string_view op, std::size_t more);  // "  and 3 more errors like this of Foo"
+std::vector<Told> shorten(const std::vector<std::string>& causes);  // the first ten of each cause, in their order
 bool has_errors(const Diagnostics&);
 
 // Thrown inside readers, mappers and rewriters; caught per node by the importer and by map_ops, and at the API's edge.

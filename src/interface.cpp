@@ -44,15 +44,19 @@ std::string names_of(const Values& values) {
 bool check_rank(const Value* v, const Values& all, const std::string& name, const char* option,
                 Diagnostics& diagnostics) {
   if (v && v->shape().ranked() && v->shape().rank() == 4) return true;
-  diagnostics.push_back({Severity::error,
-                         Code::bad_option,
-                         !v ? std::string(option) + ": there is no '" + name + "'"
-                            : std::string(option) + ": '" + name + "' is not known to have rank 4",
-                         !v                            ? "there are: " + names_of(all)
-                         : all == v->graph()->inputs() ? "give its shape: --inputs " + name + "[...]"
-                                                       : "give the inputs' shapes: --inputs NAME[...]",
-                         {},
-                         SourceLoc::here()});
+  std::string message = std::string(option) + ": ", remedy;
+  if (!v) {
+    message += "there is no '" + name + "'";
+    remedy = "the names are: " + names_of(all);
+  } else if (v->shape().ranked()) {
+    message += "'" + name + "' has rank " + std::to_string(v->shape().rank()) + ", and an image has rank 4";
+    remedy = std::string("leave it out of ") + option;
+  } else {
+    message += "the rank of '" + name + "' is not known";
+    remedy = all == v->graph()->inputs() ? "give its shape: --inputs " + name + "[...]"
+                                         : "give the shapes of the inputs: --inputs NAME[...]";
+  }
+  diagnostics.push_back({Severity::error, Code::bad_option, message, remedy, {}, SourceLoc::here()});
   return false;
 }
 
@@ -105,8 +109,9 @@ void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
     if (!is_complex(v->dtype())) return;
     diagnostics.push_back(
         {Severity::error, Code::unsupported_type,
-         std::string("the ") + what + " '" + v->name() + "' is complex, which no runtime takes or gives",
-         "--complex-as-pairs gives it another last axis, of size 2, for the real and the imaginary part",
+         std::string("the ") + what + " '" + v->name() +
+             "' is complex, and no runtime has complex inputs or outputs",
+         "--complex-as-pairs adds a last axis of size 2, with the real and the imaginary part",
          v->producer() ? v->producer()->origin() : Origin{}, SourceLoc::here()});
   };
   for (const Value* v : g.inputs()) check("input", v);
@@ -136,8 +141,8 @@ void warn_unranked(const ir::Graph& g, Diagnostics& diagnostics) {
   const auto lacks_rank = [](const Value* v) { return !v->shape().ranked(); };
   const auto warn = [&](const char* what, const Value* v, std::string remedy) {
     diagnostics.push_back({Severity::warning, Code::bad_option,
-                           std::string("nothing tells the rank of ") + what + " '" + v->name() +
-                               "': ONNX Runtime runs such a model, ONNX's checker refuses it",
+                           std::string("the rank of ") + what + " '" + v->name() +
+                               "' is not known: ONNX Runtime accepts such a model, ONNX's checker does not",
                            std::move(remedy), v->producer() ? v->producer()->origin() : Origin{},
                            SourceLoc::here()});
   };

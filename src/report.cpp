@@ -53,9 +53,9 @@ struct Holder {
     if (works_channels_first()) return node->op() + " works channels first";
     if (works_channels_last()) return node->op() + " works channels last";
     if (is_one_of(node->op(), kLastAxis)) return node->op() + " works along the last axis";
-    if (is_one_of(node->op(), kTimeFirst)) return node->op() + " takes the time first";
-    if (is_one_of(node->op(), kRegroups)) return node->op() + " is bound to the order of the elements";
-    return node->op() + " is bound to this order";
+    if (is_one_of(node->op(), kTimeFirst)) return node->op() + " has the time axis first";
+    if (is_one_of(node->op(), kRegroups)) return node->op() + " depends on the order of the elements";
+    return node->op() + " depends on this order";
   }
 };
 

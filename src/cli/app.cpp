@@ -55,7 +55,7 @@ extern "C" void tell_of_lost_file(int) {
   remove_unfinished();
   constexpr std::string_view kLost =
       "error[bad-file]: a file of the model was cut short, or could not be read, while it was converted\n"
-      "  help: convert it when nothing writes it, or from a copy\n"
+      "  help: convert it when no other program writes it, or convert a copy\n"
       "1 error; nothing was written\n";
   if (write(STDERR_FILENO, kLost.data(), kLost.size()) < 0) _exit(kBadInput);
   _exit(kBadInput);
@@ -119,7 +119,29 @@ Diagnostic usage_error(const std::string& message, const std::string& remedy) {
 }
 
 std::string see_help(const CLI::App& command) {
-  return "'" + describe(command).full_name() + " --help' tells what there is";
+  return "'" + describe(command).full_name() + " --help' lists what there is";
+}
+
+// As Python's argparse has it: the beginning of a name that no other option begins with.
+void complete_abbreviations(const CLI::App& command, std::vector<std::string>& words) {
+  const CommandDoc doc = describe(command);
+  for (std::string& word : words) {
+    if (word == kEndOfOptions) break;
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || command.get_option_no_throw(name)) continue;
+    std::vector<std::string> candidates;  // a name of each option
+    std::string all;
+    for (const OptionDoc& option : doc.options) {
+      const auto known = std::find_if(option.names.begin(), option.names.end(),
+                                      [&](const std::string& n) { return n.starts_with(name); });
+      if (known == option.names.end()) continue;
+      candidates.push_back(*known);
+      all += (all.empty() ? "" : ", ") + *known;
+    }
+    if (candidates.size() > 1)
+      fail(Code::bad_option, "'" + name + "' is ambiguous: it may be " + all, "write the whole name");
+    if (candidates.size() == 1) word.replace(0, name.size(), candidates.front());
+  }
 }
 
 // An option that does not exist, before its value is taken for something else.
@@ -148,7 +170,7 @@ std::optional<Diagnostic> unknown_command(const CLI::App& root, const std::strin
 Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
   const auto mark = std::find(extras.begin(), extras.end(), kEndOfOptions);
   const auto option =
-      std::find_if(extras.begin(), mark, [](const std::string& s) { return s.starts_with("-"); });
+      std::find_if(extras.begin(), mark, [](const std::string& s) { return s.starts_with("-") && s != "-"; });
   if (option == mark)
     return usage_error(
         "'" + (mark == extras.begin() ? *(mark + 1) : extras.front()) + "' is one argument too many",
@@ -233,7 +255,10 @@ int run(int argc, char** argv) {
     std::vector<std::string> words = arguments(argc, argv, root);
     if (const CLI::App* found = words.empty() ? nullptr : find_command(root, words.front())) command = found;
     const auto options_end = std::find(words.begin(), words.end(), kEndOfOptions);
-    json = std::find(words.begin(), options_end, "--json") != options_end;
+    const auto asks_for_json = [&] { return std::find(words.begin(), options_end, "--json") != options_end; };
+    json = asks_for_json();
+    if (command != &root) complete_abbreviations(*command, words);
+    json = asks_for_json();
     if (options_end != words.end() && options_end + 1 == words.end()) words.pop_back();  // ends nothing
     if (const auto unknown = unknown_options(*command, words); command != &root && !unknown.empty())
       return refuse(unknown_argument(*command, unknown), json);

@@ -41,6 +41,8 @@ std::string unsupported_ops(const Diagnostics& diagnostics) {
   return "unsupported ops: " + text;
 }
 
+char style_number(Severity s) { return static_cast<char>('0' + static_cast<int>(s)); }
+
 }  // namespace
 
 std::string harmless(std::string_view text) {
@@ -113,12 +115,20 @@ void Console::report(const Diagnostics& diagnostics, std::string_view consequenc
   if (json_) return;
   std::array<std::size_t, 3> count{};
   std::string text;
+  std::vector<const Diagnostic*> shown;
+  std::vector<std::string> causes;
   for (const Diagnostic& d : diagnostics) {
     ++count[static_cast<std::size_t>(d.severity)];
     if ((d.severity == Severity::note && !verbose_) || (d.severity == Severity::warning && quiet_)) continue;
+    shown.push_back(&d);
+    causes.push_back(std::string(name(d.code)) + style_number(d.severity) + cause_of(d.origin.op, d.message));
+  }
+  for (const Told& told : shorten(causes)) {
+    const Diagnostic& d = *shown[told.index];
     const std::string line = to_string(d, debug_);
     const std::size_t head = line.find(": ");
     text += painted(color_err_, style_of(d.severity), line.substr(0, head)) + line.substr(head) + "\n";
+    if (told.more != 0) text += more_like_it(d.severity, d.origin.op, told.more) + "\n";
   }
   const auto [notes, warnings, errors] = count;
   if (const std::string ops = unsupported_ops(diagnostics); !ops.empty()) text += ops + "\n";

@@ -136,9 +136,7 @@ std::string help_text(const CommandDoc& doc, std::size_t width, bool color) {
   if (doc.name.empty()) {
     out += title("Exit codes:");
     for (const auto& [code, meaning] : exit_code_meanings()) out += row(std::to_string(code), meaning, width);
-    out +=
-        "\n'tf2onnx-cpp COMMAND --help' tells the options of a command; those of 'convert' may stand without "
-        "it.\n";
+    out += "\n'tf2onnx-cpp COMMAND --help' lists the options of a command. 'convert' may be left out.\n";
   }
   return out;
 }
@@ -225,8 +223,12 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
   static const std::vector<std::pair<int, std::string>> meanings = {
       {0, "Done."},
       {1, "The model cannot be converted, or the result cannot be written. No file is left."},
-      {2, "The command line asks for something that does not exist, or gives what the model does not take."},
-      {3, "The ONNX model does not compute what the TensorFlow model does, or ONNX Runtime does not run it."},
+      {2,
+       "The command line names something that does not exist, or gives the model something that it does not "
+       "accept."},
+      {3,
+       "The results of the ONNX model differ from those of the TensorFlow model, or ONNX Runtime does not "
+       "run it."},
       {4, "The input cannot be read, or is corrupt."},
       {5, "An engine that verification needs is missing."}};
   return meanings;

@@ -203,14 +203,14 @@ int inform(const InfoArguments& a) {
 void add_info(CLI::App& root, Session& session) {
   auto a = std::make_shared<InfoArguments>();
   CLI::App* command =
-      add_command(root, "info", "Tell what a model has inside, and what of it would not convert.",
+      add_command(root, "info", "Show what a model contains, and which of its ops would not convert.",
                   "  tf2onnx-cpp info saved_model_dir\n"
                   "  tf2onnx-cpp info frozen.pb --outputs logits:0 --opset 13 --json");
   add_model_options(*command, a->options);
   command
       ->add_option_function<int>(
           "--opset", [a](int opset) { a->options.opset = opset; },
-          "Tell which ops are unsupported at this one. The default is 21.")
+          "List the ops that are unsupported at this opset. The default is 21.")
       ->type_name("N")
       ->group("Output")
       ->check(CLI::Range(onnx::kLowestOpset, onnx::kHighestOpset));

@@ -12,6 +12,8 @@
 #include "exit_code.h"
 #include "op_mappers/registry.h"
 #include "option_text.h"
+#include "support/nearest.h"
+#include "tf/op_defs.h"
 
 namespace t2o::cli {
 namespace {
@@ -129,11 +131,36 @@ std::string as_text(const std::vector<OpRow>& rows) {
   return out + counted(rows.size(), "op") + "\n";
 }
 
+// For who finds nothing: whether TensorFlow has such ops, and what is near.
+void hint_at_others(const Choice& choice) {
+  Choice any = choice;
+  any.opset = 0;
+  std::string text = "no op that converts has '" + choice.filter + "' in its name";
+  if (const std::vector<OpRow> later = rows_of(tf_registry(), any); !later.empty()) {
+    text = "at opset " + std::to_string(choice.opset) + " " + text + "; at a higher one:";
+    for (const OpRow& row : later) text += " " + row.op + " (" + row.since + ")";
+  } else {
+    std::vector<std::string> all, known;
+    for (const std::string_view op : tf::op_def_names())
+      if (contains_ignoring_case(std::string(op), choice.filter)) all.emplace_back(op);
+    for (const auto& [op, entries] : tf_registry().table()) known.push_back(op);
+    constexpr std::size_t kListed = 20;
+    if (!all.empty()) text += "; TensorFlow has ops that do not convert:";
+    for (std::size_t i = 0; i < std::min(kListed, all.size()); ++i) text += (i ? ", " : " ") + all[i];
+    if (all.size() > kListed) text += " and " + std::to_string(all.size() - kListed) + " more";
+    if (const std::string near = nearest(choice.filter, known); all.empty() && !near.empty())
+      text += "; did you mean '" + near + "'?";
+  }
+  std::cout.flush();
+  std::cerr << "note: " << harmless(text) << std::endl;
+}
+
 int list_ops(const Choice& choice) {
   const std::vector<OpRow> rows = rows_of(tf_registry(), choice);
   std::cout << (choice.json       ? as_json(rows)
                 : choice.markdown ? as_markdown(rows, read_coverage(choice.coverage))
                                   : as_text(rows));
+  if (rows.empty() && !choice.json) hint_at_others(choice);
   return kDone;
 }
 
@@ -145,15 +172,15 @@ void add_ops(CLI::App& root, Session& session) {
                                   "  tf2onnx-cpp ops\n"
                                   "  tf2onnx-cpp ops resize\n"
                                   "  tf2onnx-cpp ops --opset 13 --json");
-  command->add_option("FILTER", choice->filter, "Only ops with this in their name.");
-  command->add_option("--opset", choice->opset, "Only those that convert at this opset.")
+  command->add_option("FILTER", choice->filter, "List only ops whose name contains this.");
+  command->add_option("--opset", choice->opset, "List only ops that convert at this opset.")
       ->type_name("N")
       ->group("Output")
       ->check(CLI::Range(onnx::kLowestOpset, onnx::kHighestOpset));
   command->add_flag("--markdown", choice->markdown, "As Markdown: docs/support.md.")->group("Output");
   command
       ->add_option("--coverage", choice->coverage,
-                   "For --markdown: what the tests reach, tests/coverage.tsv.")
+                   "With --markdown: the file that says what the tests cover, tests/coverage.tsv.")
       ->type_name("FILE")
       ->group("Output");
   command->add_flag("--json", choice->json, "As JSON.")->group("Output");

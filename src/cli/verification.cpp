@@ -20,7 +20,7 @@ const CLI::Validator kTolerance(
       double x = 0;
       return CLI::detail::lexical_cast(text, x) && std::isfinite(x) && x >= 0
                  ? ""
-                 : "'" + text + "' is no number from 0 on";
+                 : "'" + text + "' is not a number of 0 or more";
     },
     "NUMBER");
 
@@ -43,8 +43,8 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   command
       .add_option_function<double>(
           "--rtol", [&o](double x) { o.tolerance.relative = x, o.tolerance_given = true; },
-          "Tolerance relative to TensorFlow's value. The default is 0.001, more for a model that computes in "
-          "16 bits.")
+          "Tolerance relative to TensorFlow's value. The default is 0.001; it is larger for a model that "
+          "computes in 16 bits.")
       ->type_name("X")
       ->check(kTolerance)
       ->group(group);
@@ -54,17 +54,17 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
           [&o](double x) {
             o.tolerance.absolute = x, o.tolerance.by_scale = false, o.tolerance_given = true;
           },
-          "Absolute tolerance, added to it. The default is 0.001, and 0.001 of the largest number of an "
-          "output where that number is below 1.")
+          "Absolute tolerance, which is added to the relative one. The default is 0.001, times the largest "
+          "value of an output where that value is below 1.")
       ->type_name("X")
       ->check(kTolerance)
       ->group(group);
-  command.add_option("--seed", o.seed, "Of the random inputs. The default is 0.")
+  command.add_option("--seed", o.seed, "Seed of the random inputs. The default is 0.")
       ->type_name("N")
       ->group(group);
   command
       .add_option("--samples", o.samples,
-                  "So many runs, each with a seed of its own. The default is 1. Where the model leaves sizes "
+                  "Number of runs, each with a seed of its own. The default is 1. If the model leaves sizes "
                   "open, one "
                   "more run has other sizes.")
       ->type_name("N")
@@ -72,7 +72,7 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
       ->check(CLI::Range(1, kMostSamples));
   command
       .add_option("--input-shape", o.input_shapes,
-                  "Sizes of an input whose own are not known, as NAME:1,28,28,3.")
+                  "The shape of an input whose sizes are not known, as NAME:1,28,28,3.")
       ->type_name("SHAPE")
       ->group(group)
       ->expected(1)
@@ -90,7 +90,8 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
           "--bisect", o.bisect,
           "On a mismatch, find the first tensor inside that differs, and the source's nodes that make it.")
       ->group(group);
-  command.add_option("--threads", o.threads, "Of each engine. The default is their own choice.")
+  command
+      .add_option("--threads", o.threads, "Threads of each engine. The default is the engine's own choice.")
       ->check(CLI::Range(0, kMostThreads))
       ->type_name("N")
       ->group(group);
@@ -104,7 +105,7 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
 
 int run_verification(const verify::VerifyOptions& options, const Console& console, Json& json) {
   if (!options.input_data.empty() && options.samples != 1)
-    console.hint("--samples is for random inputs: all that --input-data gives is compared");
+    console.hint("--samples applies to random inputs; --input-data compares all data that it is given");
   try {
     const Stopwatch time;
     verify::VerifyReport report;
@@ -123,7 +124,7 @@ int run_verification(const verify::VerifyOptions& options, const Console& consol
   } catch (const std::bad_alloc&) {
     const Diagnostic d{Severity::error,
                        Code::bad_option,
-                       "the inputs ask for more memory than there is",
+                       "the inputs need more memory than there is",
                        "give smaller sizes with --input-shape",
                        {}};
     json = {{"ok", false}, {"diagnostics", to_json(Diagnostics{d})}};

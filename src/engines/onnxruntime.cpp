@@ -173,7 +173,7 @@ TensorPtr read_value(const OrtApi& api, OrtValue* value, const std::string& outp
   int is_tensor = 0, has_value = 0;
   check(api, api.HasValue(value, &has_value), "output " + output);
   if (has_value) check(api, api.IsTensor(value, &is_tensor), "output " + output);
-  if (!is_tensor) fail(Code::unsupported_type, "ONNX Runtime: output " + output + " is no tensor");
+  if (!is_tensor) fail(Code::unsupported_type, "ONNX Runtime: output " + output + " is not a tensor");
   OrtTensorTypeAndShapeInfo* raw = nullptr;
   check(api, api.GetTensorTypeAndShape(value, &raw), "output " + output);
   const OwnedInfo info(raw, {&api});

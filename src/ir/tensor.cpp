@@ -48,7 +48,7 @@ constexpr std::int64_t kLongestList = std::int64_t{1} << 24;
 std::size_t list_size(const Tensor& t) {
   if (t.elements() > kLongestList)
     fail(Code::bad_model, "a constant of " + std::to_string(t.elements()) +
-                              " elements stands where a list of numbers is wanted");
+                              " elements is given where a list of numbers is needed");
   return static_cast<std::size_t>(t.elements());
 }
 }  // namespace
@@ -83,8 +83,7 @@ std::int64_t Tensor::int_at(std::int64_t i) const {
       return dtype_ == DType::i4 && nibble > 7 ? nibble - 16 : nibble;
     }
     default:
-      fail(Code::bad_model,
-           "whole numbers are wanted, and the tensor is of type " + std::string(name(dtype_)));
+      fail(Code::bad_model, "integers are needed, and the tensor is of type " + std::string(name(dtype_)));
   }
 }
 

@@ -103,7 +103,7 @@ std::string TextCursor::op_name() {
 std::string TextCursor::value_name() {
   if (at_ < text_.size() && text_[at_] == '"') return string("a name");
   const std::size_t n = value_name_length(rest());
-  if (n == 0) fail_at(at_, "expected a name behind '%'");
+  if (n == 0) fail_at(at_, "expected a name after '%'");
   return std::string(take(n));
 }
 

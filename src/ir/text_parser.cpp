@@ -24,7 +24,7 @@ class Parser {
     auto g = std::make_shared<Graph>();
     if (!in_.eat_word("graph")) in_.fail("expected 'graph'");
     graph(*g, 0);
-    if (!in_.at_end()) in_.fail("expected nothing behind the graph");
+    if (!in_.at_end()) in_.fail("expected nothing after the graph");
     resolve_forward_references();
     return g;
   }
@@ -272,7 +272,7 @@ class Parser {
     if (w == "true" || w == "false") return std::int64_t{w == "true"};
     if (in_.at('[')) return empty_list(w, position);
     if (const auto t = dtype_from_name(w)) return *t;
-    in_.fail_at(position, "'" + w + "' is no value; strings stand in quotes");
+    in_.fail_at(position, "'" + w + "' is not a value; strings need quotes");
   }
 
   Attr number() {

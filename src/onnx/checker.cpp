@@ -183,7 +183,7 @@ class Checker {
   }
 
   void report_node(const ir::Node& n, const std::string& why) {
-    report(n.op() + " '" + n.name() + "' is no valid ONNX node: " + why, n.origin());
+    report(n.op() + " '" + n.name() + "' is not a valid ONNX node: " + why, n.origin());
   }
 
   void report(std::string message, const Origin& origin) {

@@ -112,7 +112,7 @@ class ProtoBuilder {
       fail(Code::bad_model,
            "subgraphs are nested more than " + std::to_string(ir::kDeepestNesting) + " deep in graph '" +
                g.name() + "'",
-           "take conditionals and loops out of each other; no runtime can read such a model");
+           "do not nest the conditionals and loops so deeply; no runtime can read such a model");
     p.set_name(g.name());
     for (const Value* v : g.inputs()) set_value_info(*p.add_input(), *v);
     for (const Value* v : g.outputs()) set_value_info(*p.add_output(), *v);
@@ -334,9 +334,9 @@ int checked_ir_version(const ir::Graph& g, const ModelInfo& info) {
          "choose one from " + std::to_string(lowest) + " to " + std::to_string(highest));
   if (info.ir_version < lowest)
     fail(Code::bad_option,
-         wished + " has no word for an element type or a function of this model, which needs " +
+         wished + " cannot express an element type or a function of this model; the model needs IR version " +
              std::to_string(lowest),
-         "ask for IR version " + std::to_string(lowest) + " or higher");
+         "use IR version " + std::to_string(lowest) + " or higher");
   return info.ir_version;
 }
 

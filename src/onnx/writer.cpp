@@ -197,7 +197,8 @@ Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::str
   Written written;
   if (has_external(plan)) {
     if (!model.is_regular())
-      fail(Code::output, "'" + path + "' is no regular file, so the weights have no place beside it",
+      fail(Code::output,
+           "'" + path + "' is not a regular file, so a file with the weights cannot stand beside it",
            "write the model to a file");
     AtomicFile& data = files.add(path + ".data");
     write_external(plan, data);

@@ -129,7 +129,7 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   if (ir::nesting(*f.graph) == ir::kDeepestNesting)
     fail(Code::unsupported_op,
          "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
-         "Take them out of each other.");
+         "Do not nest them so deeply.");
   const PendingNode::Branch& branch = pending.branches[pending.graphs.size()];
   Frame inner{
       .kind = Frame::Kind::branch, .body = &enter(branch.function.name), .attrs = branch.function.attrs};

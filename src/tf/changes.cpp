@@ -61,7 +61,7 @@ Value* Importer::changed_value(Frame& f, std::uint32_t n, const std::vector<Item
       std::find_if(std::begin(kChanges), std::end(kChanges), [&](const Change& c) { return c.op == def.op; });
   if (change == std::end(kChanges) || inputs.size() < 2 || inputs[0].variable < 0)
     fail(Code::unsupported_op,
-         std::string(def.op) + " changes a variable in a way that is not handed on as a state",
+         std::string(def.op) + " changes a variable in a way that --stateful-io does not support",
          "Change it by assign, assign_add, assign_sub or scatter_update.");
   if (change->form == Form::value) return value(inputs[1]);
   const auto from = std::make_shared<const Origin>(origin(f, n));
@@ -92,7 +92,7 @@ std::vector<Item> Importer::import_change(Frame& f, std::uint32_t n, const std::
     if (v.changed && (!f.body->read_after.contains(n) || v.changed != changed(f, n)))
       fail(Code::unsupported_op,
            "changes variable '" + v.ref.node + "', which another node has changed before it",
-           "Change it once: its last value is what is handed on.");
+           "Change it once: --stateful-io returns its last value.");
     v.changed = after;
   }
   f.changes[n] = after;

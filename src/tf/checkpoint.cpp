@@ -169,7 +169,7 @@ void Checkpoint::read_index() {
   try {
     status = leveldb::Table::Open(options, &table_file, file->size(), &opened);
   } catch (const std::bad_alloc&) {
-    fail_index("a block has an absurd size");
+    fail_index("a block has an impossible size");
   }
   const std::unique_ptr<leveldb::Table> table(opened);
   if (!status.ok()) fail_index(status.ToString());

@@ -97,8 +97,7 @@ void Conditionals::flow(const ir::Node& n) {
     for (const Taken& t : state(v)) {
       const Taken* known = find(all, t.by);
       if (known && known->side != t.side)
-        refuse(n, Code::bad_model,
-               "reads values of both sides of a conditional, of which only one is ever there");
+        refuse(n, Code::bad_model, "reads values of both sides of a conditional, and only one side runs");
       if (!known) all.push_back(t);
     }
   if (is_any_switch(op_kind(n.op()))) {
@@ -124,10 +123,7 @@ Value* Conditionals::decider(const ir::Node& n, const std::vector<State>& states
       if (differ && silent == 0) return t.by;
       if (differ && silent == 1) found = t.by;  // the innermost is the last
     }
-  if (!found)
-    refuse(
-        n, Code::bad_model,
-        "joins values without anything telling which of them is there: no Switch decides between its inputs");
+  if (!found) refuse(n, Code::bad_model, "joins values, and no Switch decides between them");
   return found;
 }
 
@@ -368,10 +364,10 @@ void refuse_leftovers(const ir::Graph& g) {
     const OpKind kind = op_kind(n.op());
     if (is_any_switch(kind))
       refuse(n, Code::unsupported_op,
-             "its value, which is only there when the condition takes that side, is read without a Merge "
-             "that joins it with the other side's",
-             "Name outputs behind the conditional's Merge.");
-    if (draws_control_flow(kind)) refuse(n, Code::bad_model, "stands outside of any loop or conditional");
+             "its value exists only if the condition takes that side, and no Merge joins it with the value "
+             "of the other side",
+             "Name outputs after the Merge of the conditional.");
+    if (draws_control_flow(kind)) refuse(n, Code::bad_model, "is not part of any loop or conditional");
   }
 }
 

@@ -73,13 +73,13 @@ void Importer::note_components(std::uint32_t node) {
   report(f, node,
          {.severity = Severity::note,
           .code = Code::bad_option,
-          .message = "what it takes out of a dataset or queue are inputs of the model",
+          .message = "the elements that it takes from a dataset or queue are inputs of the model",
           .remedy = "Cut the graph at other tensors with --inputs."});
 }
 
 std::vector<Item> Importer::import_components(Frame& f, std::uint32_t n) {
   if (f.kind != Frame::Kind::main)
-    fail(Code::unsupported_op, "takes elements out of a dataset or queue inside of a function",
+    fail(Code::unsupported_op, "takes elements from a dataset or queue inside of a function",
          "Export a function that takes them as arguments.");
   const OpDef* op = f.body->ops[n]->def;
   std::vector<Item> items(tensor_types(op->outputs, decode_attrs(f, n)).size());
@@ -95,9 +95,9 @@ std::vector<Item> Importer::import_components(Frame& f, std::uint32_t n) {
   report(f, n,
          {.severity = Severity::warning,
           .code = Code::bad_option,
-          .message = "the outputs need what it takes out of a dataset or queue, which is not among the "
-                     "inputs: it is made one",
-          .remedy = "List it."});
+          .message = "the outputs need the elements that it takes from a dataset or queue; they are not "
+                     "among the inputs and become inputs",
+          .remedy = "Add it to --inputs."});
   return items;
 }
 

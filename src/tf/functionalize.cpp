@@ -70,7 +70,7 @@ void functionalize(ir::Graph& main) {
           refuse(
               n, Code::unsupported_op,
               "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
-              "Take them out of each other.");
+              "Do not nest them so deeply.");
         work.push_back(&sub);
       });
   }

@@ -107,7 +107,7 @@ std::vector<Item> Importer::import_leaf(Frame& f, std::uint32_t n, const std::ve
     case OpKind::refused:
       if (tfgraph::is_internal(def.op))
         fail(Code::unsupported_op,
-             "op " + std::string(def.op) + " is none of TensorFlow's: such names are this program's own",
+             "op " + std::string(def.op) + " is not an op of TensorFlow: this program reserves such names",
              "Give the operator another name.");
       fail(Code::unsupported_op, "op " + std::string(def.op) + " cannot be imported");
     default:
@@ -142,12 +142,13 @@ std::vector<Item> Importer::import_placeholder(Frame& f, std::uint32_t n, const 
       if (spare.shape_given) type.shape = spare.shape;
     }
   if (!request_->feeds.empty())
-    report(f, n,
-           {.severity = Severity::warning,
-            .code = Code::bad_option,
-            .message = "the outputs need '" + std::string(def.name) +
-                       "', which is not among the inputs: it is made one",
-            .remedy = has_default ? "Use its default, or list it." : "List it."});
+    report(
+        f, n,
+        {.severity = Severity::warning,
+         .code = Code::bad_option,
+         .message = "the outputs need '" + std::string(def.name) +
+                    "', which is not among the inputs: it becomes an input",
+         .remedy = has_default ? "Add it to --inputs, or name it in --use-default." : "Add it to --inputs."});
   Value* input = graph_->add_input(name, type.dtype, type.shape);
   input_tensors_[input] = std::string(def.name) + ":0";
   return {Item{input}};
@@ -198,7 +199,8 @@ std::vector<Item> Importer::add_node(Frame& f, std::uint32_t n, Attrs attrs,
   if (op) check_inputs(tensor_types(op->inputs, attrs), inputs);
   const std::uint32_t seen = std::max(1U, f.body->outputs_seen[n]);
   if (!op && seen > kMostOutputs)
-    fail(Code::bad_model, "output " + std::to_string(seen - 1) + " is read, which no operator has");
+    fail(Code::bad_model,
+         "output " + std::to_string(seen - 1) + " is read, and no operator has so many outputs");
   const DTypes types = op ? tensor_types(op->outputs, attrs) : DTypes(seen);
   Shapes shapes = output_shapes(f, n, attrs, types.size());
   std::erase_if(attrs, [](const ir::NamedAttr& a) { return is_dropped(a.name); });

@@ -49,12 +49,11 @@ void Importer::note_found_outputs(Severity severity) {
   diagnostics_->push_back(
       {.severity = severity,
        .code = Code::bad_option,
-       .message =
-           (severity == Severity::note
-                ? "no outputs were asked for, so all was taken that nothing reads: "
-                : "no outputs were asked for; those of this graph, which is for training, are taken to be ") +
-           names,
-       .remedy = "--outputs NAMES converts what the model is for"});
+       .message = (severity == Severity::note
+                       ? "no outputs were named, so all tensors that nothing reads become outputs: "
+                       : "no outputs were named, and the graph is for training; these become outputs: ") +
+                  names,
+       .remedy = "name the outputs of the model with --outputs"});
 }
 
 GraphPtr Importer::import() {
@@ -171,7 +170,7 @@ void Importer::add_feed(const Feed& feed, Tensor t) {
     if (feed.shape.ranked() && type.shape.ranked() && type.shape.rank() > 0 &&
         feed.shape.rank() != type.shape.rank())
       return complain("the input '" + feed.tensor + "' has rank " + std::to_string(type.shape.rank()) +
-                      ", the shape that is given for it has rank " + std::to_string(feed.shape.rank()));
+                      ", but the given shape has rank " + std::to_string(feed.shape.rank()));
     if (feed.shape.ranked() && type.shape.rank() > 0 && !merge(feed.shape, type.shape))
       diagnostics_->push_back({.severity = Severity::warning,
                                .code = Code::bad_option,
@@ -254,11 +253,12 @@ void Importer::set_outputs(Frame& f) {
     const std::string wanted = output_name(fetches_[i]);
     graph_->rename(outputs[i], wanted);
     if (outputs[i]->name() != wanted)
-      diagnostics_->push_back({.severity = Severity::warning,
-                               .code = Code::bad_option,
-                               .message = "the output '" + wanted + "' is called '" + outputs[i]->name() +
-                                          "': an input has its name, and ONNX has one name for one tensor",
-                               .remedy = "--rename-outputs chooses another"});
+      diagnostics_->push_back(
+          {.severity = Severity::warning,
+           .code = Code::bad_option,
+           .message = "the output '" + wanted + "' is renamed to '" + outputs[i]->name() +
+                      "': an input has that name, and each ONNX tensor needs a name of its own",
+           .remedy = "choose another name with --rename-outputs"});
   }
   add_states(outputs, taken);
   graph_->set_outputs(std::move(outputs));

@@ -144,8 +144,8 @@ class InnerCut {
         diagnostics_.push_back(
             {Severity::warning,
              Code::bad_option,
-             "the outputs need '" + v->name() + "', which is not among the inputs: it stays one",
-             "list it, or cut behind it",
+             "the outputs need '" + v->name() + "', which is not among the inputs: it stays an input",
+             "add it to --inputs, or cut the graph after it",
              {},
              SourceLoc::here()});
     }

@@ -95,7 +95,7 @@ void add_tensor(const std::string& key, Bytes tensor_info, std::vector<Signature
     const TensorInfo part = read_tensor_info(t.components[i]);
     if (part.name.empty())
       fail(Code::bad_model,
-           "a component of '" + key + "', a composite tensor of the signature, is no plain tensor");
+           "a component of '" + key + "', a composite tensor of the signature, is not a plain tensor");
     out.push_back(plain_tensor(key + "/" + std::to_string(i), part));
   }
 }

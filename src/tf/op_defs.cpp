@@ -209,6 +209,12 @@ const AttrDef* OpDef::attr(std::string_view wanted) const {
   return nullptr;
 }
 
+std::vector<std::string_view> op_def_names() {
+  std::vector<std::string_view> names;
+  for (const auto& line : kTable) names.push_back(op_name(line));
+  return names;
+}
+
 const OpDef* find_op_def(std::string_view op) {
   const auto* line =
       std::lower_bound(std::begin(kTable), std::end(kTable), op,

@@ -30,6 +30,7 @@ struct OpDef {
   const AttrDef* attr(std::string_view name) const;
 };
 
+std::vector<std::string_view> op_def_names();  // sorted
 const OpDef* find_op_def(std::string_view op);  // of TensorFlow itself; null when it has no such op
 OpDef parse_op_def(Bytes op_def, const Owner& owner);
 

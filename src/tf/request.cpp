@@ -6,6 +6,7 @@
 
 #include "diagnostics.h"
 #include "support/nearest.h"
+#include "tf/layer_names.h"
 #include "tf/source.h"
 
 namespace t2o::tf {
@@ -19,8 +20,8 @@ struct TensorSpec {  // "X:0[1,28,28,3]"
 };
 
 [[noreturn]] void fail_spec(std::string_view spec, const std::string& why) {
-  fail(Code::bad_option, "'" + std::string(spec) + "' is no tensor: " + why,
-       "write a name and, if wanted, a shape: \"X:0[1,28,28,3]\"");
+  fail(Code::bad_option, "'" + std::string(spec) + "' does not name a tensor: " + why,
+       "write a name, and a shape if it is needed: \"X:0[1,28,28,3]\"");
 }
 
 std::string_view trimmed(std::string_view s) {
@@ -35,7 +36,7 @@ Dim parse_dim(std::string_view text, std::string_view spec) {
   Dim d = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), d);
   if (error != std::errc{} || end != word.data() + word.size() || d < 0)
-    fail_spec(spec, "'" + std::string(word) + "' is no dimension");
+    fail_spec(spec, "'" + std::string(word) + "' is not a dimension");
   return d;
 }
 
@@ -92,13 +93,19 @@ class Names {
     if (source_.signature)
       for (const SignatureTensor& t : input ? source_.signature->inputs : source_.signature->outputs)
         keys.push_back(t.key);
+    const std::string message =
+        "there is no " + std::string(input ? "input" : "output") + " '" + name + "' in " + source_.path;
+    if (const std::string last = input ? "" : last_of_layer(node); !last.empty())
+      fail(Code::bad_option, message,
+           "'" + std::string(node) + "' is the name of a layer, and '" + last + "' its last tensor." +
+               list_of(keys, input));
     Strings candidates = keys;
     for (const NodeDef& n : source_.graph.body.nodes)
-      if (n.op != "NoOp") candidates.emplace_back(n.name);
+      if (!is_state(n.op)) candidates.emplace_back(n.name);
     const std::string near = nearest(node, candidates);
-    fail(Code::bad_option,
-         "there is no " + std::string(input ? "input" : "output") + " '" + name + "' in " + source_.path,
-         remedy_of(near, keys, input));
+    const std::string list = list_of(keys, input);
+    fail(Code::bad_option, message,
+         near.empty() ? (list.empty() ? "" : list.substr(1)) : "did you mean '" + near + "'?" + list);
   }
 
  private:
@@ -120,11 +127,17 @@ class Names {
     });
   }
 
-  static std::string remedy_of(const std::string& near, const Strings& keys, bool input) {
-    std::string text = near.empty() ? "" : "did you mean '" + near + "'?";
-    if (keys.empty() || keys.size() > kListed) return text;
-    text +=
-        std::string(text.empty() ? "" : " ") + "The " + (input ? "inputs" : "outputs") + " of the signature:";
+  std::string last_of_layer(std::string_view layer) const {
+    Strings outputs;
+    if (source_.signature)
+      for (const SignatureTensor& t : source_.signature->outputs) outputs.push_back(t.tensor);
+    return last_node_of_layer(source_.graph, layer, outputs);
+  }
+
+  // Stands behind a sentence, if there is one.
+  static std::string list_of(const Strings& keys, bool input) {
+    if (keys.empty() || keys.size() > kListed) return "";
+    std::string text = std::string(" The ") + (input ? "inputs" : "outputs") + " of the signature are:";
     for (const std::string& key : keys) text += (&key == &keys.front() ? " " : ", ") + key;
     return text;
   }
@@ -241,7 +254,7 @@ void check_distinct(const ImportRequest& r, bool chosen) {
   for (const std::string& name : outputs)
     if (chosen && inputs.contains(name))
       fail(Code::bad_option, "an input and an output have the name '" + name + "'",
-           "ONNX has one name for one tensor: choose another");
+           "each ONNX tensor needs a name of its own: choose another");
 }
 
 // What is inside of functions is not there before they are inlined: the whole signature is imported, and cut
@@ -303,7 +316,7 @@ ImportRequest make_request(const Source& s, const Options& o, Diagnostics& diagn
   collect(diagnostics, [&] {
     if (r.keep_state && r.cuts_inside())
       fail(Code::bad_option,
-           "--stateful-io hands on the states of the whole model, which is cut inside of a function",
+           "--stateful-io needs the whole model, and --inputs or --outputs cut it inside of a function",
            "leave out --stateful-io, or cut at names of the main graph");
     check_distinct(r, !o.rename_inputs.empty() || !o.rename_outputs.empty());
   });

@@ -27,7 +27,7 @@ Serialized read_model_file(const fs::path& dir) {
   const fs::path text = dir / "saved_model.pbtxt";
   if (!is_there(text))
     fail(Code::bad_file,
-         dir.string() + " is no SavedModel: there is neither saved_model.pb nor saved_model.pbtxt in it");
+         dir.string() + " is not a SavedModel: it has neither saved_model.pb nor saved_model.pbtxt");
   const MappedFilePtr file = MappedFile::open(text.string());
   auto bytes =
       std::make_shared<const std::string>(saved_model_from_text(as_text(file->bytes()), text.string()));
@@ -69,7 +69,7 @@ Bytes choose_meta_graph(Bytes saved_model, const std::string& tags, const std::s
   std::vector<Bytes> all;
   for (WireReader r(saved_model); r.next();)
     if (r.field() == 2) all.push_back(r.bytes());
-  if (all.empty()) fail(Code::bad_file, where + " is no SavedModel: saved_model.pb has no MetaGraph");
+  if (all.empty()) fail(Code::bad_file, where + " is not a SavedModel: saved_model.pb has no MetaGraph");
   const Strings wanted = tags.empty() ? Strings{"serve"} : sorted_split(tags);
   std::string available;
   for (const Bytes m : all) {

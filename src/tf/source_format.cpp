@@ -84,9 +84,11 @@ Found saved_model_around(const fs::path& file, bool is_asked_for) {
   const bool named = file.filename() == "saved_model.pb" || file.filename() == "saved_model.pbtxt";
   if (!named)
     fail(Code::bad_file,
-         file.string() + (is_asked_for ? " is no SavedModel: that is a directory with a saved_model.pb"
-                                       : " is a SavedModel, but is not called saved_model.pb"),
-         is_asked_for ? "leave the kind of the model to be found out" : "give the directory of a SavedModel");
+         file.string() + (is_asked_for
+                              ? " is not a SavedModel: a SavedModel is a directory with a saved_model.pb"
+                              : " is a SavedModel, but is not called saved_model.pb"),
+         is_asked_for ? "leave out --format and --saved-model: the format is found by the content"
+                      : "give the directory of a SavedModel");
   return {Format::saved_model, dir.empty() ? "." : dir.string(), false};
 }
 
@@ -104,6 +106,18 @@ Found find_in_directory(const fs::path& dir) {
   if (is_there(meta)) return {Format::meta_graph, meta, false};
   fail(Code::bad_file, dir.string() + " holds a checkpoint, but no graph" + looked_for + "and no " + meta,
        "export the model as a SavedModel: a checkpoint has the weights alone");
+}
+
+// "checkpoint", the list of the checkpoints of a folder.
+void refuse_checkpoint_state(const fs::path& path) {
+  if (path.filename() != "checkpoint" || !is_file(path)) return;
+  const MappedFilePtr file = MappedFile::open(path.string());
+  if (as_text(file->bytes()).find("model_checkpoint_path") == std::string_view::npos) return;
+  std::string remedy = "export the model as a SavedModel: a checkpoint has the weights alone";
+  const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
+  if (const std::string meta = find_checkpoint_prefix(folder.string()) + ".meta"; is_there(meta))
+    remedy = "give the graph beside it: " + meta;
+  fail(Code::bad_file, path.string() + " is a list of checkpoints and has no graph", remedy);
 }
 
 // "m.ckpt-7.index", "m.ckpt-7.data-00000-of-00001"
@@ -127,6 +141,7 @@ void refuse_part_of_checkpoint(const fs::path& path) {
 Found find_in_file(const std::string& path, Format format) {
   const bool is_asked_for = format == Format::saved_model;
   refuse_part_of_checkpoint(path);
+  refuse_checkpoint_state(path);
   const MappedFilePtr file = MappedFile::open(path);
   if (file->size() == 0) fail(Code::bad_file, path + " is empty");
   const std::string_view head = as_text(file->bytes()).substr(0, 512);

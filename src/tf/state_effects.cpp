@@ -180,7 +180,7 @@ void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
     if (is_functional(kind) || !body.guarded.empty())
       out_->push_back(
           {.code = Code::unsupported_op,
-           .message = "changes a variable in a loop or a branch, which cannot be handed on as a state",
+           .message = "changes a variable in a loop or a branch, and --stateful-io cannot return that",
            .remedy = "Let the loop or the branch return the value, and assign it outside.",
            .origin = {std::string(body.node(n).name), std::string(body.node(n).op), body.name}});
   }

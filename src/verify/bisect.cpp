@@ -127,7 +127,7 @@ class Search {
     if (candidates_.values.empty())
       fail(Code::bad_option,
            "the two graphs have no tensor names in common, so nothing can be compared inside",
-           "Was the ONNX model made by this program, from this model?");
+           "Check that this program made the ONNX model from this model.");
     const engines::OrtSession session = open_with_outputs();
     Divergence result;
     for (std::size_t from = 0; from < candidates_.values.size() && !result.found; from += kAtOnce)

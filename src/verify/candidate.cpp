@@ -49,7 +49,7 @@ TensorPtr transposed(const TensorPtr& t, const Ints& permutation) {
   const std::size_t size = bit_width(t->dtype()) / 8;
   if (t->dims().size() != rank || size == 0)
     fail(Code::bad_model, "a tensor of " + std::string(name(t->dtype())) + shape_text(t->dims()) +
-                              " cannot be brought into another layout");
+                              " cannot be transposed to another layout");
   Ints dims(rank), strides(rank), position(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     const auto from = static_cast<std::size_t>(permutation[i]);

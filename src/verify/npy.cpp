@@ -44,7 +44,7 @@ std::string_view entry(std::string_view header, std::string_view key, const std:
 
 Ints parse_shape(std::string_view text, const std::string& source) {
   const std::size_t close = text.find(')');
-  if (!text.starts_with('(') || close == std::string_view::npos) fail_npy(source, "its shape is no tuple");
+  if (!text.starts_with('(') || close == std::string_view::npos) fail_npy(source, "its shape is not a tuple");
   text = text.substr(1, close - 1);
   Ints dims;
   while (true) {
@@ -148,7 +148,7 @@ std::vector<NamedTensor> parse_npz(Bytes file, const std::string& source) {
   constexpr std::size_t kEndSize = 22, kEntrySize = 46, kLocalSize = 30;
   const std::size_t end = text_of(file).rfind("PK\5\6");
   if (end == std::string_view::npos || file.size() - end < kEndSize)
-    fail(Code::bad_file, source + " is no .npz: not a zip archive");
+    fail(Code::bad_file, source + " is not an .npz: it is not a zip archive");
   std::size_t at = little_endian<std::uint32_t>(file, end + 16, source);
   std::vector<NamedTensor> arrays;
   for (std::size_t left = little_endian<std::uint16_t>(file, end + 10, source); left > 0; --left) {

@@ -297,7 +297,7 @@ void check_possible(const tf2onnx::Options& o) {
   const tf::Source source = tf::open_source(o);
   if (tf::make_request(source, o, ignored).cuts_inside())
     fail(Code::bad_option,
-         "what is cut inside of a function cannot be verified: TensorFlow cannot be asked for it",
+         "a model that is cut inside of a function cannot be verified: TensorFlow cannot return such tensors",
          "verify the whole model, or cut at names of the main graph");
 }
 

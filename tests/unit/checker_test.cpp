@@ -44,7 +44,7 @@ TEST(Checker, FindsEveryInvalidNodeAndItsOrigin) {
     output %f
   })");
   ASSERT_EQ(ds.size(), 6U);
-  EXPECT_EQ(ds[0].message, "Erfc 'a' is no valid ONNX node: opset 21 has no such operator");
+  EXPECT_EQ(ds[0].message, "Erfc 'a' is not a valid ONNX node: opset 21 has no such operator");
   EXPECT_EQ(ds[0].origin.node, "layer/erfc");
   EXPECT_NE(ds[2].message.find("Unrecognized attribute: alpha"), std::string::npos) << ds[2].message;
   EXPECT_NE(ds[5].message.find("Required attribute 'to' is missing"), std::string::npos) << ds[5].message;
@@ -53,7 +53,7 @@ TEST(Checker, FindsEveryInvalidNodeAndItsOrigin) {
 TEST(Checker, KnowsTheOpset) {
   const std::string gelu = "graph { input %x: f32[2] %y: f32[2] = Gelu(%x) output %y }";
   EXPECT_TRUE(check_text(gelu, 20).empty());
-  EXPECT_EQ(only_message(gelu, 19), "Gelu 'y' is no valid ONNX node: opset 19 has no such operator");
+  EXPECT_EQ(only_message(gelu, 19), "Gelu 'y' is not a valid ONNX node: opset 19 has no such operator");
 }
 
 TEST(Checker, LooksIntoSubgraphs) {
@@ -61,14 +61,14 @@ TEST(Checker, LooksIntoSubgraphs) {
     input %c: bool[]
     %z: f32[] = If(%c) {then_branch=graph { const %a: f32 = 1 output %a }, else_branch=graph { %e: f32[] = Nope() output %e }}
     output %z
-  })"), "Nope 'e' is no valid ONNX node: opset 21 has no such operator");
+  })"), "Nope 'e' is not a valid ONNX node: opset 21 has no such operator");
 }
 
 TEST(Checker, ChecksTypes) {
   EXPECT_EQ(only_message("graph { input %x: f32[] input %i: i64[] %y: f32[] = Add(%x, %i) output %y }"),
-            "Add 'y' is no valid ONNX node: input 1 ('i', i64) has another type than the other inputs of T, f32");
+            "Add 'y' is not a valid ONNX node: input 1 ('i', i64) has another type than the other inputs of T, f32");
   EXPECT_EQ(only_message("graph { input %x: bool[] %y: bool[] = Relu(%x) output %y }"),
-            "Relu 'y' is no valid ONNX node: input 0 ('x', bool) has a type that is not among those of T");
+            "Relu 'y' is not a valid ONNX node: input 0 ('x', bool) has a type that is not among those of T");
   EXPECT_EQ(only_message("graph { input %x: f32[] %y = Relu(%x) output %y }"), "'%y' has no element type");
 }
 

@@ -155,9 +155,9 @@ TEST(IrText, ErrorsNameLineAndColumn) {
   EXPECT_EQ(message_of("graph {\n  input %x: f33[2]\n}"), "test:2:13: there is no element type 'f33'");
   EXPECT_EQ(message_of("graph {\n  input %x: f32[]\n  input %x: f32[]\n}"), "test:3:9: '%x' is defined twice");
   EXPECT_EQ(message_of("graph {\n  output %q\n}"), "test:2:10: '%q' is not defined");
-  EXPECT_EQ(message_of("graph {} x"), "test:1:10: expected nothing behind the graph");
+  EXPECT_EQ(message_of("graph {} x"), "test:1:10: expected nothing after the graph");
   EXPECT_EQ(message_of("graph {\n  A() {a=1, a=2}\n}"), "test:2:13: attribute 'a' stands here twice");
-  EXPECT_EQ(message_of("graph {\n  A() {a=relu}\n}"), "test:2:10: 'relu' is no value; strings stand in quotes");
+  EXPECT_EQ(message_of("graph {\n  A() {a=relu}\n}"), "test:2:10: 'relu' is not a value; strings need quotes");
   EXPECT_EQ(message_of("graph {\n  A() {a=[1, \"b\"]}\n}").substr(0, 9), "test:2:11");
   EXPECT_EQ(message_of("graph {\n  const %c: f32[3] = [1, 2]\n}"), "test:2:13: there are 2 elements, which do not fit the shape");
   EXPECT_EQ(message_of("graph {\n  const %c: u8 = 256\n}"), "test:2:18: the number is no u8");

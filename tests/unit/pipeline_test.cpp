@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
@@ -93,6 +94,52 @@ TEST(Pipeline, ACutHasTheShapeThatIsThere) {
   EXPECT_EQ(renamed.graph->inputs().at(0)->name(), "pixels");
   EXPECT_EQ(renamed.graph->outputs().at(0)->name(), "z");
   EXPECT_EQ(renamed.graph->outputs().at(0)->shape()[1], 3);
+}
+
+// Each option of the command line is one of the library's.
+TEST(Library, OptionsBothSpellings) {
+  Options o;
+  std::string why;
+  EXPECT_TRUE(tf2onnx::set_option(o, "concrete_function", "0", &why));
+  EXPECT_TRUE(tf2onnx::set_option(o, "output-frozen-graph", "f.pb", &why));
+  EXPECT_TRUE(tf2onnx::set_option(o, "target", "rs5,tensorrt", &why));
+  EXPECT_EQ(o.concrete_function, "0");
+  EXPECT_EQ(o.output_frozen_graph, "f.pb");
+  EXPECT_EQ(o.targets, (std::vector<std::string>{"rs5", "tensorrt"}));
+  EXPECT_FALSE(tf2onnx::set_option(o, "target", "nhwc", &why));
+  EXPECT_NE(why.find("--layout nhwc"), std::string::npos) << why;
+}
+
+TEST(Library, TheFrozenGraphIsThereWhenTheModelIs) {
+  namespace fs = std::filesystem;
+  const std::string frozen = testing::TempDir() + "frozen_" + std::to_string(getpid()) + ".pb";
+  Options o;
+  o.model = T2O_SOURCE_DIR "/models/mnist";
+  o.output_frozen_graph = frozen;
+  std::string bytes, again;
+  EXPECT_FALSE(tf2onnx::convert_file(o, "/no/such/folder/out.onnx").ok());
+  EXPECT_FALSE(fs::exists(frozen));
+  ASSERT_TRUE(tf2onnx::convert_file_to_memory(o, bytes).ok());
+  EXPECT_GT(fs::file_size(frozen), bytes.size() / 2);
+  Options of_frozen;
+  of_frozen.model = frozen;
+  EXPECT_TRUE(tf2onnx::convert_file_to_memory(of_frozen, again).ok());
+  fs::remove(frozen);
+}
+
+// Messages that differ in names and numbers have one cause.
+TEST(Library, MessagesThatAreAlikeAreCounted) {
+  tf2onnx::Result result;
+  for (int i = 0; i < 25; ++i) {
+    const std::string n = std::to_string(i);
+    result.diagnostics.push_back({tf2onnx::Severity::error, "unsupported-op", "the graph's size " + n + " of 'a" + n + "' is odd", "", "n" + n, "Foo", ""});
+    result.diagnostics.push_back({tf2onnx::Severity::warning, "unsupported-op", "other", "", "n" + n, i < 12 ? "Foo" : "Bar", ""});
+  }
+  const std::string text = to_string(result);
+  EXPECT_NE(text.find("  and 15 more errors like this of Foo\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  and 2 more warnings like this of Foo\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  and 3 more warnings like this of Bar\n"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 33) << text;
 }
 
 TEST(Library, StandardOutputIsTheHosts) {

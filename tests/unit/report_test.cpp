@@ -76,7 +76,7 @@ TEST(Report, OperatorsThatDisagree) {
   ASSERT_EQ(r.transposes.size(), 1U);
   EXPECT_EQ(r.transposes[0].kind, Kind::operators);
   EXPECT_EQ(r.transposes[0].from, "Conv 'c'");
-  EXPECT_EQ(r.transposes[0].why, "Conv works channels first, Reshape is bound to the order of the elements");
+  EXPECT_EQ(r.transposes[0].why, "Conv works channels first, Reshape depends on the order of the elements");
 }
 
 TEST(Report, TheModelsOwn) {

@@ -156,12 +156,12 @@ TEST(Functionalize, RefusesBrokenFrames) {
       mentions(refusal(graph("%m: i32[], %i: i32[] = Merge(%a, %n)\n%n: i32[] = NextIteration(%m)\n", "%m")),
                "without an Enter"));
   EXPECT_TRUE(
-      mentions(refusal(graph("%y: i32[] = Enter(%a) {frame_name=\"f\"}\n", "%y")), "outside of any loop"));
+      mentions(refusal(graph("%y: i32[] = Enter(%a) {frame_name=\"f\"}\n", "%y")), "not part of any loop"));
   EXPECT_TRUE(mentions(
       refusal(graph(start + kLess + step("0", "%lc", "%b0: i32[] = Add(%t0, const i32 = 1) {T=i32}") +
                         "%y: i32[] = Neg(%t0)\n",
                     "%x0, %y")),
-      "outside of any loop"));
+      "not part of any loop"));
 }
 
 const std::string kSwitch = "%f: i32[], %t: i32[] = Switch(%a, %p) {T=i32}\n";
@@ -224,9 +224,9 @@ TEST(Functionalize, ManySidesAreACase) {
 }
 
 TEST(Functionalize, RefusesWhatIsThereOnlySometimes) {
-  EXPECT_TRUE(mentions(refusal(graph(kSwitch + "%y: i32[] = Neg(%t)\n", "%y")), "without a Merge"));
+  EXPECT_TRUE(mentions(refusal(graph(kSwitch + "%y: i32[] = Neg(%t)\n", "%y")), "no Merge joins it"));
   EXPECT_TRUE(mentions(refusal(graph(kSwitch + "%y: i32[] = Add(%t, %f)\n", "%y")), "both sides"));
-  EXPECT_TRUE(mentions(refusal(graph("%m: i32[], %i: i32[] = Merge(%a, %b)\n", "%m")), "which of them"));
+  EXPECT_TRUE(mentions(refusal(graph("%m: i32[], %i: i32[] = Merge(%a, %b)\n", "%m")), "no Switch decides between them"));
 }
 
 TEST(Functionalize, AConditionalByAConstantIsItsBranch) {

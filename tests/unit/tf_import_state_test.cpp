@@ -224,7 +224,7 @@ TEST(Import, ChangesThatAreNoStateAreRefused) {
   };
   const std::string set = node("set", "AssignVariableOp", {"v", "x"}, kRead), z = node("z", "Neg", {"x", "^set", "^again"}, kT);
   error(set + node("again", "AssignAddVariableOp", {"v", "x", "^set"}, kRead) + z, "which another node has changed before it");
-  error(node("set", "ResourceApplyGradientDescent", {"v", "x", "x"}, kT) + node("again", "NoOp", {}) + z, "in a way that is not handed on as a state");
+  error(node("set", "ResourceApplyGradientDescent", {"v", "x", "x"}, kT) + node("again", "NoOp", {}) + z, "in a way that --stateful-io does not support");
   const std::string p = node("p", "Placeholder", {}, attr("dtype", "type: DT_BOOL"));
   error(p + node("side", "Switch", {"x", "p"}, kT) + node("set", "AssignVariableOp", {"v", "side:1"}, kRead) + node("again", "NoOp", {}) + z,
         "changes a variable in a loop or a branch");

@@ -241,17 +241,16 @@ TEST(Request, RefusesWhatIsWrong) {
   };
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"featurs"}; }), "did you mean 'features'?"));
   EXPECT_TRUE(says(error([](Options& o) { o.outputs = {"Total_"}; }), "did you mean 'total'?"));
-  EXPECT_TRUE(says(error([](Options& o) { o.outputs = {"nope"}; }), "The outputs of the signature: ")) << "not the node NoOp";
+  EXPECT_TRUE(says(error([](Options& o) { o.outputs = {"nope"}; }), "The outputs of the signature are: ")) << "not the node NoOp";
   EXPECT_FALSE(says(error([](Options& o) { o.outputs = {"nope"}; }), "NoOp"));
-  EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"features[2,x]"}; }), "'x' is no dimension"));
+  EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"features[2,x]"}; }), "'x' is not a dimension"));
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"features[2"}; }), "does not end in ']'"));
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"[2]"}; }), "no name"));
   EXPECT_TRUE(says(error([](Options& o) { o.outputs = {"total[2]"}; }), "takes no shape"));
   EXPECT_TRUE(says(error([](Options& o) { o.inputs = {"features", "features"}; }), "given twice"));
   EXPECT_TRUE(says(error([](Options& o) { o.rename_inputs = {"a"}; }), "1 new names are given for 2 inputs"));
   EXPECT_TRUE(says(error([](Options& o) { o.rename_inputs = {"a", "a"}; }), "two inputs have the name 'a'"));
-  EXPECT_TRUE(
-      says(error([](Options& o) { o.concrete_function = "nonsense"; }), "is not there yet"));
+  EXPECT_TRUE(says(error([](Options& o) { o.concrete_function = "nonsense"; }), "there is no function 'nonsense'"));
 }
 
 // What a signature without outputs is run for is no model; the sinks of its graph are the saver's.

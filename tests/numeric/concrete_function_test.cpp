@@ -75,7 +75,7 @@ TEST_F(SourceGraphs, FrozenGraphs) {
     options.concrete_function = function;
     freezes(options);
   }
-  for (const char* model : {"../../models/mnist", "../../models/mnist_frozen.pb", "../../models/mnist_tf1/mnist.meta", "keras3", "gathered", "tracked", "twins"}) {
+  for (const char* model : {"../../models/mnist", "../../models/mnist_frozen.pb", "../../models/mnist_tf1/mnist.meta", "keras3", "tf1", "tensor_lists/nested.pb", "tensor_lists/tf1_two.pb"}) {
     Options options;
     options.model = kData + model;
     freezes(options);

@@ -95,13 +95,13 @@ TEST(Checker, KnowsTheTypesOfOutputs) {
   EXPECT_EQ(of_if(check_text(conditional_of("f8e5m2"), 16)), "If of f8e5m2 needs opset 19");
   EXPECT_EQ(of_if(check_text(conditional_of("i4"), 19)), "If of i4 needs opset 21");
   EXPECT_EQ(only_message("graph { input %x: f32[2] %y: i32[1] = Shape(%x) output %y }"),
-            "Shape 'y' is no valid ONNX node: output 0 ('y', i32) has a type that is not among those of T1");
+            "Shape 'y' is not a valid ONNX node: output 0 ('y', i32) has a type that is not among those of T1");
   EXPECT_EQ(only_message("graph { input %x: f32[2] %y: f64[2] = Neg(%x) output %y }"),
-            "Neg 'y' is no valid ONNX node: output 0 ('y', f64) has another type than the other inputs of T, f32");
+            "Neg 'y' is not a valid ONNX node: output 0 ('y', f64) has another type than the other inputs of T, f32");
   EXPECT_EQ(only_message("graph { input %x: f32[2] input %z: f64[2] %y: f32[4] = Concat(%x, %z) {axis=0} output %y }"),
-            "Concat 'y' is no valid ONNX node: input 1 ('z', f64) has another type than the other inputs of T, f32");
+            "Concat 'y' is not a valid ONNX node: input 1 ('z', f64) has another type than the other inputs of T, f32");
   EXPECT_EQ(only_message("graph { input %x: f32[2] input %d: i32[1] %y: f32[*] = Reshape(%x, %d) output %y }"),
-            "Reshape 'y' is no valid ONNX node: input 1 ('d', i32) is not of type i64");
+            "Reshape 'y' is not a valid ONNX node: input 1 ('d', i32) is not of type i64");
 }
 
 TEST(Checker, ComparesTheTypesOfBodies) {
@@ -111,7 +111,7 @@ TEST(Checker, ComparesTheTypesOfBodies) {
     %y: f32[2] = If(%c) {then_branch=graph a { %t: f32[2] = Relu(%x) output %t },
                          else_branch=graph b { %e: f64[2] = Cast(%x) {to=f64} output %e }}
     output %y
-  })"), "If 'y' is no valid ONNX node: graph 'b' has no output of the type of output 0, f32");
+  })"), "If 'y' is not a valid ONNX node: graph 'b' has no output of the type of output 0, f32");
   const std::string body = "{body=graph a { input %i: i64[] input %g: bool[] input %b: f64[] %k: bool[] = Identity(%g) %d: f64[] = Neg(%b) output %k, %d }}";
   EXPECT_EQ(check_text("graph { input %n: i64[] input %c: bool[] input %x: f32[] %y: f32[] = Loop(%n, %c, %x) " + body + " output %y }").size(), 2U);
   EXPECT_TRUE(check_text("graph { input %n: i64[] input %c: bool[] input %x: f64[] %y: f64[] = Loop(%n, %c, %x) " + body + " output %y }").empty());

@@ -200,8 +200,8 @@ TEST(Remedies, StatesAreNoWayOutOfALoop) {
 TEST(Remedies, OptionsThatContradictEachOther) {
   const std::string plain = kX + node("y", "Neg", {"x"}, kT);
   EXPECT_NE(followed(plain, asking({{"opset", "27"}}), "loads no model of opset 27"), "");
-  EXPECT_NE(followed(plain, asking({{"opset", "11"}, {"layout", "nhwc"}}), "cannot bring along"), "");
-  EXPECT_NE(followed(plain, asking({{"ir-version", "7"}, {"layout", "nhwc"}}), "cannot bring along"), "");
+  EXPECT_NE(followed(plain, asking({{"opset", "11"}, {"layout", "nhwc"}}), "cannot contain"), "");
+  EXPECT_NE(followed(plain, asking({{"ir-version", "7"}, {"layout", "nhwc"}}), "cannot contain"), "");
   EXPECT_NE(followed(plain, asking({{"opset", "20"}, {"node-metadata", "true"}}), "--node-metadata"), "");
   const std::string complex = node("x", "Placeholder", {},
                                    attr("dtype", "type: DT_COMPLEX64") + attr("shape", "shape { dim { size: 2 } }")) +

@@ -22,9 +22,11 @@ bool is_inverse_of_factor(const ir::Node& n) {
   return !is_float(n.output()->dtype()) || (one.rank() != 0 && !has_rank(n.input(1)) && !has_rank(y));
 }
 
-// 1 / x = -(-1 / x)
+// 1 / x = -(-1 / x); of unsigned integers, which have no -1, it is 1 where x is 1 and else 0.
 int guard_inverse(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
   Emitter e(g, target, n.shared_origin(), &n);
+  const DType t = n.output()->dtype();
+  if (is_unsigned_int(t)) return take_over(g, n.output(), e.cast(e.equal(n.input(1), n.input(0)), t));
   Value* inverse = e.div(e.neg(n.input(0)), n.input(1));
   return take_over(g, n.output(), e.neg(inverse));
 }

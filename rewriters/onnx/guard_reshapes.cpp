@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
@@ -17,12 +18,11 @@ namespace {
 class Sizes {
  public:
   explicit Sizes(const ir::Graph& g) : symbols_(g.symbols()), in_body_(g.parent() != nullptr) {
-    const ir::Graph* main = &g;
-    for (const ir::Graph* around = &g; around; around = around->parent()) {
-      main = around;
-      for (const ir::Node& n : around->nodes()) add(n);
-    }
-    for (const Value* v : main->inputs())
+    std::vector<const ir::Graph*> around;  // g first, the main graph last
+    for (const ir::Graph* each = &g; each; each = each->parent()) around.push_back(each);
+    for (auto each = around.rbegin(); each != around.rend(); ++each)  // a body reads what stands around it
+      for (const ir::Node& n : (*each)->nodes()) add(n);
+    for (const Value* v : around.back()->inputs())
       for (std::size_t i = 0; v->shape().ranked() && i < v->shape().dims().size(); ++i)
         of_inputs_.insert(v->shape().dims()[i]);
   }

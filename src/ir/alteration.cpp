@@ -66,6 +66,18 @@ std::optional<std::vector<T>> parse_numbers(std::string_view& text) {
   return numbers;
 }
 
+// A file may hold anything.
+bool is_permutation(Ints axes) {
+  std::sort(axes.begin(), axes.end());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != static_cast<std::int64_t>(i)) return false;
+  return true;
+}
+bool are_sizes(const Ints& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d >= -1; }) &&
+         std::count(dims.begin(), dims.end(), -1) <= 1;
+}
+
 std::optional<Step> parse_step(std::string_view& text) {
   for (const auto& [word, kind] : kKinds) {
     if (!text.starts_with(word)) continue;
@@ -75,7 +87,10 @@ std::optional<Step> parse_step(std::string_view& text) {
       return factor && factor->size() == 1 ? std::optional(Alteration::scale((*factor)[0])) : std::nullopt;
     }
     auto ints = parse_numbers<std::int64_t>(text);
-    return ints ? std::optional(Step{kind, std::move(*ints), 1}) : std::nullopt;
+    const bool fits = ints && (kind == Kind::transpose ? is_permutation(*ints)
+                               : kind == Kind::reshape ? are_sizes(*ints)
+                                                       : true);
+    return fits ? std::optional(Step{kind, std::move(*ints), 1}) : std::nullopt;
   }
   return std::nullopt;
 }

@@ -30,6 +30,13 @@ TEST(Guards, OneOverThemTimesOthers) {
         const std::string y = b.input(verify::tensor_of(b.dtype(), {5}, {5, 6, 7, -8, 70}));
         b.output(b.op("Neg", {b.op("Mul", {b.op(op, {one, x}), y})}));
       }).dtypes({i8, i16, i32, i64}).only_opsets(kOptimized).check();
+  for (const char* op : {"Div", "FloorDiv"})
+    graph_case(std::string("1 / x * y without signs of ") + op, [&](Builder& b) {
+      const std::string one = b.const_input(verify::tensor_of(b.dtype(), {}, {1}));
+      const std::string x = b.input(verify::tensor_of(b.dtype(), {4}, {1, 2, 200, 7}));
+      const std::string y = b.input(verify::tensor_of(b.dtype(), {4}, {5, 4, 7, 70}));
+      b.output(b.op("Identity", {b.op("Mul", {b.op(op, {one, x}), y})}));
+    }).dtypes({u8, u16, u32, u64}).only_opsets(kOptimized).check();
   for (const char* op : {"TruncateMod", "FloorMod", "Mod"})
     graph_case(std::string("1 % x of ") + op, [&](Builder& b) {
       const std::string x = b.input(verify::tensor_of(b.dtype(), {5}, {1, -1, 2, -2, 7}));

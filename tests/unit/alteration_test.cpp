@@ -41,7 +41,8 @@ TEST(Alteration, IsReadAsItIsWritten) {
   const Alteration a = of({Alteration::reshape(Shape({-1, 7, 7, 3})), Alteration::transpose({0, 3, 1, 2}),
                            Alteration::reshape(Shape({-1, 147})), Alteration::scale(1 / 3.0)});
   EXPECT_EQ(Alteration::parse(a.text()), a.steps()) << a.text();
-  for (const char* bad : {"unknown", "transpose", "transpose(", "transpose(a)", "scale()", "scale(1,2)", "turn(1)"})
+  for (const char* bad : {"unknown", "transpose", "transpose(", "transpose(a)", "scale()", "scale(1,2)", "turn(1)", "transpose(5)",
+                          "transpose(7,7,7)", "transpose(0,0)", "reshape(-1,-1)", "reshape(-2)"})
     EXPECT_EQ(Alteration::parse(bad), std::nullopt) << bad;
 }
 

@@ -59,7 +59,7 @@ Value* remainder(MapperContext& c, Value* x, Value* truncated_quotient, Value* y
 // are divided in wider ones.
 bool may_trap(const Value* x, const Value* y) {
   if (y->dtype() != DType::i32 && y->dtype() != DType::i64) return false;
-  if (x->known_elements() || y->known_elements()) return false;
+  if (is_made_of_sizes(x) || is_made_of_sizes(y)) return false;
   const auto has = [](const Value* v, std::int64_t n) {
     if (!v->constant()) return true;
     const Ints all = v->constant()->to_ints();

@@ -80,7 +80,7 @@ Value* reduced(MapperContext& c, const std::string& op, Value* x) {
 
 template <Axes form>
 Value* summed(MapperContext& c, Value* x) {
-  if (x->known_elements()) return reduced<form>(c, "ReduceSum", x);
+  if (is_made_of_sizes(x)) return reduced<form>(c, "ReduceSum", x);
   return wrapping_sum(c, x, [&](Value* numbers) { return reduced<form>(c, "ReduceSum", numbers); });
 }
 template <Axes form>
@@ -163,7 +163,7 @@ template <Axes form>
 Value* wide_extremum(MapperContext& c, const std::string& op, Value* x) {
   const bool keep = c.flag("keep_dims");
   const auto axes = c.maybe_ints(1);
-  if (x->known_elements()) return reduced<form>(c, op, x);
+  if (is_made_of_sizes(x)) return reduced<form>(c, op, x);
   if (axes && x->shape().ranked()) return reduced_wide(c, op, x, *axes, keep);
   const bool all = is_all_axes(c.node().input(1), c.node().input(0));
   return all && !keep ? reduced_wide(c, op, c.reshape(x, {-1}), {0}, false)

@@ -10,7 +10,15 @@
 namespace t2o::op_mappers {
 namespace {
 
-bool are_sizes(const Value* a, const Value* b) { return a->known_elements() && b->known_elements(); }
+// An element of which nothing is known may be any number: in a list with a few that are known it is no size.
+bool is_list_of_sizes(const Value* v) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  const auto& known = v->known_elements();
+  return known && std::all_of(known->begin(), known->end(),
+                              [](Dim d) { return is_symbol(d) || (is_known(d) && d <= kLargest); });
+}
+
+bool are_sizes(const Value* a, const Value* b) { return is_made_of_sizes(a) && is_made_of_sizes(b); }
 
 // With the least number behind it, which is what TensorFlow gives of no numbers.
 Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
@@ -53,7 +61,7 @@ bool is_one_of(const std::string_view (&names)[n], std::string_view op) {
 int bits_of(const Value* v, int& steps);  // of which a walk takes so many and no more
 
 int bits_of_result(const Value* v, int& steps) {
-  if (v->known_elements()) return kSizes;
+  if (is_list_of_sizes(v)) return kSizes;
   if (v->constant()) return bits_of_constant(*v->constant());
   const ir::Node* n = v->producer();
   if (!n || --steps < 0) return kWide;
@@ -86,7 +94,7 @@ enum class Made : std::uint8_t { otherwise, of_constants, of_sizes };
 Made made(const Value* v, int& steps) {
   if (v->constant())
     return bits_of_constant(*v->constant()) <= kMostOfSize ? Made::of_constants : Made::otherwise;
-  if (v->known_elements()) return Made::of_sizes;
+  if (is_list_of_sizes(v)) return Made::of_sizes;
   const ir::Node* n = v->producer();
   if (!n || --steps < 0) return Made::otherwise;
   const std::string_view op = n->op();
@@ -148,9 +156,13 @@ Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& s
   return e.cast_like(all, x);
 }
 
-bool is_of_sizes(const Value* x) {
+bool is_made_of_sizes(const Value* x) {
   int steps = kMostSteps;
-  return x->constant() || made(x, steps) == Made::of_sizes;  // the product of a constant is folded
+  return is_int(x->dtype()) && !x->constant() && made(x, steps) == Made::of_sizes;
+}
+
+bool is_of_sizes(const Value* x) {
+  return x->constant() || is_made_of_sizes(x);  // the product of a constant is folded
 }
 
 // All rows are one segment, whose products are those of integers.

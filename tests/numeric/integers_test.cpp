@@ -25,6 +25,28 @@ TEST(Integers, ElementwiseOfAllBits) {
   }
 }
 
+// A list is one of sizes only where all of its elements are: beside two that are known there may be any number.
+TEST(Integers, ListsOfWhichSomeElementsAreKnown) {
+  for (const char* op : {"Sum", "Prod", "Mean", "Max", "Min"})
+    for (const bool wide : {false, true})
+      graph_case(std::string(op) + " of a list", [=](Builder& b) {
+        const DType type = wide ? i64 : i32;
+        const double end = wide ? kEnd64 : kEnd32;
+        const std::string known = b.const_input(verify::tensor_of(type, {2}, {0, 5})), x = b.input(type, {6}, verify::Range{-end, end});
+        const std::string list = b.op("ConcatV2", {Strings{known, x}, b.constant_of<std::int32_t>({}, {0})});
+        b.output(b.op(op, {list, b.constant_of<std::int32_t>({}, {0})}));
+      }).check();
+  for (const bool wide : {false, true})
+    graph_case("the lowest integer / -1 in lists", [=](Builder& b) {
+      const DType type = wide ? i64 : i32;
+      const std::string one = b.const_input(verify::tensor_of(type, {1}, {1})), axis = b.constant_of<std::int32_t>({}, {0});
+      const std::string lowest = b.input(verify::tensor_of(type, {1}, {-1e19})), minus = b.input(verify::tensor_of(type, {1}, {-1}));
+      const std::string x = b.op("ConcatV2", {Strings{one, lowest}, axis}), y = b.op("ConcatV2", {Strings{one, minus}, axis});
+      b.output(b.op("FloorDiv", {x, y}));
+      b.output(b.op("Maximum", {x, y}));
+    }).check();
+}
+
 TEST(Integers, SumsAndProductsOfAllBits) {
   for (const bool wide : {false, true}) {
     const DTypes type = {wide ? i64 : i32};

@@ -59,6 +59,7 @@ class LayoutFolding {
     const bool involution = form_.perm() == form_.inverse();
     for (const ir::Node& n : g_.nodes()) {
       if (!is_transpose(n, form_.perm()) && !is_transpose(n, form_.inverse())) continue;
+      if (!n.input(0)->shape().ranked()) continue;  // those that read it instead need its rank
       const ir::Node* producer = n.input(0)->producer();
       const bool is_exit = involution
                                ? !producer || role_of(*producer, form_, target_).kind == Role::Kind::fixed

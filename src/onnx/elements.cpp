@@ -225,6 +225,9 @@ Shape shape_of_conv(const Values& in) {
 Shape ranked_shape(std::string_view op, const Values& in, const Attrs& attrs) {
   if (in.empty() || !in[0]) return {};
   const Shape& x = in[0]->shape();
+  if (op == "Transpose" && !attrs.empty())
+    if (const auto* perm = std::get_if<Ints>(&attrs[0].value))
+      return Shape::unknown_dims(static_cast<int>(perm->size()));
   if (op.starts_with("Reduce") && x.ranked())
     return int_attr(attrs, "keepdims", 1) == 0 ? Shape() : Shape::unknown_dims(x.rank());
   if (op == "DFT" && x.ranked() && x.rank() > 1) return shape_of_dft(in, attrs);

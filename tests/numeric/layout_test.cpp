@@ -132,5 +132,15 @@ TEST(Layout, ChainsOfTransposes) {
           .check();
 }
 
+// The rank of what is transposed is known, that of the input is not.
+TEST(Layout, TransposesOfAnInputOfUnknownRank) {
+  for (const auto layout : {tf2onnx::Layout::automatic, tf2onnx::Layout::nhwc})
+    graph_case("a sum between transposes", [](Builder& b) {
+      const std::string x = b.op("Transpose", {b.input(f32, {2, 4, 2, 3}), b.constant_of<std::int32_t>({4}, {0, 3, 1, 2})});
+      const std::string y = b.op("Transpose", {b.op("AddV2", {x, x}), b.constant_of<std::int32_t>({4}, {0, 2, 3, 1})});
+      b.output(b.op("Pack", {Strings{y, y}}, {{"axis", std::int64_t{-3}}}));
+    }).options([layout](Options& o) { o.layout = layout; }).only_opsets({18, 21}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

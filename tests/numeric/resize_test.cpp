@@ -173,6 +173,15 @@ TEST(Resize, GradientsOfSums) {
         .attr("method", method).check();
 }
 
+// The rank of a transposed image is that of its order of axes.
+TEST(Resize, BehindATranspose) {
+  for (const char* op : {"ResizeBilinear", "ResizeBicubic"})
+    graph_case(std::string(op) + " behind a transpose", [=](Builder& b) {
+      const std::string x = b.op("Transpose", {b.input(f32, {2, 3, 2, 7}), b.constant_of<std::int32_t>({4}, {0, 3, 1, 2})});
+      b.output(b.op(op, {x, b.constant_of<std::int32_t>({2}, {2, 9})}, {{"half_pixel_centers", true}}));
+    }).only_opsets({11, 13, 18, 21, 26}).check();
+}
+
 // ONNX Runtime moves the transposes behind the Resize, which then is of other axes.
 TEST(Resize, BehindTransposes) {
   for (const char* op : {"ResizeBilinear", "ResizeBicubic"})

@@ -1,6 +1,5 @@
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <string>
 #include <string_view>
 
 #include "onnx/emitter.h"
@@ -25,37 +24,26 @@ bool reaches_pool(const Value* v, int depth = 4) {
   });
 }
 
-// The negative number next to 0.
-TensorPtr below_zero(DType type) {
-  if (type == DType::f64) return Tensor::scalar(-std::numeric_limits<double>::denorm_min());
-  if (type == DType::f32) return Tensor::scalar(-std::numeric_limits<float>::denorm_min());
-  const std::array<std::byte, 2> half = {std::byte{0x01}, std::byte{0x80}};
-  return std::make_shared<Tensor>(type, Ints{}, heap_storage({half.begin(), half.end()}));
-}
-
-// One Cast in between is looked through, two are not.
-bool cast_twice(ir::Graph& g, ir::Node& pad, const Target& target) {
-  const auto is_cast = [](const ir::Use& u) { return u.node->op() == "Cast"; };
-  const auto& uses = pad.output()->uses();
-  if (uses.size() == 1 && is_cast(uses[0]) &&
-      std::all_of(uses[0].node->output()->uses().begin(), uses[0].node->output()->uses().end(), is_cast))
-    return false;
+// What ONNX Runtime does not know before it runs: the size of a tensor less itself.
+Value* computed_zero(ir::Graph& g, ir::Node& pad) {
   const DType type = pad.input(0)->dtype();
-  Emitter e(g, target, pad.shared_origin(), pad.next());
-  Value* padded = e.emit("Pad", {pad.input(0), pad.input(1), e.scalar(type, 0)});
-  Value* wide = e.emit("Cast", {padded}, {{"to", type == DType::i64 ? DType::u64 : DType::i64}});
-  return take_over(g, pad.output(), e.emit("Cast", {wide}, {{"to", type}}));
+  const std::string name = pad.output()->name() + "/zero";
+  const auto scalar = [&](const char* op, Values in, DType of, Attrs attrs) {
+    return g
+        .add({op, std::move(in), std::move(attrs), {{name, of, Shape::scalar()}}, pad.shared_origin()}, &pad)
+        .output();
+  };
+  Value* size = scalar("Size", {pad.input(0)}, DType::i64, {});
+  Value* none = scalar("Sub", {size, size}, DType::i64, {});
+  return type == DType::i64 ? none : scalar("Cast", {none}, type, {{"to", type}});
 }
 
-// From opset 18 on with all axes spelled out, below with a number for 0 that is next to it, or of integers in
-// front of two casts: all are not what is looked for.
+// From opset 18 on with all axes spelled out, below with a 0 that is computed: neither is what is looked for.
 bool keep_away(ir::Graph& g, ir::Node& pad, const Target& target) {
-  const DType type = pad.input(0)->dtype();
   const auto rank = static_cast<std::int64_t>(pad.input(1)->constant()->elements() / 2);
   if (target.opset < 18) {
-    if (!is_float(type)) return cast_twice(g, pad, target);
-    if (bit_width(type) < 16) return false;
-    Value* fill = g.add_constant(pad.output()->name() + "/zero", below_zero(type));
+    if (bit_width(pad.input(0)->dtype()) < 8) return false;
+    Value* fill = computed_zero(g, pad);
     if (pad.input_count() < 3)
       g.add_node_input(pad, fill);
     else

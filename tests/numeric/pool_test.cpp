@@ -69,6 +69,21 @@ TEST(MaxPool, BehindAPadOfIntegers) {
     }).only_opsets({11, 12, 17, 18}).check();
 }
 
+// What a Pad puts beside an image that a pool reads is 0 itself: not the number next to it, which has a sign.
+TEST(MaxPool, BehindAPadThatOthersReadToo) {
+  for (const char* op : {"MaxPool", "AvgPool"})
+    for (const DType t : {f32, f64, f16}) {
+      graph_case(std::string("Pad and ") + op, [=](Builder& b) {
+        const std::string x = b.op("Neg", {b.op("Exp", {b.input(t, {1, 5, 6, 3})})});
+        const std::string padded = b.op("Pad", {x, b.constant_of<std::int32_t>({4, 2}, {0, 0, 1, 0, 0, 1, 0, 0})});
+        const std::string y = b.op(op, {padded}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 1, 1, 1}}, {"padding", "VALID"}});
+        for (const std::string& v : {padded, y}) b.output(b.op("Sign", {v}));
+        b.output(b.op("ArgMax", {padded, b.constant_of<std::int32_t>({}, {1})}));
+        b.output(y);
+      }).check();
+    }
+}
+
 TEST(MaxPool, PassesOverNan) {
   op_case("MaxPool")
       .values_as(any, {1, 1, 6, 1}, {0, NAN, 2, 3, NAN, NAN})

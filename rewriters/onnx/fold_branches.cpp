@@ -69,7 +69,7 @@ bool take_branch(ir::Graph& g, ir::Node& n, const ir::Graph& chosen) {
 bool is_scalar_logic(const ir::Node& n) {
   static constexpr std::array<std::string_view, 3> kLogic = {"Not", "And", "Or"};
   const bool scalars = std::all_of(n.inputs().begin(), n.inputs().end(),
-                                   [](const Value* v) { return v->shape().is_scalar(); });
+                                   [](const Value* v) { return v && v->shape().is_scalar(); });
   return n.op() == "Identity" || (scalars && std::find(kLogic.begin(), kLogic.end(), n.op()) != kLogic.end());
 }
 

@@ -10,12 +10,17 @@
 #include "ir/text.h"
 #include "onnx/model_edit.h"
 #include "onnx_checker.h"
-#include "op_mappers/plain_type.h"
 #include "op_mappers/registry.h"
 #include "tests/support/coverage.h"
 #include "tf/text_proto.h"
 
 namespace t2o::numeric {
+
+using test::as_bytes;
+using test::as_onnx;
+using test::declared_problem;
+using test::has_f32;
+
 namespace {
 
 constexpr int kMostFailures = 4;  // of one case; the others look alike
@@ -23,8 +28,6 @@ constexpr int kFirstOpsetWithBf16 = 13;
 constexpr std::size_t kElideAbove = 512;  // bytes of a constant in the printed graph
 const std::vector<int> kOpsets = {11, 13, 15, 17, 18, 21, 23, 26};
 const std::vector<int> kOpsetsNobodyRuns = {27, 28};  // yet: such a model passes onnx's own checker
-
-Bytes as_bytes(const std::string& s) { return std::as_bytes(std::span(s.data(), s.size())); }
 
 verify::Tolerance default_tolerance(DType dtype) {
   switch (dtype) {
@@ -41,28 +44,8 @@ verify::Tolerance default_tolerance(DType dtype) {
   }
 }
 
-// Somewhere on the way: ONNX Runtime lacks the f64 kernels of convolutions, pools, Atan ... A result in f64 is as good as that.
-bool has_f32(const ir::Graph& graph) {
-  std::vector<const ir::Graph*> todo = {&graph};
-  while (!todo.empty()) {
-    const ir::Graph& g = *todo.back();
-    todo.pop_back();
-    for (const ir::Node& n : g.nodes()) {
-      if (std::any_of(n.outputs().begin(), n.outputs().end(), [](const Value* v) { return v->dtype() == DType::f32; })) return true;
-      ir::for_each_subgraph(n, [&](const ir::Graph& inner) { todo.push_back(&inner); });
-    }
-  }
-  return false;
-}
-
 verify::Tolerance default_tolerance(DType dtype, const ir::Graph& exported) {
   return default_tolerance(dtype == DType::f64 && has_f32(exported) ? DType::f32 : dtype);
-}
-
-// ONNX has no complex and no quantized tensors: pairs of floats, plain integers.
-TensorPtr as_onnx(const TensorPtr& t) {
-  const DType plain = plain_type(t->dtype());
-  return plain == t->dtype() ? verify::complex_as_pairs(t) : t->with_dtype(plain);
 }
 
 // NaN, infinities and zeros of both signs among the elements; another rhythm for each input, so that they
@@ -74,20 +57,6 @@ TensorPtr with_specials(const Tensor& t, std::size_t input) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (const std::size_t k = (i * (input + 1) + input) % 7; k < specials.size()) values[i] = specials[k];
   return verify::tensor_of(t.dtype(), t.dims(), values);
-}
-
-std::string declared_problem(const Value& declared, const Tensor& got) {
-  const std::string what = "the exported graph declares output " + declared.name() + " ";
-  if (declared.dtype() != got.dtype())
-    return what + "as " + std::string(t2o::name(declared.dtype())) + ", but it is " +
-           std::string(t2o::name(got.dtype()));
-  if (!declared.shape().ranked()) return "";
-  const Ints& dims = declared.shape().dims();
-  bool fits = dims.size() == got.dims().size();
-  for (std::size_t i = 0; fits && i < dims.size(); ++i) fits = !is_known(dims[i]) || dims[i] == got.dims()[i];
-  return fits ? ""
-              : what + "with shape " + verify::shape_text(dims) + ", but it is " +
-                    verify::shape_text(got.dims());
 }
 
 // TensorFlow knows the rank of an output, the exported graph does not. There are ops left of which this is so: it is only

@@ -6,37 +6,7 @@
 
 namespace t2o::numeric {
 
-std::string_view name(Mode mode) {
-  switch (mode) {
-    case Mode::fixed:
-      return "static shapes";
-    case Mode::batch:
-      return "unknown batch";
-    case Mode::dims:
-      return "unknown dims";
-    case Mode::rank:
-      break;
-  }
-  return "unknown rank";
-}
-
 namespace {
-
-Shape shape_in(Mode mode, const Ints& dims) {
-  Ints shape = dims;
-  switch (mode) {
-    case Mode::fixed:
-      break;
-    case Mode::batch:
-      if (!shape.empty()) shape[0] = kUnknownDim;
-      break;
-    case Mode::dims:
-      return Shape::unknown_dims(static_cast<int>(dims.size()));
-    case Mode::rank:
-      return {};
-  }
-  return Shape(std::move(shape));
-}
 
 TensorPtr emptied(const Tensor& t) {
   Ints dims = t.dims();
@@ -61,7 +31,7 @@ std::string Builder::input(DType dtype, const Ints& dims, std::optional<verify::
 std::string Builder::input(const TensorPtr& value) {
   const TensorPtr fed = empty_ && value->rank() > 0 ? emptied(*value) : value;
   const std::string tensor = "x" + std::to_string(next_++);
-  graph_.placeholder(tensor, fed->dtype(), shape_in(mode_, fed->dims()));
+  graph_.placeholder(tensor, fed->dtype(), test::shape_in(mode_, fed->dims()));
   feeds_.emplace_back(tensor, fed);
   return tensor;
 }

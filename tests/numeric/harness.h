@@ -8,6 +8,7 @@
 #include "diagnostics.h"
 #include "engines/tensorflow.h"
 #include "pipeline.h"
+#include "tests/support/differential.h"
 #include "verify/compare.h"
 #include "verify/random.h"
 
@@ -28,8 +29,8 @@ using engines::TfInput;
 using enum t2o::DType;
 constexpr DType any = DType::undefined;  // the dtype that .dtypes() expands over
 
-enum class Mode : std::uint8_t { fixed, batch, dims, rank };  // what is unknown: nothing, each first dim, all dims, the rank
-std::string_view name(Mode);
+using test::Mode;
+using test::name;
 enum Kind : std::uint8_t { fed, constant };  // a graph input or a Const node
 
 // Builds the graph of a case; called anew for each mode.

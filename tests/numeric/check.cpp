@@ -295,11 +295,10 @@ bool Case::Checker::check_refusal(const Run& run, const Conversion& conversion) 
 }
 
 void Case::Checker::run_onnx(const Run& run, const Conversion& conversion, const std::string& model) {
-  const bool fresh = done_.insert(onnx::schema_key(as_bytes(model))).second;
-  if (fresh) {
+  const bool as_users_do = run.opset == onnx::kDefaultOpset;  // with the optimizer on
+  if (done_.insert(onnx::schema_key(as_bytes(model)) + (as_users_do ? " optimized" : "")).second) {
     if (const std::string problem = checker_problem(conversion, model); !problem.empty())
       report(&run, "ONNX's checker: " + problem, conversion.graph.get());
-    const bool as_users_do = run.opset == onnx::kDefaultOpset;
     const auto optimization = as_users_do ? engines::OrtOptimization::all : engines::OrtOptimization::none;
     const auto session = engines::OrtSession::from_bytes(
         as_bytes(model), {.threads = 1, .optimization = optimization, .arena = false});

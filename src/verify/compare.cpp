@@ -130,6 +130,8 @@ std::string text(Evidence e) {
       return "NaN everywhere";
     case Evidence::all_infinite:
       return "infinite everywhere";
+    case Evidence::empty:
+      return "empty";
     default:
       return "";
   }
@@ -138,7 +140,7 @@ std::string text(Evidence e) {
 Evidence evidence_of(const Tensor& t) {
   if (is_complex(t.dtype())) return evidence_of(*complex_as_pairs(std::make_shared<Tensor>(t)));
   const std::int64_t n = t.elements();
-  if (n == 0) return Evidence::some;
+  if (n == 0) return Evidence::empty;
   if (t.dtype() == DType::string) {
     const bool same = n > 1 && std::all_of(t.strings().begin(), t.strings().end(),
                                            [&](const std::string& s) { return s == t.strings()[0]; });

@@ -43,7 +43,7 @@ std::string verdict(const Comparison& c) {
 
 std::string verdict(const ComparedTensor& t) {
   if (t.is_random) return "random in TensorFlow itself: type and shape agree, values were not compared";
-  if (t.comparison.ok() && t.evidence != Evidence::some)
+  if (t.comparison.ok() && t.evidence != Evidence::some && t.evidence != Evidence::empty)
     return "ok, but " + text(t.evidence) + ": proves little";
   if (t.within_rounding) return "ok, within the rounding of larger numbers that cancel";
   return verdict(t.comparison);

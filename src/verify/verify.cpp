@@ -232,8 +232,11 @@ void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outp
         weak = &t;
     }
     if (!weak || proven) continue;
-    report.warnings.push_back("output '" + outputs[i].name + "' is " + text(weak->evidence) +
-                              " in each sample: that it agrees proves little");
+    const std::string what =
+        "output '" + outputs[i].name + "' is " + text(weak->evidence) + " in each sample: ";
+    report.warnings.push_back(what + (weak->evidence == Evidence::empty
+                                          ? "nothing was compared; give larger inputs with --input-shape"
+                                          : "that it agrees proves little"));
   }
 }
 

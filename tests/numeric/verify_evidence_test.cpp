@@ -25,10 +25,11 @@ std::string saved(const TfGraph& g, const std::string& name) {
 }
 
 // The source against the export of another graph: what a wrong conversion would be.
-verify::VerifyReport against(const TfGraph& source, const TfGraph& exported) {
+verify::VerifyReport against(const TfGraph& source, const TfGraph& exported, bool bisect = false) {
   Options options;
   options.model = saved(exported, "evidence_exported.pb");
   verify::VerifyOptions v;
+  v.bisect = bisect;
   v.onnx = ::testing::TempDir() + "evidence.onnx";
   const Conversion c = convert(options);
   EXPECT_TRUE(c.graph) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
@@ -59,6 +60,35 @@ TEST_F(Evidence, OutputsThatProveNothing) {
     EXPECT_NE(report.warnings[0].find(text), std::string::npos) << report.warnings[0];
   }
   EXPECT_TRUE(against(good, good).warnings.empty());
+}
+
+TEST_F(Evidence, AnEmptyOutputProvesNothing) {
+  TfGraph g;
+  const std::string x = g.placeholder("x", DType::f32, Shape({2, 7}));
+  const std::string begin = g.constant("begin", Tensor::of<std::int32_t>({2}, {0, 7})),
+                    size = g.constant("size", Tensor::of<std::int32_t>({2}, {-1, -1}));
+  g.add({"Slice", "y", {x, begin, size}});
+  const verify::VerifyReport report = against(g, g);
+  EXPECT_TRUE(report.ok());
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_NE(report.warnings[0].find("nothing was compared"), std::string::npos) << report.warnings[0];
+}
+
+// Random numbers differ each time, and nobody is to blame for that.
+TEST_F(Evidence, BisectingPassesOverRandomNumbers) {
+  const auto graph = [](float weight) {
+    TfGraph g;
+    const std::string x = g.placeholder("x", DType::f32, Shape({2, 3})), zero = g.constant("zero", Tensor::scalar<float>(0));
+    const std::string shape = g.constant("shape", Tensor::of<std::int32_t>({2}, {2, 3}));
+    const std::string random = g.add({"RandomUniform", "random", {shape}, {{"dtype", DType::f32}}});
+    const std::string none = g.add({"Minimum", "none", {random, zero}});
+    const std::string scaled = g.add({"Mul", "scaled", {x, g.constant("w", Tensor::scalar<float>(weight))}});
+    g.add({"AddV2", "y", {scaled, none}});
+    return g;
+  };
+  const verify::VerifyReport report = against(graph(2), graph(3), true);
+  ASSERT_TRUE(report.divergence) << report.bisect_problem;
+  EXPECT_EQ(report.divergence->source_node, "scaled");
 }
 
 TEST_F(Evidence, SmallNumbersAreComparedByTheirOwnScale) {

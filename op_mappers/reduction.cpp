@@ -110,7 +110,8 @@ std::optional<Ints> known_axes(MapperContext& c, const Value* x, bool all) {
 template <Axes form, By by>
 Values map_wrapping_prod(MapperContext& c) {
   Value* x = c.in(0);
-  if (!is_int(x->dtype()) || is_of_sizes(x) || are_flags(x)) return map_prod<form>(c);
+  const bool folded = x->constant() && c.maybe_ints(1);
+  if (!is_int(x->dtype()) || folded || is_made_of_sizes(x) || are_flags(x)) return map_prod<form>(c);
   const bool all = is_all_axes(c.node().input(1), c.node().input(0)), keep = c.flag("keep_dims");
   const auto axes = known_axes(c, x, all);
   if (axes && axes->empty()) return {x};

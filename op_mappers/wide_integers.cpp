@@ -161,10 +161,6 @@ bool is_made_of_sizes(const Value* x) {
   return is_int(x->dtype()) && !x->constant() && made(x, steps) == Made::of_sizes;
 }
 
-bool is_of_sizes(const Value* x) {
-  return x->constant() || is_made_of_sizes(x);  // the product of a constant is folded
-}
-
 // All rows are one segment, whose products are those of integers.
 Value* wrapping_product(Emitter& e, By by, Value* x, Ints axes, bool keep_dims) {
   const int rank = x->shape().rank();

@@ -23,7 +23,6 @@ Value* wrapping_product(Emitter&, By, Value* x, Ints axes, bool keep_dims);
 // Likewise a power of i64, the exponents not negative.
 Value* wrapping_power(Emitter&, Value* base, Value* exponent);
 // Whether the numbers are sizes, moved or combined with each other and with constants: their product is a size too.
-bool is_of_sizes(const Value* x);       // or a constant
 bool is_made_of_sizes(const Value* x);  // no constant
 bool are_flags(const Value* x);  // 0 and 1
 // Whether all numbers of an i64 are known to have 32 bits at most, as sizes, places and what counts have.

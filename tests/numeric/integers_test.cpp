@@ -36,6 +36,9 @@ TEST(Integers, ListsOfWhichSomeElementsAreKnown) {
         const std::string list = b.op("ConcatV2", {Strings{known, x}, b.constant_of<std::int32_t>({}, {0})});
         b.output(b.op(op, {list, b.constant_of<std::int32_t>({}, {0})}));
       }).check();
+  for (const char* op : {"Sum", "Prod", "Mean", "Max", "Min"})  // of a constant, over axes of run time
+    for (const DType type : {i32, i64, u32})
+      op_case(op).in(type, {7, 2}, constant).range(type == u32 ? 0 : -kEnd32, kEnd32).i32s({-2}, fed).check();
   for (const bool wide : {false, true})
     graph_case("the lowest integer / -1 in lists", [=](Builder& b) {
       const DType type = wide ? i64 : i32;

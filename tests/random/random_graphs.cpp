@@ -129,16 +129,18 @@ class Worker {
     };
     Finding f{recipe, variant, attempt(recipe, variant)};
     std::string known, shrunk;
+    bool special = recipe.special;
     if (is_failure(f.outcome.result)) {
       known = known_difference(f.recipe, f.variant, f.outcome);
       if (known.empty() || !settings_.keep.empty()) shrink(f, attempt);
       if (known.empty()) known = known_difference(f.recipe, f.variant, f.outcome);
+      special = special && has_special_values(f.recipe);
       shrunk = ops_of(f.recipe) + " | " + to_text(f.variant);
       if (!settings_.keep.empty() && known.empty())
         save(settings_.keep + "/" + std::to_string(seed) + "_" + std::to_string(index), f.recipe, f.variant, f.outcome, seed);
     }
     std::ostringstream line;
-    line << seed << '\t' << index << '\t' << static_cast<int>(f.outcome.result) << '\t' << recipe.special << '\t' << known << '\t'
+    line << seed << '\t' << index << '\t' << static_cast<int>(f.outcome.result) << '\t' << special << '\t' << known << '\t'
          << shrunk << '\t' << one_line(f.outcome.text) << '\n';
     const std::string text = line.str();
     if (write(out_, text.data(), text.size()) < 0) _exit(3);

@@ -45,6 +45,9 @@ bool refresh(Recipe&);
 // A difference that is known and stays, by its name in docs/differences.md; empty: none.
 std::string known_difference(const Recipe&, const Variant&, const Outcome&);
 
+// Whether a value is one that C++ or the kernels leave open. What was drawn among such values may, made smaller, have none.
+bool has_special_values(const Recipe&);
+
 // Ways to make it smaller by one thing, the most promising first.
 std::vector<Recipe> smaller(const Recipe&);
 std::vector<Variant> simpler(const Variant&);

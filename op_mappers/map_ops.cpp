@@ -352,34 +352,12 @@ class Mapping : public SubgraphMapper {
   std::unordered_map<const Value*, Value*> mapped_;
 };
 
-// Operators whose rewriters go by shapes; of FusedBatchNorm those that train.
-bool goes_by_shapes(const ir::Node& n) {
-  if (n.op().starts_with("FusedBatchNorm")) {
-    const auto* training = n.attr_if<std::int64_t>("is_training");
-    return !training || *training != 0;
-  }
-  return n.op() == "Unpack" || n.op() == "While" || n.op() == "StatelessWhile";
-}
-
-bool lacks_rank(const Value* v) {
-  return v && !v->shape().ranked() && v->dtype() != DType::variant && v->dtype() != DType::resource;
-}
-
 }  // namespace
 
 void infer_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target,
                   const CustomOps& custom_ops) {
   Diagnostics ignored;  // they come again when it is mapped
   Mapping(source, registry, target, ignored, custom_ops).learn_shapes(source);
-}
-
-void learn_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target,
-                  const CustomOps& custom_ops) {
-  const auto nodes = source.nodes();
-  const bool asks = std::any_of(nodes.begin(), nodes.end(), [](const ir::Node& n) {
-    return goes_by_shapes(n) && std::any_of(n.inputs().begin(), n.inputs().end(), lacks_rank);
-  });
-  if (asks) infer_shapes(source, registry, target, custom_ops);
 }
 
 GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target,

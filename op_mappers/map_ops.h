@@ -13,8 +13,4 @@ GraphPtr map_ops(const ir::Graph& source, const OpRegistry&, const Target&, Diag
 // Gives the values of a source graph the shapes that mapping infers.
 void infer_shapes(ir::Graph& source, const OpRegistry&, const Target&, const CustomOps& = {});
 
-// Frozen graphs do not say the shapes of their values, which rewriters of TensorFlow's operators go by: they are what mapping infers.
-// Does nothing where nobody would ask.
-void learn_shapes(ir::Graph& source, const OpRegistry&, const Target&, const CustomOps& = {});
-
 }  // namespace t2o

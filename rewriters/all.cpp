@@ -2,96 +2,125 @@
 
 namespace t2o {
 
-const std::vector<Rewriter>& tf_rewriters() {
-  static const std::vector<Rewriter> list = {
-      rewriters::complex_lists(), rewriters::ragged_rows(),     rewriters::ragged_results(),
-      rewriters::gather_loop(),   rewriters::length_branches(), rewriters::unrolled(),
-      rewriters::recurrent(),     rewriters::fuse_gelu(),       rewriters::layer_norm_of_batch_norm(),
-      rewriters::fuse_conv1d(),   rewriters::sign_bit(),        rewriters::log_sum_exp(),
-      rewriters::fuse_dilation(),  // of sequences too
-      rewriters::bidirectional(),
+using namespace rewriters;
+
+const std::vector<Phase>& tf_phases() {
+  static const std::vector<Phase> phases = {
+      {"lists",
+       "the graph as it was read",
+       "a list holds tensors of one kind: no complex numbers, no ragged rows",
+       {{complex_lists()}, {ragged_rows()}, {ragged_results()}, {gather_loop()}}},
+      {"layers",
+       "lists hold tensors of one kind",
+       "a layer that ONNX has an operator for is one node",
+       {{length_branches()},
+        {unrolled(), {{"length_branches", "it leaves steps without branches, as unrolled knows them"}}},
+        {recurrent()},
+        {fuse_gelu()},
+        {layer_norm_of_batch_norm()},
+        {fuse_conv1d()},
+        {sign_bit()},
+        {log_sum_exp()},
+        {fuse_dilation(), {{"fuse_conv1d", "a dilated convolution of sequences is one of images first"}}},
+        {bidirectional(),
+         {{"unrolled", "it joins two layers of one node each"}, {"recurrent", "the same"}}}}},
   };
-  return list;
+  return phases;
 }
 
-std::vector<Rewriter> onnx_rewriters(const onnx::Target& target, tf2onnx::Layout layout) {
-  std::vector<Rewriter> list = {
-      rewriters::fold_branches(target),
-      rewriters::fold_nothing(target),
-      rewriters::fold_shapes(target),  // of what was in branches, and of nothing
-      rewriters::share_sizes(),
-      rewriters::plain_indices(),
-      rewriters::drop_neutral(),
-      rewriters::cancel_casts(),
-      rewriters::cancel_transposes(),
-      rewriters::count_rounds(target),
-      rewriters::hoist_steps(target),
-      rewriters::scan_steps(target),
-      rewriters::join_steps(target),
-      rewriters::cancel_transposes(),  // of what was joined
-      rewriters::fuse_activation(target),
-      rewriters::fuse_einsum(target),
-      rewriters::unmerge_batches(target),
-      rewriters::fuse_rotary(target),
-      rewriters::fuse_repeat(target),  // what else is repeated
-      rewriters::share_dims(target),   // a mask asks the scores for their shape, and so reads them
-      rewriters::fuse_attention(target),
-      rewriters::einsum_product(
-          target),  // ONNX Runtime ends the process where an Einsum transposes an empty tensor
-      rewriters::fuse_instance_norm(target),
-      rewriters::unflatten_matmul(target),  // which is not in the way of transposes then
-      rewriters::channel_shuffle(target),
-      rewriters::join_directions(target),
-      rewriters::fold_axes(target),
-      rewriters::cancel_transposes(),
-      rewriters::fold_layout(target, layout == tf2onnx::Layout::nchw),
-  };
-  list.push_back(rewriters::drop_guards(target));
-  list.push_back(rewriters::slice_before_pad(target));
-  list.push_back(rewriters::fuse_pad());
-  list.push_back(rewriters::stride_conv());
-  list.push_back(rewriters::scale_parts(target));
-  if (layout == tf2onnx::Layout::nhwc) {
-    list.push_back(rewriters::fuse_conv());  // which knows ONNX's convolutions alone
-    list.push_back(rewriters::channels_last(target));
-    list.push_back(rewriters::cancel_transposes());
-    list.push_back(rewriters::fold_channels_last(target));
-  }
-  const std::vector<Rewriter> rest = {
-      rewriters::fuse_layer_norm(target),  // what is left channels last
-      rewriters::center_norm(),
-      rewriters::average_by_conv(target),
-      rewriters::fuse_conv(),
-      rewriters::fuse_batch_norm(target),  // what is left of them
-      rewriters::image_convs(target),
-      rewriters::fuse_matmul(target),
-      rewriters::absorb_scales(),  // into what they left
-      rewriters::guard_resizes(target),
-      rewriters::cancel_transposes(),
-      rewriters::reshape_transposes(target),
-      rewriters::merge_reshapes(target),
-      rewriters::merge_picks(target),
-      rewriters::clip_sums(),
-      rewriters::mean_of_steps(target),
-      rewriters::weighted_sum(target),
-      rewriters::small_norms(target),
-      rewriters::merge_scales(target),
-      rewriters::widen_shapes(),
-      rewriters::share_dims(target),
-      rewriters::guard_reshapes(target),
-      rewriters::merge_constants(),
-      rewriters::share_sizes(),  // of what was made since
-      rewriters::merge_nodes(),
-      rewriters::split_slices(target),
-      rewriters::cancel_casts(),  // of what was made since
-      rewriters::guard_casts(target),
-      rewriters::guard_fusions(target),
-      rewriters::guard_pads(target),
-      rewriters::guard_sums(target),
-      rewriters::carry_types(target),
-  };
-  list.insert(list.end(), rest.begin(), rest.end());
-  return list;
+std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layout) {
+  std::vector<Phase> phases;
+  phases.push_back({"fold",
+                    "the graph as the mappers made it",
+                    "what is known is a constant; no operation is neutral; no Transpose reads a Transpose",
+                    {{fold_branches(target)},
+                     {fold_nothing(target)},
+                     {fold_shapes(target)},
+                     {share_sizes()},
+                     {plain_indices()},
+                     {drop_neutral()},
+                     {cancel_casts()}},
+                    {cancel_transposes()}});
+  phases.push_back({"loops",
+                    "constants are folded",
+                    "a loop computes only what depends on the rounds before, and is a Scan where that can be",
+                    {{count_rounds(target)}, {hoist_steps(target)}, {scan_steps(target)}, {join_steps(target)}},
+                    {cancel_transposes()}});
+  phases.push_back({"fuse",
+                    "constants are folded, loops are settled",
+                    "a formula that ONNX has an operator for is that operator, except normalizations of the last axes",
+                    {{fuse_activation(target)},
+                     {fuse_einsum(target)},
+                     {unmerge_batches(target)},
+                     {fuse_rotary(target)},
+                     {fuse_repeat(target)},
+                     {share_dims(target)},
+                     {fuse_attention(target),
+                      {{"fuse_repeat", "it leaves the heads that share keys and values in the form that an attention repeats by itself"},
+                       {"unmerge_batches", "an attention has batch and heads as axes of their own"}}},
+                     {einsum_product(target)},
+                     {fuse_instance_norm(target)}}});
+  phases.push_back({"layout",
+                    "formulas are operators; each image operator stands between two Transposes",
+                    "channels are where the fewest bytes are transposed",
+                    {{unflatten_matmul(target)}, {channel_shuffle(target)}, {join_directions(target)}, {fold_axes(target)}},
+                    {cancel_transposes(), fold_layout(target, layout == tf2onnx::Layout::nchw)}});
+  phases.push_back({"images",
+                    "channels are where they stay",
+                    "no image is padded, cropped or guarded without need",
+                    {{drop_guards(target)},
+                     {slice_before_pad(target)},
+                     {fuse_pad()},
+                     {stride_conv()},
+                     {scale_parts(target)}}});
+  if (layout == tf2onnx::Layout::nhwc)
+    phases.push_back({"channels last",
+                      "channels are where they stay",
+                      "operators of images are functions that work channels last",
+                      {{fuse_conv()}, {channels_last(target), {{"fuse_conv", "it knows ONNX's own convolutions alone"}}}},
+                      {cancel_transposes(), fold_channels_last(target)}});
+  phases.push_back({"weights",
+                    "channels are where they stay",
+                    "what scales or shifts weighted sums is part of the weights",
+                    {{fuse_layer_norm(target)},
+                     {center_norm()},
+                     {average_by_conv(target)},
+                     {fuse_conv()},
+                     {fuse_batch_norm(target), {{"center_norm", "both take the Mul and Add behind a mean; a normalization is more"}}},
+                     {image_convs(target), {{"fuse_conv", "a chain of convolutions has no scales in between"}}},
+                     {fuse_matmul(target)},
+                     {absorb_scales()}},
+                    {cancel_transposes()}});
+  phases.push_back({"canonical",
+                    "weights are settled",
+                    "the small forms that are left are the shortest ones",
+                    {{reshape_transposes(target)},
+                     {merge_reshapes(target)},
+                     {merge_picks(target)},
+                     {clip_sums()},
+                     {mean_of_steps(target)},
+                     {weighted_sum(target)},
+                     {small_norms(target)},
+                     {merge_scales(target)},
+                     {widen_shapes(), {{"merge_reshapes", "the sizes of a grid are one Expand, which takes them in 64 bits"}}}}});
+  phases.push_back({"share",
+                    "each form is the shortest one",
+                    "the same is computed once",
+                    {{share_dims(target)}, {merge_constants()}, {share_sizes()},
+                     {merge_nodes(), {{"merge_constants", "nodes are alike only if they read the same constants"}}},
+                     {split_slices(target), {{"merge_nodes", "the same Slice twice is no part of a Split"}}},
+                     {cancel_casts()}}});
+  phases.push_back({"runtime",
+                    "the graph is as the ONNX standard wants it",
+                    "the target runtime computes it as the standard says",
+                    {{guard_resizes(target)},
+                     {guard_reshapes(target)},
+                     {guard_casts(target)},
+                     {guard_fusions(target)},
+                     {guard_pads(target)},
+                     {guard_sums(target)},
+                     {carry_types(target)}}});
+  return phases;
 }
 
 }  // namespace t2o

@@ -2,16 +2,15 @@
 #include <vector>
 
 #include "onnx/opset_table.h"
-#include "rewriters/pattern.h"
+#include "rewriters/phase.h"
 #include "tf2onnx/options.h"
 
-// The ordered lists. A rewriter leaves the graph right after each of its changes, as the ONNX standard says what is right; its
-// order matters for the result to be good. Only einsum_product and those that begin with guard_ keep away what ONNX Runtime itself does
-// wrong: nothing behind them may make it anew.
+// The phases, in their order. A rewriter leaves a graph that computes the same as before, by the ONNX standard alone; only
+// those of phase "runtime", and einsum_product, go around what ONNX Runtime itself does wrong.
 namespace t2o {
 
-const std::vector<Rewriter>& tf_rewriters();
-std::vector<Rewriter> onnx_rewriters(const onnx::Target&, tf2onnx::Layout = tf2onnx::Layout::automatic);
+const std::vector<Phase>& tf_phases();
+std::vector<Phase> onnx_phases(const onnx::Target&, tf2onnx::Layout = tf2onnx::Layout::automatic);
 
 namespace rewriters {
 

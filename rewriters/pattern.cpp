@@ -249,21 +249,21 @@ Rewriter rewriter(std::string name, Pat root, Replace replace) {
   return {std::move(name), std::move(run), std::move(ops)};
 }
 
-Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std::string> needs) {
+Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std::string> looks_for) {
   auto run = [forms = std::move(forms)](ir::Graph& g) {
     std::unordered_set<std::string> ops;
     for (const ir::Node& n : g.nodes())
       if (!ops.contains(n.op())) ops.insert(n.op());
     int changes = 0;
     for (const Rewriter& f : forms) {
-      const bool has_work = f.needs.empty() || changes != 0 ||
-                            std::any_of(f.needs.begin(), f.needs.end(),
+      const bool has_work = f.looks_for.empty() || changes != 0 ||
+                            std::any_of(f.looks_for.begin(), f.looks_for.end(),
                                         [&](const std::string& op) { return ops.contains(op); });
       if (has_work) changes += f.run(g);
     }
     return changes;
   };
-  return {std::move(name), std::move(run), std::move(needs)};
+  return {std::move(name), std::move(run), std::move(looks_for)};
 }
 
 void replace_value(ir::Graph& g, Value* from, Value* to) {

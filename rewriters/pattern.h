@@ -65,8 +65,10 @@ class Rewrite {
 
 struct Rewriter {
   std::string name;
-  std::function<int(ir::Graph&)> run;  // how many times it changed the graph
-  std::vector<std::string> needs = {};  // has nothing to do where the graph has none of these operators; empty: look
+  std::function<int(ir::Graph&)> run;       // how many times it changed the graph
+  std::vector<std::string> looks_for = {};  // it is not run on a graph without any of these operators; empty: it is always run
+  // It goes by the shapes of this node's inputs. A frozen graph does not hold them: they are inferred first.
+  std::function<bool(const ir::Node&)> reads_shapes_of = {};
 };
 
 // Replaces each match of root by what `replace` returns; null: it declines, and must have changed nothing. A match of which
@@ -74,7 +76,7 @@ struct Rewriter {
 using Replace = std::function<Value*(const Match&, Rewrite&)>;
 Rewriter rewriter(std::string name, Pat root, Replace replace);
 // One after the other over the whole graph, those that have something to do there.
-Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std::string> needs);
+Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std::string> looks_for);
 
 // The readers of `from` read `to`, which gets its name where it is a new value or `from` is a graph output. False, and nothing is
 // changed: `from` is a graph output, which has to be a node's own.

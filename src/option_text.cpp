@@ -201,6 +201,7 @@ constexpr OptionRow kRows[] = {
      debug, set_list<&Options::dump_after>, "read,tf,map,onnx"},
     {"trace-match", "REWRITERS", "Print what these rewriters try, and why a match fails.", debug,
      set_list<&Options::trace_match>},
+    {"without", "REWRITERS", "Leave these rewriters out.", hidden, set_list<&Options::without>},
 };
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "op_mappers/map_ops.h"
 #include "plan.h"
 #include "rewriters/all.h"
-#include "rewriters/run.h"
 #include "support/atomic_file.h"
 #include "support/meter.h"
 #include "support/parallel.h"
@@ -49,10 +48,45 @@ std::shared_ptr<const tf::FrozenGraph> frozen_graph(const tf::Source& source,
   return frozen;
 }
 
-// read -> inline & freeze -> rewrite TF -> map -> rewrite ONNX -> check
+void begin(Meter* meter, const char* stage) {
+  if (meter) meter->begin(stage);
+}
+
+PhaseOptions phase_options(const Options& o, const ir::Graph& g) {
+  PhaseOptions p{o.without, o.rewriter_order, o.check_phases, {}};
+#ifndef NDEBUG
+  p.check = true;
+#endif
+  p.after = [&o, &g](const std::string& rewriter) { dump(rewriter, g, o); };
+  return p;
+}
+
+// rewrite TF -> map -> rewrite ONNX -> check
+void convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Conversion& c, Meter* meter) {
+  begin(meter, "rewriting the TensorFlow graph");
+  if (lacks_shapes(tf_phases(), model)) infer_shapes(model, tf_registry(), c.target, plan.custom_ops);
+  run_phases(tf_phases(), model, phase_options(o, model));
+  dump("tf", model, o);
+  warn_of_idle(plan.custom_ops, model, c.diagnostics);
+  begin(meter, "mapping");
+  const GraphPtr mapped = map_ops(model, tf_registry(), c.target, c.diagnostics, plan.custom_ops,
+                                  {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()});
+  if (has_errors(c.diagnostics)) return;
+  dump("map", *mapped, o);
+  begin(meter, "rewriting the ONNX graph");
+  apply_layout_options(*mapped, c.target, o, c.diagnostics);
+  run_phases(onnx_phases(c.target, o.layout), *mapped, phase_options(o, *mapped));
+  mapped->name_rest();
+  mapped->name_altered();
+  dump("onnx", *mapped, o);
+  begin(meter, "checking");
+  for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
+  warn_unranked(*mapped, c.diagnostics);
+  if (!has_errors(c.diagnostics)) c.graph = mapped;
+}
+
+// read -> inline & freeze -> convert_graph
 void convert_source(const Options& o, const Plan& plan, tf::Source source, Conversion& c, Meter* meter) {
-  const auto begin = [&](const char* stage) { meter ? meter->begin(stage) : void(); };
-  const auto dumped = [&](ir::Graph& g) { return [&](const std::string& stage) { dump(stage, g, o); }; };
   c.source = describe(source);
   const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
   if (has_errors(c.diagnostics)) return;
@@ -69,26 +103,7 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   name_dims(model);
   if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
   dump("read", model, o);
-  begin("rewriting the TensorFlow graph");
-  learn_shapes(model, tf_registry(), c.target, plan.custom_ops);
-  run_rewriters(tf_rewriters(), model, dumped(model));
-  dump("tf", model, o);
-  warn_of_idle(plan.custom_ops, model, c.diagnostics);
-  begin("mapping");
-  const GraphPtr mapped = map_ops(model, tf_registry(), c.target, c.diagnostics, plan.custom_ops,
-                                  {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()});
-  if (has_errors(c.diagnostics)) return;
-  dump("map", *mapped, o);
-  begin("rewriting the ONNX graph");
-  apply_layout_options(*mapped, c.target, o, c.diagnostics);
-  run_rewriters(onnx_rewriters(c.target, o.layout), *mapped, dumped(*mapped));
-  mapped->name_rest();
-  mapped->name_altered();
-  dump("onnx", *mapped, o);
-  begin("checking");
-  for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
-  warn_unranked(*mapped, c.diagnostics);
-  if (!has_errors(c.diagnostics)) c.graph = mapped;
+  convert_graph(o, plan, model, c, meter);
 }
 
 // Where the exceptions of the stages end.
@@ -147,8 +162,8 @@ class Tracing {
   Tracing& operator=(const Tracing&) = delete;
 };
 
-template <class Open>
-Conversion convert_from(const Options& o, Meter* meter, Open&& open) {
+template <class Work>
+Conversion converted(const Options& o, Meter* meter, Work&& work) {
   Conversion c;
   if (meter) meter->begin("reading");
   const Tracing tracing(o.trace_match);
@@ -158,7 +173,7 @@ Conversion convert_from(const Options& o, Meter* meter, Open&& open) {
     if (has_errors(c.diagnostics)) return;
     c.target = plan.target;
     c.extra_opsets = plan.extra_opsets;
-    convert_source(o, plan, open(), c, meter);
+    work(plan, c);
   });
   return c;
 }
@@ -166,11 +181,22 @@ Conversion convert_from(const Options& o, Meter* meter, Open&& open) {
 }  // namespace
 
 Conversion convert(const Options& o, Meter* meter) {
-  return convert_from(o, meter, [&] { return tf::open_source(o); });
+  return converted(o, meter, [&](const Plan& plan, Conversion& c) {
+    convert_source(o, plan, tf::open_source(o), c, meter);
+  });
 }
 
 Conversion convert(const Options& o, Bytes model) {
-  return convert_from(o, nullptr, [&] { return tf::open_source(o, model, Owner{}); });
+  return converted(o, nullptr, [&](const Plan& plan, Conversion& c) {
+    convert_source(o, plan, tf::open_source(o, model, Owner{}), c, nullptr);
+  });
+}
+
+Conversion convert(const Options& o, GraphPtr source_graph) {
+  return converted(o, nullptr, [&](const Plan& plan, Conversion& c) {
+    c.source_graph = std::move(source_graph);
+    convert_graph(o, plan, *c.source_graph, c, nullptr);
+  });
 }
 
 GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {

@@ -38,6 +38,9 @@ Conversion convert(const Options&, Meter* = nullptr);
 Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory instead of options.model; it stays the caller's,
                                                          // and must live as long as the conversion
 
+// The same from a graph of TensorFlow's dialect. It is changed on its way.
+Conversion convert(const Options&, GraphPtr source_graph);
+
 // Reads and prepares alone: the TensorFlow graph as the mappers would see it (for `info`).
 GraphPtr read_source(const Options&, Diagnostics&);
 

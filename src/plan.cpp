@@ -58,15 +58,17 @@ void check_names(const char* option, const std::vector<std::string>& asked,
   }
 }
 
+// Layout::nhwc knows all rewriters.
 void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
-  if (o.dump_after.empty() && o.trace_match.empty()) return;
+  if (o.dump_after.empty() && o.trace_match.empty() && o.without.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
-  for (const Rewriter& r : tf_rewriters()) rewriters.push_back(r.name);
-  for (const Rewriter& r : onnx_rewriters(target, o.layout))
+  for (const Rewriter& r : rewriters_of(tf_phases())) rewriters.push_back(r.name);
+  for (const Rewriter& r : rewriters_of(onnx_phases(target, tf2onnx::Layout::nhwc)))
     if (std::find(rewriters.begin(), rewriters.end(), r.name) == rewriters.end()) rewriters.push_back(r.name);
   stages.insert(stages.end(), rewriters.begin(), rewriters.end());
   check_names("--dump-after", o.dump_after, stages, diagnostics);
   check_names("--trace-match", o.trace_match, rewriters, diagnostics);
+  check_names("--without", o.without, rewriters, diagnostics);
 }
 
 // tf2onnx works around gaps of runtimes that are too old for the opsets that this program writes; TensorRT

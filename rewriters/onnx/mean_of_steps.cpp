@@ -31,7 +31,7 @@ Rewriter mean_of_steps(const onnx::Target& target) {
     Value* sum = e.reduce("ReduceSum", m[x], Ints{axis}, !keep || *keep != 0);
     return r.make("Div", {sum, e.cast(e.dims(m[x], axis, axis + 1), type)});
   });
-  done.needs = {"ReduceMean"};
+  done.looks_for = {"ReduceMean"};
   return done;
 }
 

@@ -122,8 +122,13 @@ struct LayerNorm {
 // Layers of Keras 2 normalize [1, rows, columns, 1] as an image, because there was a fast kernel for that.
 Rewriter layer_norm_of_batch_norm() {
   const LayerNorm n;
-  return rewriter("layer_norm_of_batch_norm", n.root,
-                  [n](const Match& m, Rewrite& r) { return n.replace(m, r); });
+  Rewriter done = rewriter("layer_norm_of_batch_norm", n.root,
+                           [n](const Match& m, Rewrite& r) { return n.replace(m, r); });
+  done.reads_shapes_of = [](const ir::Node& batch_norm) {
+    const auto* training = batch_norm.attr_if<std::int64_t>("is_training");
+    return batch_norm.op().starts_with("FusedBatchNorm") && (!training || *training != 0);
+  };
+  return done;
 }
 
 }  // namespace t2o::rewriters

@@ -25,6 +25,10 @@ int run(ir::Graph& g) {
 
 }  // namespace
 
-Rewriter recurrent() { return {"recurrent", run}; }
+Rewriter recurrent() {
+  return {"recurrent", run, {}, [](const ir::Node& n) {
+            return n.op() == "While" || n.op() == "StatelessWhile";
+          }};
+}
 
 }  // namespace t2o::rewriters

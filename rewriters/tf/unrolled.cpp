@@ -207,6 +207,8 @@ int run(ir::Graph& g) {
 
 }  // namespace
 
-Rewriter unrolled() { return {"unrolled", run, {"Unpack"}}; }
+Rewriter unrolled() {
+  return {"unrolled", run, {"Unpack"}, [](const ir::Node& n) { return n.op() == "Unpack"; }};
+}
 
 }  // namespace t2o::rewriters

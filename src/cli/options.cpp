@@ -111,6 +111,7 @@ void add_conversion_options(CLI::App& command, Options& options) {
   add_rows(command, options, OptionGroup::target, "The ONNX model");
   add_rows(command, options, OptionGroup::output, "The ONNX model");
   add_rows(command, options, OptionGroup::debug, "Looking inside");
+  add_rows(command, options, OptionGroup::hidden, "");  // CLI11 lists no group without a name
 }
 
 }  // namespace t2o::cli

@@ -9,6 +9,7 @@ namespace {
 
 class Verifier {
  public:
+  explicit Verifier(Named named) : named_(named) {}
   Diagnostics run(const Graph& main) {
     todo_.push_back({&main, nullptr});
     for (std::size_t i = 0; i < todo_.size(); ++i)
@@ -31,8 +32,8 @@ class Verifier {
   static std::string quoted(const Node& n) { return n.op() + " '" + n.name() + "'"; }
 
   void define(const Value& v, const Graph& g) {
-    if (v.name().empty()) report("a value has no name");
-    if (!value_names_.insert(v.name()).second) report("two values have the name " + quoted(v));
+    if (v.name().empty() && named_ == Named::all) report("a value has no name");
+    if (!v.name().empty() && !value_names_.insert(v.name()).second) report("two values have the name " + quoted(v));
     if (v.graph() != &g) report(quoted(v) + " stands in graph '" + g.name() + "' but belongs to another");
     defined_.insert(&v);
   }
@@ -51,7 +52,7 @@ class Verifier {
     std::size_t count = 0;
     for (const Node& n : g.nodes()) {
       positions_[&n] = count++;
-      if (!n.outputs().empty() && !node_names_.insert(n.name()).second)
+      if (!n.outputs().empty() && !n.name().empty() && !node_names_.insert(n.name()).second)
         report("two nodes have the name " + quoted(n), n.origin());
       for (std::size_t i = 0; i < n.outputs().size(); ++i) {
         const Value& v = *n.output(i);
@@ -126,10 +127,11 @@ class Verifier {
   std::vector<std::pair<const Value*, std::size_t>> use_counts_;  // in the order of the graph
   std::unordered_set<const Value*> defined_, untyped_;
   std::unordered_set<std::string_view> value_names_, node_names_;
+  Named named_;
 };
 
 }  // namespace
 
-Diagnostics verify_graph(const Graph& g) { return Verifier().run(g); }
+Diagnostics verify_graph(const Graph& g, Named named) { return Verifier(named).run(g); }
 
 }  // namespace t2o::ir

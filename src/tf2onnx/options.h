@@ -42,6 +42,10 @@ struct Options {
 
   std::vector<std::string> dump_after;      // stages: read, tf, map, onnx; or a rewriter's name; printed to stderr
   std::vector<std::string> trace_match;     // rewriters whose attempts are told on stderr
+  // For the tests of the rewriters, which find by them what each rewriter and their order are good for.
+  std::vector<std::string> without;         // rewriters that are left out
+  std::vector<std::string> rewriter_order;  // "phase/rewriter": another order of the rewriters of a phase
+  bool check_phases = false;                // a phase that breaks its contract is an internal error
   int verbosity = 0;                  // -1 quiet, 0 normal, 1 verbose, 2 debug
 };
 

@@ -11,6 +11,7 @@
 #include "onnx/model_edit.h"
 #include "onnx_checker.h"
 #include "op_mappers/registry.h"
+#include "report.h"
 #include "tests/support/coverage.h"
 #include "tf/text_proto.h"
 
@@ -142,6 +143,7 @@ class Case::Checker {
   Conversion converted(const Run& run, Options& options) const;
   void convert_and_run(const Run& run);
   bool check_refusal(const Run& run, const Conversion& conversion);
+  void check_operators(const Run& run, const ir::Graph& graph);
   void run_onnx(const Run& run, const Conversion& conversion, const std::string& model);
   void compare_results(const Run& run, const Conversion& conversion, const Truth& truth,
                        const std::vector<TensorPtr>& got);
@@ -271,10 +273,23 @@ void Case::Checker::convert_and_run(const Run& run) {
   }
   const std::string lost = lost_rank(run.graph->graph, run.graph->outputs, *conversion.graph);
   if (!lost.empty()) report(&run, lost, conversion.graph.get());
+  check_operators(run, *conversion.graph);
   try {
     run_onnx(run, conversion, model);
   } catch (const ConversionError& e) {
     report(&run, e.what(), conversion.graph.get());
+  }
+}
+
+void Case::Checker::check_operators(const Run& run, const ir::Graph& graph) {
+  for (const Operators& expected : case_.gives_) {
+    if (run.opset < expected.since || !expected.modes.contains(run.mode)) continue;
+    const auto operators = report_on(graph, onnx::make_target(run.opset)).operators;
+    std::map<std::string, std::size_t> counts(operators.begin(), operators.end());
+    for (const auto& [op, count] : expected.counts)
+      if (counts[op] != count)
+        report(&run, "the export has " + std::to_string(counts[op]) + " " + op + ", not " + std::to_string(count),
+               &graph);
   }
 }
 

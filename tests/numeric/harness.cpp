@@ -130,6 +130,10 @@ Case& Case::tol(double relative, double absolute) {
   tolerance_ = {relative, absolute};
   return *this;
 }
+Case& Case::gives(std::map<std::string, std::size_t> operators, int since, std::set<Mode> modes) {
+  gives_.push_back({std::move(operators), since, std::move(modes)});
+  return *this;
+}
 Case& Case::shape_only() {
   shape_only_ = true;
   return *this;

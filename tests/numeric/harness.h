@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -98,6 +99,9 @@ class Case {
   // ---- what is expected
   Case& tol(double relative, double absolute);
   Case& shape_only();                          // random results
+  // How often operators stand in the export, {{"Attention", 1}, {"Transpose", 0}}: at the opsets from `since` on, in these
+  // modes. It says what must have fired; other operators may be there too.
+  Case& gives(std::map<std::string, std::size_t> operators, int since = 0, std::set<Mode> modes = {Mode::fixed});
   Case& refuses(Code code, std::string message_part, std::set<Mode> modes = {});  // no modes: all
   Case& refuses_below(int opset, Code code, std::string message_part);
 
@@ -123,6 +127,11 @@ class Case {
     std::set<Mode> modes;
     int below_opset = 0;
   };
+  struct Operators {
+    std::map<std::string, std::size_t> counts;
+    int since;
+    std::set<Mode> modes;
+  };
   struct Graph;   // one built graph
   struct Truth;
   struct Run;     // one combination of dtype, mode, opset ...
@@ -146,6 +155,7 @@ class Case {
   std::function<void(Options&)> change_;
   std::optional<verify::Tolerance> tolerance_;
   std::vector<Refusal> refusals_;
+  std::vector<Operators> gives_;
   std::string note_;
 };
 

@@ -27,7 +27,7 @@ class Twins {
     g_->set_outputs({e.concat(ends, 1)});
   }
   std::size_t count(const std::string& op) {
-    for (const Rewriter& r : onnx_rewriters(target_)) r.run(*g_);
+    run_phases(onnx_phases(target_), *g_);
     std::size_t n = 0;
     for (const ir::Node& node : g_->nodes()) n += node.op() == op;
     return n;

@@ -1,0 +1,110 @@
+#include "rewriters/phase.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_set>
+
+#include "ir/contents.h"
+#include "ir/verify.h"
+
+namespace t2o {
+namespace {
+
+std::vector<const Step*> ordered_steps(const Phase& phase, const std::vector<std::string>& order) {
+  std::vector<const Step*> steps;
+  for (const Step& s : phase.steps) steps.push_back(&s);
+  const auto place = [&](const Step* s) {
+    return std::find(order.begin(), order.end(), phase.name + "/" + s->rewriter.name);
+  };
+  if (!order.empty())
+    std::stable_sort(steps.begin(), steps.end(),
+                     [&](const Step* a, const Step* b) { return place(a) < place(b); });
+  return steps;
+}
+
+class PhaseRun {
+ public:
+  PhaseRun(ir::Graph& g, const PhaseOptions& options)
+      : graph_(g), options_(options), contents_(ir::contents_of(g)) {}
+
+  void run(const Phase& phase) {
+    for (const Step* step : ordered_steps(phase, options_.order)) run(step->rewriter);
+    for (const Rewriter& r : phase.settled) run(r);
+    if (options_.check) check(phase);
+  }
+
+ private:
+  int run(const Rewriter& r) {
+    if (std::find(options_.without.begin(), options_.without.end(), r.name) != options_.without.end())
+      return 0;
+    int changes = 0;
+    const bool has_work =
+        r.looks_for.empty() || std::any_of(r.looks_for.begin(), r.looks_for.end(),
+                                           [&](const std::string& op) { return contents_.ops.contains(op); });
+    for (ir::Graph* each : contents_.graphs)
+      if (has_work) changes += r.run(*each);
+    if (changes != 0) contents_ = ir::contents_of(graph_);
+    if (options_.after) options_.after(r.name);
+    return changes;
+  }
+
+  void check(const Phase& phase) {
+    const std::string where = "phase '" + phase.name + "': ";
+    if (const Diagnostics broken = ir::verify_graph(graph_, ir::Named::some); !broken.empty())
+      throw std::logic_error(where + to_string(broken.front()));
+    for (const Rewriter& r : phase.settled)
+      if (run(r) != 0) throw std::logic_error(where + r.name + " still finds something to do at its end");
+  }
+
+  ir::Graph& graph_;
+  const PhaseOptions& options_;
+  ir::Contents contents_;
+};
+
+bool lacks_rank(const Value* v) {
+  return v && !v->shape().ranked() && v->dtype() != DType::variant && v->dtype() != DType::resource;
+}
+
+}  // namespace
+
+void check_phases(const std::vector<Phase>& phases) {
+  for (const Phase& phase : phases) {
+    std::unordered_set<std::string> before;
+    for (const Step& s : phase.steps) {
+      const std::string what = "phase '" + phase.name + "' lists " + s.rewriter.name;
+      for (const After& a : s.after)
+        if (!before.contains(a.rewriter)) throw std::logic_error(what + " in front of " + a.rewriter);
+      if (!before.insert(s.rewriter.name).second) throw std::logic_error(what + " twice");
+    }
+  }
+}
+
+void run_phases(const std::vector<Phase>& phases, ir::Graph& g, const PhaseOptions& options) {
+  PhaseRun run(g, options);
+  for (const Phase& phase : phases) run.run(phase);
+}
+
+bool lacks_shapes(const std::vector<Phase>& phases, const ir::Graph& g) {
+  const std::vector<Rewriter> all = rewriters_of(phases);
+  const auto nodes = g.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node& n) {
+    return std::any_of(n.inputs().begin(), n.inputs().end(), lacks_rank) &&
+           std::any_of(all.begin(), all.end(),
+                       [&](const Rewriter& r) { return r.reads_shapes_of && r.reads_shapes_of(n); });
+  });
+}
+
+std::vector<Rewriter> rewriters_of(const std::vector<Phase>& phases) {
+  std::vector<Rewriter> all;
+  std::unordered_set<std::string> names;
+  const auto add = [&](const Rewriter& r) {
+    if (names.insert(r.name).second) all.push_back(r);
+  };
+  for (const Phase& phase : phases) {
+    for (const Step& s : phase.steps) add(s.rewriter);
+    for (const Rewriter& r : phase.settled) add(r);
+  }
+  return all;
+}
+
+}  // namespace t2o

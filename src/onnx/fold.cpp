@@ -170,7 +170,7 @@ TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
 }
 
 // What was transposed alike before and still is there: weights that two layers share stay one tensor, which
-// merge_constants sees. A computed storage holds what it is computed from, so that nothing else can be at
+// common_constants sees. A computed storage holds what it is computed from, so that nothing else can be at
 // that address.
 class Transposed {
  public:

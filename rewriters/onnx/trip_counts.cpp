@@ -64,7 +64,7 @@ class CountRounds {
 
 }  // namespace
 
-Rewriter count_rounds(const onnx::Target& target) {
+Rewriter trip_counts(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes())
@@ -72,7 +72,7 @@ Rewriter count_rounds(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"count_rounds", run, {"Loop"}};
+  return {"trip_counts", run, {"Loop"}};
 }
 
 }  // namespace t2o::rewriters

@@ -311,7 +311,7 @@ bool Join::works_by_row(const ir::Node& n) {
 
 }  // namespace
 
-Rewriter join_steps(const onnx::Target& target) {
+Rewriter batch_steps(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes())
@@ -319,7 +319,7 @@ Rewriter join_steps(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"join_steps", run, {"Concat"}};
+  return {"batch_steps", run, {"Concat"}};
 }
 
 }  // namespace t2o::rewriters

@@ -158,14 +158,14 @@ class Hoist {
 
 }  // namespace
 
-Rewriter hoist_steps(const onnx::Target& target) {
+Rewriter loop_invariant_code(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes())
       if (const auto loop = Steps::view(n)) changes += Hoist(*loop, target).run();
     return changes;
   };
-  return {"hoist_steps", run, {"Loop"}};
+  return {"loop_invariant_code", run, {"Loop"}};
 }
 
 }  // namespace t2o::rewriters

@@ -65,6 +65,6 @@ int merge(ir::Graph& g) {
 
 }  // namespace
 
-Rewriter merge_nodes() { return {"merge_nodes", merge}; }
+Rewriter common_subexpressions() { return {"common_subexpressions", merge}; }
 
 }  // namespace t2o::rewriters

@@ -39,6 +39,6 @@ int share(ir::Graph& g) {
 
 }  // namespace
 
-Rewriter share_sizes() { return {"share_sizes", share, {"Shape"}}; }
+Rewriter common_sizes() { return {"common_sizes", share, {"Shape"}}; }
 
 }  // namespace t2o::rewriters

@@ -144,7 +144,7 @@ void ToScan::change_body(const Values& outputs) {
 
 }  // namespace
 
-Rewriter scan_steps(const onnx::Target& target) {
+Rewriter loop_to_scan(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes())
@@ -152,7 +152,7 @@ Rewriter scan_steps(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"scan_steps", run, {"Loop"}};
+  return {"loop_to_scan", run, {"Loop"}};
 }
 
 }  // namespace t2o::rewriters

@@ -33,7 +33,7 @@ TensorPtr known_result(const ir::Node& n, const Value* y) {
 
 // What has no elements is a constant, and sums of nothing are zeros: at some operators of empty tensors ONNX
 // Runtime fails, never ends, or ends the process.
-Rewriter fold_nothing(const onnx::Target& target) {
+Rewriter fold_empty(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes()) {
@@ -50,7 +50,7 @@ Rewriter fold_nothing(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"fold_nothing", run};
+  return {"fold_empty", run};
 }
 
 }  // namespace t2o::rewriters

@@ -179,6 +179,6 @@ int drop(ir::Graph& g) {
 
 }  // namespace
 
-Rewriter drop_neutral() { return {"drop_neutral", drop}; }
+Rewriter algebraic_identities() { return {"algebraic_identities", drop}; }
 
 }  // namespace t2o::rewriters

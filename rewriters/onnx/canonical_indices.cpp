@@ -23,11 +23,11 @@ Dim gathered_size(const ir::Node& gather) {
 }  // namespace
 
 // x[where(i < 0, i + size, i)] -> x[i]
-Rewriter plain_indices() {
+Rewriter canonical_indices() {
   const Pat x = any(), index = any(), size = any();
   const Pat zero = constant().where([](const Value* v) { return is_number(v, 0); });
   const Pat y = op("Gather", x, op("Where", op("Less", index, zero), op("Add", index, size), index));
-  return rewriter("plain_indices", y, [=](const Match& m, Rewrite& r) -> Value* {
+  return rewriter("canonical_indices", y, [=](const Match& m, Rewrite& r) -> Value* {
     const ir::Node& gather = *m.root()->producer();
     const Value* i = m[index];
     if (!is_int(i->dtype()) || !i->shape().ranked() || i->shape().rank() != gather.input(1)->shape().rank() ||

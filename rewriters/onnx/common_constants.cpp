@@ -49,6 +49,6 @@ int merge(ir::Graph& g) {
 
 }  // namespace
 
-Rewriter merge_constants() { return {"merge_constants", merge}; }
+Rewriter common_constants() { return {"common_constants", merge}; }
 
 }  // namespace t2o::rewriters

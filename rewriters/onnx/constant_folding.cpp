@@ -37,7 +37,7 @@ TensorPtr known_result(const ir::Node& n, int opset) {
 
 // Shapes that became known after their readers were made, as behind a branch that is always taken, are
 // constants, and so is what follows from them: ONNX Runtime's own inference refuses some of it otherwise.
-Rewriter fold_shapes(const onnx::Target& target) {
+Rewriter constant_folding(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes()) {
@@ -51,7 +51,7 @@ Rewriter fold_shapes(const onnx::Target& target) {
     if (changes != 0) g.erase_dead();
     return changes;
   };
-  return {"fold_shapes", run, {"Shape"}};
+  return {"constant_folding", run, {"Shape"}};
 }
 
 }  // namespace t2o::rewriters

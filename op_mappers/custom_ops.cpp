@@ -1,6 +1,7 @@
 #include "op_mappers/custom_ops.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ir/contents.h"
 #include "onnx/elem_type.h"
@@ -39,41 +40,66 @@ DType type_by_attribute(const ir::Node& n) {
   return DType::undefined;
 }
 
-DType output_type(const MapperContext& c, std::size_t i) {
-  if (c.output_dtype(i) != DType::undefined) return c.output_dtype(i);
-  if (const DType t = type_by_attribute(c.node()); t != DType::undefined) return t;
-  c.fail(Code::unsupported_type,
-         "nothing says which type output " + std::to_string(i) + " of this custom op has",
-         "give the op a type attribute T");
+// The node with its inputs and attributes under another domain. TensorFlow's types become ONNX's numbers. Its
+// shapes become lists of integers, with -1 for an unknown size. An attribute that ONNX has no form for (a
+// function) is left out.
+Values keep_custom(MapperContext& c, const std::string& domain) {
+  ir::NodeSpec spec{domain + "::" + c.node().op(), c.inputs(), {}, {}, c.shared_origin(), {}, true};
+  for (const ir::NamedAttr& a : c.node().attrs()) {
+    c.raw_attr(a.name);
+    if (a.name.starts_with("_")) continue;
+    if (auto value = as_onnx(a.value)) spec.attrs.push_back({a.name, std::move(*value)});
+  }
+  for (std::size_t i = 0; i < c.node().outputs().size(); ++i) {
+    const DType known = c.output_dtype(i);
+    spec.outputs.push_back(
+        {"", known != DType::undefined ? known : type_by_attribute(c.node()), c.output_shape(i)});
+  }
+  return c.graph().add(std::move(spec)).outputs();
+}
+
+std::optional<Refusal> refusal_of_custom(const ir::Node& n) {
+  if (has_contents_elsewhere(n))
+    return Refusal{
+        "as a custom op it would be empty: other operations fill it, which the outputs do not need",
+        "{cut after}"};
+  for (const Value* v : n.outputs())
+    if (v->dtype() == DType::undefined && type_by_attribute(n) == DType::undefined)
+      return Refusal{
+          "nothing says which type output " + std::to_string(v->index()) + " of this custom op has",
+          "give the op a type attribute T", Code::unsupported_type};
+  return std::nullopt;
+}
+
+std::string op_of(const std::string& item) { return item.substr(0, item.find(':')); }
+
+std::string domain_of(const std::string& item) {
+  const std::size_t colon = item.find(':');
+  const std::string domain = colon == std::string::npos ? kDefaultDomain : item.substr(colon + 1);
+  if (colon == 0 || domain.empty() || domain == "ai.onnx")
+    fail(Code::bad_option, "--custom-ops: '" + item + "' is not an op with a domain",
+         "write Op or Op:domain, with a domain of your own");
+  return domain;
 }
 
 }  // namespace
 
-void CustomOps::add(const std::string& op) {
-  const std::size_t colon = op.find(':');
-  const std::string domain = colon == std::string::npos ? kDefaultDomain : op.substr(colon + 1);
-  if (colon == 0 || domain.empty() || domain == "ai.onnx")
-    fail(Code::bad_option, "--custom-ops: '" + op + "' is not an op with a domain",
-         "write Op or Op:domain, with a domain of your own");
-  domains_[op.substr(0, colon)] = domain;
+OpRegistry custom_rows(const std::vector<std::string>& items, Diagnostics& diagnostics) {
+  std::map<std::string, std::string> domains;
+  for (const std::string& item : items) collect(diagnostics, [&] { domains[op_of(item)] = domain_of(item); });
+  OpRegistry rows;
+  for (const auto& [op, domain] : domains)
+    rows.ops({op, OpRegistry::complex_form(op)})
+        .refuses(refusal_of_custom)
+        .by([domain = domain](MapperContext& c) { return keep_custom(c, domain); });
+  return rows;
 }
 
-std::vector<std::string> CustomOps::names() const {
-  std::vector<std::string> all;
-  for (const auto& [op, _] : domains_) all.push_back(op);
-  return all;
-}
-
-const std::string* CustomOps::domain_of(const std::string& op) const {
-  const auto it = domains_.find(op);
-  return it == domains_.end() ? nullptr : &it->second;
-}
-
-void warn_of_idle(const CustomOps& custom_ops, ir::Graph& source, Diagnostics& diagnostics) {
-  if (custom_ops.names().empty()) return;
+void warn_of_idle(const std::vector<std::string>& items, ir::Graph& source, Diagnostics& diagnostics) {
+  if (items.empty()) return;
   const std::unordered_set<std::string> there = ir::contents_of(source).ops;
-  for (const std::string& op : custom_ops.names())
-    if (!there.contains(op))
+  for (const std::string& item : items)
+    if (const std::string op = op_of(item); !there.contains(op))
       diagnostics.push_back({Severity::warning,
                              Code::bad_option,
                              "--custom-ops: the graph has no node of '" + op + "'",
@@ -93,30 +119,10 @@ bool has_contents_elsewhere(const ir::Node& n) {
 }
 
 bool may_be_custom(const ir::Node& n) {
-  const auto is_typed = [&](const Value* v) {
-    return v->dtype() != DType::undefined || type_by_attribute(n) != DType::undefined;
-  };
   const auto is_handle = [](const Value* v) {
     return v && (v->dtype() == DType::resource || (v->producer() && has_contents_elsewhere(*v->producer())));
   };
-  return !has_contents_elsewhere(n) && std::all_of(n.outputs().begin(), n.outputs().end(), is_typed) &&
-         std::none_of(n.inputs().begin(), n.inputs().end(), is_handle);
-}
-
-Values keep_custom(MapperContext& c, const std::string& domain) {
-  if (has_contents_elsewhere(c.node()))
-    c.fail(Code::unsupported_op,
-           "as a custom op it would be empty: other operations fill it, which the outputs do not need",
-           "{cut after}");
-  ir::NodeSpec spec{domain + "::" + c.node().op(), c.inputs(), {}, {}, c.shared_origin(), {}, true};
-  for (const ir::NamedAttr& a : c.node().attrs()) {
-    c.raw_attr(a.name);
-    if (a.name.starts_with("_")) continue;
-    if (auto value = as_onnx(a.value)) spec.attrs.push_back({a.name, std::move(*value)});
-  }
-  for (std::size_t i = 0; i < c.node().outputs().size(); ++i)
-    spec.outputs.push_back({"", output_type(c, i), c.output_shape(i)});
-  return c.graph().add(std::move(spec)).outputs();
+  return !refusal_of_custom(n) && std::none_of(n.inputs().begin(), n.inputs().end(), is_handle);
 }
 
 }  // namespace t2o

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "ir/nesting.h"
-#include "onnx/raise_opset.h"
 #include "op_mappers/plain_type.h"
-#include "op_mappers/refusals.h"
 #include "op_mappers/remedies.h"
 #include "op_mappers/subgraphs.h"
 
@@ -56,13 +54,12 @@ std::unordered_set<const ir::Node*> needed_nodes(const ir::Graph& g, const std::
 
 class Mapping : public SubgraphMapper {
  public:
-  Mapping(const ir::Graph& source, const OpRegistry& registry, const Target& target, Diagnostics& diagnostics,
-          const CustomOps& custom_ops, const Ways& ways = {})
+  Mapping(const ir::Graph& source, const ConversionRegistry& registry, Diagnostics& diagnostics,
+          const Ways& ways = {})
       : source_(source),
         registry_(registry),
-        target_(target),
+        target_(registry.target()),
         diagnostics_(diagnostics),
-        custom_ops_(custom_ops),
         ways_(ways),
         root_(std::make_shared<ir::Graph>()),
         out_(root_.get()) {
@@ -192,10 +189,6 @@ class Mapping : public SubgraphMapper {
         input_failed = input_failed || (v && !in.back());
       }
       SubgraphContext c(n, std::move(in), *out_, target_, *this);
-      if (const std::string* domain = custom_ops_.domain_of(n.op())) {
-        if (!input_failed) finish(n, keep_custom(c, *domain));
-        return;
-      }
       const OpRegistry::Entry& row = row_for(n, c);
       if (input_failed) return;
       const Values results = row.map(c);
@@ -221,18 +214,9 @@ class Mapping : public SubgraphMapper {
   }
 
   const OpRegistry::Entry& row_for(const ir::Node& n, const MapperContext& c) const {
-    const std::string form = OpRegistry::form_of(n);
-    if (const auto* row = registry_.find(form, target_.opset)) return *row;
-    if (registry_.knows(form)) {
-      const int lowest = registry_.lowest_opset(form);
-      c.fail(Code::opset_too_low,
-             "needs opset " + std::to_string(lowest) + ", the target is " + std::to_string(target_.opset),
-             onnx::raise_opset(lowest, target_));
-    }
-    if (registry_.knows(n.op()))
-      c.fail(Code::unsupported_type, n.op() + " of complex numbers is not supported", "{cut}");
-    const Refusal refusal = refusal_of(n.op());
-    c.fail(Code::unsupported_op, refusal.why, refusal.remedy);
+    const Way way = registry_.way_of(n);
+    if (!way) c.fail(way.refusal->code, way.refusal->why, way.refusal->remedy);
+    return *way.row;
   }
 
   // What TensorFlow says of an output is as true as what ONNX inferred of it.
@@ -301,8 +285,7 @@ class Mapping : public SubgraphMapper {
           std::all_of(inputs.begin(), inputs.end(), [](const Value* v) { return v->shape().ranked(); });
       for (int rank = ranked ? kHighestRank : 1; open && rank <= kHighestRank; ++rank) {
         Diagnostics ignored;
-        Mapping(source_, registry_, target_, ignored, custom_ops_)
-            .try_shapes(rank, kSize, *done_with_shapes_);
+        Mapping(source_, registry_, ignored).try_shapes(rank, kSize, *done_with_shapes_);
       }
     }
     return done_with_shapes_->contains(&n);
@@ -332,7 +315,7 @@ class Mapping : public SubgraphMapper {
   }
 
   const ir::Graph& source_;
-  const OpRegistry& registry_;
+  const ConversionRegistry& registry_;
   const Target& target_;
   Diagnostics& diagnostics_;
   struct Failure {
@@ -340,7 +323,6 @@ class Mapping : public SubgraphMapper {
     const ir::Node *node, *top;  // in the main graph
   };
 
-  const CustomOps& custom_ops_;
   const Ways ways_;
   const ir::Node* top_ = nullptr;  // the node of the main graph that is being mapped
   std::vector<Failure> failed_;
@@ -354,15 +336,14 @@ class Mapping : public SubgraphMapper {
 
 }  // namespace
 
-void infer_shapes(ir::Graph& source, const OpRegistry& registry, const Target& target,
-                  const CustomOps& custom_ops) {
+void infer_shapes(ir::Graph& source, const ConversionRegistry& registry) {
   Diagnostics ignored;  // they come again when it is mapped
-  Mapping(source, registry, target, ignored, custom_ops).learn_shapes(source);
+  Mapping(source, registry, ignored).learn_shapes(source);
 }
 
-GraphPtr map_ops(const ir::Graph& source, const OpRegistry& registry, const Target& target,
-                 Diagnostics& diagnostics, const CustomOps& custom_ops, const Ways& ways) {
-  return Mapping(source, registry, target, diagnostics, custom_ops, ways).run();
+GraphPtr map_ops(const ir::Graph& source, const ConversionRegistry& registry, Diagnostics& diagnostics,
+                 const Ways& ways) {
+  return Mapping(source, registry, diagnostics, ways).run();
 }
 
 }  // namespace t2o

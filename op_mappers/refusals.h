@@ -2,12 +2,15 @@
 #include <string>
 #include <string_view>
 
+#include "diagnostics.h"
+
 namespace t2o {
 
-// Why an op without a row has none, and what can be done about it.
+// Why a node is not converted, and what the user can do about it (remedies.h).
 struct Refusal {
   std::string why, remedy;
+  Code code = Code::unsupported_op;
 };
-Refusal refusal_of(std::string_view op);
+Refusal refusal_of(std::string_view op);  // of an op that no rows know
 
 }  // namespace t2o

@@ -7,7 +7,7 @@ namespace t2o {
 
 void OpRegistry::Row::by(Mapper m) {
   for (const std::string& op : ops_)
-    if (!r_->table_[op].emplace(since_, Entry{since_, m, note_, ignored_, r_->family_}).second)
+    if (!r_->table_[op].emplace(since_, Entry{since_, m, note_, ignored_, r_->family_, refuses_}).second)
       throw std::logic_error("two rows for " + op + " since " + std::to_string(since_));
 }
 

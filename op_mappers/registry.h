@@ -1,13 +1,16 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "op_mappers/context.h"
+#include "op_mappers/refusals.h"
 
 namespace t2o {
 
+using Refuses = std::function<std::optional<Refusal>(const ir::Node&)>;  // none: the row takes the node
 using Mapper = std::function<Values(MapperContext&)>;  // one Value for each output of the source node; null: an output nobody may read
 
 class OpRegistry {
@@ -18,6 +21,7 @@ class OpRegistry {
     std::string note;                  // limits, for the support table
     std::vector<std::string> ignored;  // attributes that cannot matter for the result
     std::string family;                // the file that holds the row
+    Refuses refuses;                   // nodes that the row does not take, known before they are mapped; may be empty
   };
 
   // r.op("Relu").to("Relu");   r.op("ResizeBilinear").since(11).note("...").ignores({"..."}).by(map_resize);
@@ -25,6 +29,7 @@ class OpRegistry {
    public:
     Row& since(int opset) { since_ = opset; return *this; }
     Row& note(std::string n) { note_ = std::move(n); return *this; }
+    Row& refuses(Refuses r) { refuses_ = std::move(r); return *this; }
     Row& ignores(std::vector<std::string> attrs) { ignored_ = std::move(attrs); return *this; }
     void by(Mapper m);
     void to(std::string onnx_op, std::vector<std::string> copied_attrs = {});  // the same inputs in the same order
@@ -36,6 +41,7 @@ class OpRegistry {
     std::vector<std::string> ops_, ignored_;
     int since_ = onnx::kLowestOpset;
     std::string note_;
+    Refuses refuses_;
   };
   template <class... S> Row op(const S&... names) { return Row(this, {std::string(names)...}); }
   // Rows for nodes with complex inputs or outputs, which no other row is asked for; see op_mappers/complex.h.

@@ -25,8 +25,7 @@ GraphPtr import_part(const tf::GraphDef& graph, const tf::ImportRequest& request
 }  // namespace
 
 void learn_cut_shapes(ir::Graph& model, const tf::Interface& interface, const tf::GraphDef& graph,
-                      const tf::ImportRequest& request, const onnx::Target& target,
-                      const CustomOps& custom_ops) {
+                      const tf::ImportRequest& request, const ConversionRegistry& registry) {
   if (request.cuts_inside()) return;
   std::vector<std::pair<Value*, std::string>> unknown;
   for (std::size_t i = 0; i < model.inputs().size() && i < interface.inputs.size(); ++i)
@@ -35,7 +34,7 @@ void learn_cut_shapes(ir::Graph& model, const tf::Interface& interface, const tf
   for (const auto& [input, tensor] : unknown) {
     const GraphPtr part = import_part(graph, request, {{tensor}});
     if (!part || part->node_count() == 0) continue;  // an input of the whole
-    infer_shapes(*part, tf_registry(), target, custom_ops);
+    infer_shapes(*part, registry);
     const Shape& shape = part->outputs().at(0)->shape();
     if (shape.ranked()) model.set_type(input, input->dtype(), without_names(shape));
   }

@@ -9,6 +9,7 @@
 #include "model_info.h"
 #include "onnx/checker.h"
 #include "onnx/writer.h"
+#include "op_mappers/custom_ops.h"
 #include "op_mappers/map_ops.h"
 #include "plan.h"
 #include "rewriters/all.h"
@@ -64,12 +65,12 @@ PhaseOptions phase_options(const Options& o, const ir::Graph& g) {
 // rewrite TF -> map -> rewrite ONNX -> check
 void convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Conversion& c, Meter* meter) {
   begin(meter, "rewriting the TensorFlow graph");
-  if (lacks_shapes(tf_phases(), model)) infer_shapes(model, tf_registry(), c.target, plan.custom_ops);
+  if (lacks_shapes(tf_phases(), model)) infer_shapes(model, plan.registry);
   run_phases(tf_phases(), model, phase_options(o, model));
   dump("tf", model, o);
-  warn_of_idle(plan.custom_ops, model, c.diagnostics);
+  warn_of_idle(o.custom_ops, model, c.diagnostics);
   begin(meter, "mapping");
-  const GraphPtr mapped = map_ops(model, tf_registry(), c.target, c.diagnostics, plan.custom_ops,
+  const GraphPtr mapped = map_ops(model, plan.registry, c.diagnostics,
                                   {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()});
   if (has_errors(c.diagnostics)) return;
   dump("map", *mapped, o);
@@ -92,8 +93,7 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   if (has_errors(c.diagnostics)) return;
   tf::Interface interface;
   c.source_graph = tf::import_graph(source.graph, request, c.diagnostics, &interface);
-  if (c.source_graph)
-    learn_cut_shapes(*c.source_graph, interface, source.graph, request, c.target, plan.custom_ops);
+  if (c.source_graph) learn_cut_shapes(*c.source_graph, interface, source.graph, request, plan.registry);
   if (c.source_graph && !o.output_frozen_graph.empty())
     c.frozen = frozen_graph(source, request, interface, *c.source_graph, c.diagnostics);
   source.graph = {};
@@ -171,7 +171,7 @@ Conversion converted(const Options& o, Meter* meter, Work&& work) {
     const Reading scope(o.model.empty() ? "" : tf::file_of(o));
     Plan plan = make_plan(o, c.diagnostics);
     if (has_errors(c.diagnostics)) return;
-    c.target = plan.target;
+    c.target = plan.registry.target();
     c.extra_opsets = plan.extra_opsets;
     work(plan, c);
   });

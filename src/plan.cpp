@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "onnx/layout_functions.h"
+#include "op_mappers/custom_ops.h"
 #include "rewriters/all.h"
 
 namespace t2o {
@@ -100,13 +101,14 @@ std::pair<std::string, int> extra_opset(const std::string& text) {
 
 Plan make_plan(const Options& o, Diagnostics& diagnostics) {
   Plan plan;
-  if (collect(diagnostics, [&] { plan.target = target_of(o); })) {
-    collect(diagnostics, [&] { check_layout(o, plan.target); });
-    check_metadata(o, plan.target, diagnostics);
-    check_debugging(o, plan.target, diagnostics);
+  if (collect(diagnostics, [&] { plan.registry = ConversionRegistry(target_of(o)); })) {
+    const onnx::Target& target = plan.registry.target();
+    collect(diagnostics, [&] { check_layout(o, target); });
+    check_metadata(o, target, diagnostics);
+    check_debugging(o, target, diagnostics);
   }
   note_targets(o, diagnostics);
-  for (const std::string& op : o.custom_ops) collect(diagnostics, [&] { plan.custom_ops.add(op); });
+  plan.registry.add_overlay(custom_rows(o.custom_ops, diagnostics));
   for (const std::string& text : o.extra_opsets)
     collect(diagnostics, [&] { plan.extra_opsets.push_back(extra_opset(text)); });
   return plan;

@@ -3,16 +3,14 @@
 #include <utility>
 #include <vector>
 
-#include "onnx/opset_table.h"
-#include "op_mappers/custom_ops.h"
+#include "op_mappers/conversion_registry.h"
 #include "tf2onnx/options.h"
 
 namespace t2o {
 
 // What the options ask for, known before a model is opened.
 struct Plan {
-  onnx::Target target;
-  CustomOps custom_ops;
+  ConversionRegistry registry;  // with the target
   std::vector<std::pair<std::string, int>> extra_opsets;  // domain and version
 };
 Plan make_plan(const tf2onnx::Options&, Diagnostics&);  // tells of all that is wrong with them

@@ -7,7 +7,9 @@
 #include "cli/json.h"
 #include "exit_code.h"
 #include "interface.h"
-#include "op_mappers/registry.h"
+#include "op_mappers/conversion_registry.h"
+#include "op_mappers/custom_ops.h"
+#include "option_text.h"
 #include "pipeline.h"
 #include "tf/graph_def.h"
 #include "tf/source.h"
@@ -20,36 +22,43 @@ struct InfoArguments {
   Common common;
 };
 
-struct OpUse {
-  std::size_t nodes = 0;
-  bool supported = false;
-  int lowest_opset = 0;  // that would do; 0: none
-};
-using Histogram = std::map<std::string, OpUse>;
+using Counts = std::map<std::string, std::size_t>;
 
-Histogram count_ops(const ir::Graph& main_graph, int opset) {
-  const OpRegistry& registry = tf_registry();
-  Histogram histogram;
+Counts count_ops(const ir::Graph& main_graph) {
+  Counts counts;
   std::vector<const ir::Graph*> pending = {&main_graph};
   while (!pending.empty()) {
     const ir::Graph& graph = *pending.back();
     pending.pop_back();
     for (const ir::Node& node : graph.nodes()) {
-      const std::string form = OpRegistry::form_of(node);
-      OpUse& use = histogram[form];
-      if (use.nodes++ == 0) {
-        use.supported = registry.find(form, opset) != nullptr;
-        use.lowest_opset = registry.knows(form) ? registry.lowest_opset(form) : 0;
-      }
+      ++counts[OpRegistry::form_of(node)];
       for_each_subgraph(node, [&pending](const ir::Graph& g) { pending.push_back(&g); });
     }
   }
-  return histogram;
+  return counts;
+}
+
+// Nodes of one op that no row takes, for one reason.
+struct Unsupported {
+  std::string op;
+  Way way;
+  std::size_t nodes = 0;
+};
+
+std::vector<Unsupported> unsupported_ops(const ir::Graph& graph, const ConversionRegistry& registry) {
+  std::map<std::pair<std::string, std::string>, Unsupported> by_reason;
+  for (const auto& [node, way] : registry.without_way(graph)) {
+    Unsupported& u = by_reason[{OpRegistry::form_of(*node), way.refusal->why}];
+    u = {OpRegistry::form_of(*node), way, u.nodes + 1};
+  }
+  std::vector<Unsupported> all;
+  for (const auto& [reason, u] : by_reason) all.push_back(u);
+  return all;
 }
 
 // A model whose graph cannot be made has nodes too.
-std::map<std::string, std::size_t> count_nodes(const tf::GraphDef& graph) {
-  std::map<std::string, std::size_t> counts;
+Counts count_nodes(const tf::GraphDef& graph) {
+  Counts counts;
   const auto add = [&](const tf::NodeList& list) {
     for (const tf::NodeDef& n : list.nodes) ++counts[std::string(n.op)];
   };
@@ -61,7 +70,7 @@ std::map<std::string, std::size_t> count_nodes(const tf::GraphDef& graph) {
 // What is there even where no graph can be made of it; why not, read_source() tells.
 struct Contents {
   std::vector<tf::Signature> signatures;
-  std::map<std::string, std::size_t> nodes;
+  Counts nodes;
 };
 
 Contents contents_of(const Options& options) {
@@ -114,46 +123,46 @@ Json as_json(const std::vector<tf::Signature>& signatures) {
   return list;
 }
 
-std::string as_text(const Console& console, const std::map<std::string, std::size_t>& nodes) {
-  std::string out = console.paint(Style::strong, "ops") + " of the file and its functions";
-  for (const auto& [op, count] : nodes) {
+std::string as_text(const Counts& counts) {
+  std::string out;
+  for (const auto& [op, count] : counts) {
     const std::string number = std::to_string(count);
     out += "\n" + std::string(number.size() < 7 ? 7 - number.size() : 0, ' ') + number + "  " + op;
   }
   return out;
 }
 
-Json as_json(const ir::Graph& graph, const Histogram& histogram, int opset) {
-  Json ops = Json::object(), unsupported = Json::array();
-  for (const auto& [op, use] : histogram) {
-    ops[op] = use.nodes;
-    if (!use.supported)
-      unsupported.push_back({{"op", op}, {"nodes", use.nodes}, {"lowest_opset", use.lowest_opset}});
-  }
+std::string as_text(const Console& console, const Counts& nodes) {
+  return console.paint(Style::strong, "ops") + " of the file and its functions" + as_text(nodes);
+}
+
+Json as_json(const ir::Graph& graph, const ConversionRegistry& registry) {
+  Json unsupported = Json::array();
+  for (const Unsupported& u : unsupported_ops(graph, registry))
+    unsupported.push_back({{"op", u.op},
+                           {"nodes", u.nodes},
+                           {"lowest_opset", u.way.lowest_opset},
+                           {"reason", u.way.refusal->why}});
   return {{"inputs", to_json(graph, graph.inputs())},
           {"outputs", to_json(graph, graph.outputs())},
           {"nodes", graph.node_count()},
-          {"ops", std::move(ops)},
-          {"opset", opset},
+          {"ops", count_ops(graph)},
+          {"opset", registry.target().opset},
           {"unsupported", std::move(unsupported)}};
 }
 
-std::string as_text(const Console& console, const ir::Graph& graph, const Histogram& histogram, int opset,
+std::string as_text(const Console& console, const ir::Graph& graph, const ConversionRegistry& registry,
                     bool refused) {
   std::string out = console.paint(Style::strong, "inputs") + "\n";
   for (const Value* v : graph.inputs()) out += "  " + interface_text(graph, v) + "\n";
   out += console.paint(Style::strong, "outputs") + "\n";
   for (const Value* v : graph.outputs()) out += "  " + interface_text(graph, v) + "\n";
-  out += console.paint(Style::strong, "ops") + ", " + counted(graph.node_count(), "node") + "\n";
+  out += console.paint(Style::strong, "ops") + ", " + counted(graph.node_count(), "node") +
+         as_text(count_ops(graph)) + "\n";
   std::string missing;
-  for (const auto& [op, use] : histogram) {
-    const std::string count = std::to_string(use.nodes);
-    out += std::string(count.size() < 7 ? 7 - count.size() : 0, ' ') + count + "  " + op + "\n";
-    if (use.supported) continue;
-    missing += "  " + op + " (" + counted(use.nodes, "node") + ")";
-    missing += use.lowest_opset != 0 ? ": from opset " + std::to_string(use.lowest_opset) + " on\n" : "\n";
-  }
-  const std::string at_opset = " at opset " + std::to_string(opset);
+  for (const Unsupported& u : unsupported_ops(graph, registry))
+    missing += "  " + u.op + " (" + counted(u.nodes, "node") + "): " + u.way.refusal->why + "\n";
+  const std::string at_opset = " at opset " + std::to_string(registry.target().opset);
   if (missing.empty() && refused) return out + "all ops are supported" + at_opset + ", but not the interface";
   if (missing.empty()) return out + console.paint(Style::good, "all ops are supported") + at_opset;
   missing.pop_back();
@@ -163,8 +172,11 @@ std::string as_text(const Console& console, const ir::Graph& graph, const Histog
 int inform(const InfoArguments& a) {
   const Console console(a.common);
   if (a.options.model.empty()) fail(Code::bad_option, "no model is given", "tf2onnx-cpp info MODEL");
-  const int opset = a.options.opset != 0 ? a.options.opset : onnx::kDefaultOpset;
   Diagnostics diagnostics;
+  ConversionRegistry registry(
+      onnx::make_target(a.options.opset != 0 ? a.options.opset : onnx::kDefaultOpset));
+  registry.add_overlay(custom_rows(a.options.custom_ops, diagnostics));
+  if (has_errors(diagnostics)) throw ConversionError(diagnostics.front());
   GraphPtr graph;
   {
     const Progress progress(console, "reading " + a.options.model);
@@ -178,11 +190,10 @@ int inform(const InfoArguments& a) {
     if (!a.options.complex_as_pairs) refuse_complex_interface(*graph, refusals);
     for (Diagnostic& d : refusals) d.severity = Severity::warning;  // it is told, not converted
     diagnostics.insert(diagnostics.end(), refusals.begin(), refusals.end());
-    const Histogram histogram = count_ops(*graph, opset);
     if (console.json())
-      json.update(as_json(*graph, histogram, opset));
+      json.update(as_json(*graph, registry));
     else
-      std::cout << harmless(as_text(console, *graph, histogram, opset, !refusals.empty())) << std::endl;
+      std::cout << harmless(as_text(console, *graph, registry, !refusals.empty())) << std::endl;
   } else {
     json["ops"] = contents.nodes;
     if (!console.json() && !contents.nodes.empty())
@@ -214,6 +225,12 @@ void add_info(CLI::App& root, Session& session) {
       ->type_name("N")
       ->group("Output")
       ->check(CLI::Range(onnx::kLowestOpset, onnx::kHighestOpset));
+  command
+      ->add_option_function<std::string>(
+          "--custom-ops", [a](const std::string& ops) { set_option(a->options, "custom-ops", ops); },
+          "Ops that --custom-ops would keep when the model is converted: they count as supported.")
+      ->type_name("OPS")
+      ->group("Output");
   add_common_options(*command, a->common);
   command->callback([&session, a] { session.action = [a] { return inform(*a); }; });
 }

@@ -33,7 +33,8 @@ class Verifier {
 
   void define(const Value& v, const Graph& g) {
     if (v.name().empty() && named_ == Named::all) report("a value has no name");
-    if (!v.name().empty() && !value_names_.insert(v.name()).second) report("two values have the name " + quoted(v));
+    if (!v.name().empty() && !value_names_.insert(v.name()).second)
+      report("two values have the name " + quoted(v));
     if (v.graph() != &g) report(quoted(v) + " stands in graph '" + g.name() + "' but belongs to another");
     defined_.insert(&v);
   }

@@ -16,6 +16,11 @@ TEST_F(Usage, Info) {
   const Finished g = run({"info", other, "--json", "--opset", "13"});
   EXPECT_EQ(g.exit_code, 0) << g.err;
   EXPECT_EQ(Json::parse(g.out)["unsupported"][0]["op"], "NoSuchOp");
+  EXPECT_EQ(Json::parse(g.out)["unsupported"][0]["reason"], "this operation is not supported");
+  EXPECT_TRUE(has(run({"info", other}).out, "NoSuchOp (1 node): this operation is not supported"));
+  const Finished kept = run({"info", other, "--custom-ops", "NoSuchOp"});
+  EXPECT_TRUE(has(kept.out, "all ops are supported")) << kept.out;
+  EXPECT_EQ(run({"info", other, "--custom-ops", ":x"}).exit_code, kUsage);
   EXPECT_EQ(run({"info", "missing.pb"}).exit_code, 4);
 }
 

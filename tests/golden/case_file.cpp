@@ -30,7 +30,8 @@ void read_option(const File& f, Case& c, const std::string& line, std::size_t nu
     if (!words.eof() || c.opsets.empty() || (key == "opset" && c.opsets.size() != 1))
       malformed(f, number, "not an opset: '" + value + "'");
   } else {
-    malformed(f, number, "'opset: <number>', 'runtime: <name>', 'layout: <name>' or a graph is expected here");
+    malformed(f, number,
+              "'opset: <number>', 'runtime: <name>', 'layout: <name>' or a graph is expected here");
   }
 }
 

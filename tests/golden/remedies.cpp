@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "op_mappers/custom_ops.h"
 #include "op_mappers/map_ops.h"
 #include "option_text.h"
 #include "tests/support/remedies.h"
@@ -17,7 +18,7 @@ constexpr Dim kSize = 8;
 struct Attempt {
   std::string text;
   onnx::Target target;
-  CustomOps custom_ops;
+  std::vector<std::string> custom_ops;
   tf::ImportRequest cut;
   std::vector<std::string> shapes;  // "x[...]", "x[?,3]"
 };
@@ -40,7 +41,9 @@ Diagnostics outcome(const Attempt& a, int rank) {
   Diagnostics found;
   for (const std::string& s : a.shapes) give_shape(*g, s, rank);
   if (a.cut.cuts_inside()) tf::cut_inside(*g, a.cut, found);
-  if (!has_errors(found)) map_ops(*g, tf_registry(), a.target, found, a.custom_ops);
+  ConversionRegistry registry(a.target);
+  registry.add_overlay(custom_rows(a.custom_ops, found));
+  if (!has_errors(found)) map_ops(*g, registry, found);
   std::erase_if(found, [](const Diagnostic& d) { return d.severity != Severity::error; });
   return found;
 }
@@ -53,7 +56,7 @@ bool apply(Attempt& a, const test::Asked& asked) {
   } else if (asked.option == "target-runtime") {
     a.target = onnx::make_target(a.target.opset, asked.value);
   } else if (asked.option == "custom-ops") {
-    a.custom_ops.add(asked.value);
+    a.custom_ops.push_back(asked.value);
   } else if (asked.option == "outputs") {
     for (const std::string& n : names) a.cut.cut_outputs.push_back({n, n});
   } else if (asked.option == "inputs") {
@@ -87,7 +90,8 @@ void follow_remedies(const std::string& text, const onnx::Target& target, const 
         EXPECT_TRUE(apply(a, asked)) << "this test does not know --" << asked.option << "\n" << to_string(d);
       std::string why;
       EXPECT_TRUE(helps(a, d, why)) << "--" << way[0].option << " " << way[0].value << " does not help:\n"
-                                    << to_string(d) << "\nthen\n" << why;
+                                    << to_string(d) << "\nthen\n"
+                                    << why;
     }
   }
 }

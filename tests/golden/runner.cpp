@@ -1,8 +1,8 @@
 // Golden tests: text in, text out. docs/adding-an-op.md says how a case is written.
 //   op_mappers/<family>.t2o           a graph of TensorFlow's operators and what map_ops makes of it
 //   rewriters/<tf|onnx>/<name>.t2o    a graph and what the rewriter <name> makes of it
-//   pipeline/<name>.t2o               a graph of TensorFlow's operators and the ONNX graph that is written in the end
-//   histograms.txt                    which operators the exports of the sample models consist of
+//   pipeline/<name>.t2o               a graph of TensorFlow's operators and the ONNX graph that is written in
+//   the end histograms.txt                    which operators the exports of the sample models consist of
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void expect_valid(const ir::Graph& g, const Target& target) {
 std::string mapped(const Case& c, const std::string& text, ir::Graph& source) {
   const Target target = onnx::make_target(c.opset(), c.runtime);
   Diagnostics diagnostics;
-  const GraphPtr g = map_ops(source, tf_registry(), target, diagnostics);
+  const GraphPtr g = map_ops(source, ConversionRegistry(target), diagnostics);
   std::erase_if(diagnostics, [](const Diagnostic& d) {
     if (d.code == Code::attr_ignored)
       ADD_FAILURE() << to_string(d) << "\n  help: read it, or list it in the row's ignores()";
@@ -179,7 +179,8 @@ std::vector<std::shared_ptr<File>> register_all(const fs::path& root) {
 
 class HistogramTest : public testing::Test {
  public:
-  HistogramTest(std::shared_ptr<Histograms> all, Model model) : all_(std::move(all)), model_(std::move(model)) {}
+  HistogramTest(std::shared_ptr<Histograms> all, Model model)
+      : all_(std::move(all)), model_(std::move(model)) {}
 
  protected:
   void TestBody() override {

@@ -33,7 +33,8 @@ std::string errors_of(const Conversion& c) {
 bool is_model(const fs::path& p) {
   if (fs::is_directory(p)) return fs::exists(p / "saved_model.pb") || fs::exists(p / "saved_model.pbtxt");
   const std::string extension = p.extension().string();
-  return (extension == ".pb" || extension == ".pbtxt" || extension == ".meta") && p.stem() != "saved_model" && p.stem() != "fingerprint";
+  return (extension == ".pb" || extension == ".pbtxt" || extension == ".meta") && p.stem() != "saved_model" &&
+         p.stem() != "fingerprint";
 }
 
 // An error, whatever folder the sources are in.
@@ -98,9 +99,7 @@ std::string histogram(const Model& model, int opset, const Rewriters& rewriters)
   return text;
 }
 
-std::string histogram_key(const Model& model, int opset) {
-  return model.name + " @" + std::to_string(opset);
-}
+std::string histogram_key(const Model& model, int opset) { return model.name + " @" + std::to_string(opset); }
 
 Histograms read_histograms() {
   Histograms all;
@@ -117,7 +116,8 @@ Histograms read_histograms() {
 void write_histograms(const Histograms& all) {
   std::ofstream out(histogram_file());
   out << "// How often each operator stands in the exports of the sample models, by opset.\n"
-         "// UPDATE_GOLDENS=1 build/release/tests/golden_tests --gtest_filter='Histograms.*' writes it anew.\n";
+         "// UPDATE_GOLDENS=1 build/release/tests/golden_tests --gtest_filter='Histograms.*' writes it "
+         "anew.\n";
   for (const auto& [key, text] : all) out << key << ": " << text << "\n";
 }
 

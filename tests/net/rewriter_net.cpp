@@ -1,7 +1,9 @@
-// Proves the rewriters together, on the cases of tests/golden/pipeline and the histograms of the sample models.
+// Proves the rewriters together, on the cases of tests/golden/pipeline and the histograms of the sample
+// models.
 //   rewriter_net removal           each rewriter is missed: without it, one of them changes
 //   rewriter_net order [SEEDS]     no order of the rewriters inside of the phases changes one of them
-//   rewriter_net relations [DIR]   which steps must run after which and do not say so; tries the models in DIR too
+//   rewriter_net relations [DIR]   which steps must run after which and do not say so; tries the models in
+//   DIR too
 // `--list` behind `removal` prints every case that misses a rewriter, not only the first.
 #include <algorithm>
 #include <cstdlib>
@@ -53,15 +55,15 @@ std::vector<Probe> probes(bool operators_alone) {
     read_file(f);
     const auto file = std::make_shared<File>(f);
     for (const Case& c : file->cases)
-      all.push_back({f.stem + ": " + c.name, joined(c.expected), [file, &c](const Rewriters& r) {
-                       return joined(lines_of(whole_way(*file, c, r)));
-                     }});
+      all.push_back({f.stem + ": " + c.name, joined(c.expected),
+                     [file, &c](const Rewriters& r) { return joined(lines_of(whole_way(*file, c, r))); }});
   }
   const Histograms expected = read_histograms();
   for (const Model& m : sample_models())
     for (const int opset : histogram_opsets()) {
       const std::string key = histogram_key(m, opset);
-      const auto it = std::find_if(expected.begin(), expected.end(), [&](const auto& h) { return h.first == key; });
+      const auto it =
+          std::find_if(expected.begin(), expected.end(), [&](const auto& h) { return h.first == key; });
       all.push_back({key, it == expected.end() ? "" : it->second,
                      [m, opset](const Rewriters& r) { return histogram(m, opset, r); }});
     }
@@ -96,7 +98,8 @@ int check_removal(bool list) {
     ++unmissed;
     std::cout << name << ": NOBODY MISSES IT: add a case to tests/golden/pipeline\n" << std::flush;
   }
-  std::cout << rewriters.size() - static_cast<std::size_t>(unmissed) << " passed, " << unmissed << " failed\n";
+  std::cout << rewriters.size() - static_cast<std::size_t>(unmissed) << " passed, " << unmissed
+            << " failed\n";
   return unmissed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -115,7 +118,8 @@ Relations declared() {
   Relations r;
   for (const Phase& phase : all_phases())
     for (const Step& s : phase.steps)
-      for (const After& a : s.after) r[phase.name + "/" + s.rewriter.name].insert(phase.name + "/" + a.rewriter);
+      for (const After& a : s.after)
+        r[phase.name + "/" + s.rewriter.name].insert(phase.name + "/" + a.rewriter);
   return r;
 }
 
@@ -180,7 +184,8 @@ std::vector<Names> way_between(Names from, const Names& to) {
   return way;
 }
 
-// Tries random orders of each phase; where one changes a probe, the exchange of neighbours that did it is a relation.
+// Tries random orders of each phase; where one changes a probe, the exchange of neighbours that did it is a
+// relation.
 int find_relations(const std::string& folder) {
   std::vector<Probe> all = probes(true);
   if (!folder.empty())

@@ -1,0 +1,52 @@
+#include "op_mappers/conversion_registry.h"
+
+#include "onnx/raise_opset.h"
+
+namespace t2o {
+
+Way ConversionRegistry::way_by(const OpRegistry& rows, const ir::Node& n, const std::string& form) const {
+  if (!rows.knows(form)) return {};
+  Way way{rows.find(form, target_.opset), std::nullopt, rows.lowest_opset(form)};
+  if (!way.row)
+    way.refusal = Refusal{"needs opset " + std::to_string(way.lowest_opset) + ", the target is " +
+                              std::to_string(target_.opset),
+                          onnx::raise_opset(way.lowest_opset, target_), Code::opset_too_low};
+  else if (way.row->refuses)
+    way.refusal = way.row->refuses(n);
+  return way;
+}
+
+Way ConversionRegistry::way_of(const ir::Node& n) const {
+  const std::string form = OpRegistry::form_of(n);
+  std::vector<const OpRegistry*> layers;
+  for (auto rows = overlays_.rbegin(); rows != overlays_.rend(); ++rows) layers.push_back(&*rows);
+  layers.push_back(dialect_);
+  Way lowest;  // of the rows for higher opsets
+  for (const OpRegistry* rows : layers) {
+    Way way = way_by(*rows, n, form);
+    if (way.row) return way;
+    if (way.refusal && (!lowest.refusal || way.lowest_opset < lowest.lowest_opset)) lowest = std::move(way);
+  }
+  if (lowest.refusal) return lowest;
+  if (dialect_->knows(n.op()))
+    return {nullptr,
+            Refusal{n.op() + " of complex numbers is not supported", "{cut}", Code::unsupported_type}};
+  return {nullptr, refusal_of(n.op())};
+}
+
+std::vector<std::pair<const ir::Node*, Way>> ConversionRegistry::without_way(
+    const ir::Graph& main_graph) const {
+  std::vector<std::pair<const ir::Node*, Way>> found;
+  std::vector<const ir::Graph*> pending = {&main_graph};
+  while (!pending.empty()) {
+    const ir::Graph& graph = *pending.back();
+    pending.pop_back();
+    for (const ir::Node& n : graph.nodes()) {
+      if (Way way = way_of(n); !way) found.emplace_back(&n, std::move(way));
+      ir::for_each_subgraph(n, [&](const ir::Graph& g) { pending.push_back(&g); });
+    }
+  }
+  return found;
+}
+
+}  // namespace t2o

@@ -52,8 +52,8 @@ class PhaseRun {
     const std::string where = "phase '" + phase.name + "': ";
     if (const Diagnostics broken = ir::verify_graph(graph_, ir::Named::some); !broken.empty())
       throw std::logic_error(where + to_string(broken.front()));
-    for (const Rewriter& r : phase.settled)
-      if (run(r) != 0) throw std::logic_error(where + r.name + " still finds something to do at its end");
+    for (const Rewriter& r : rewriters_of({phase}))
+      if (run(r) != 0) throw std::logic_error(where + r.name + " finds more to do at its end");
   }
 
   ir::Graph& graph_;

@@ -18,14 +18,15 @@ struct Step {
   std::vector<After> after = {};
 };
 
-// A phase takes the graph from one state to another. Its steps may run in any order that `after` allows, with the same
-// result; the table in all.cpp lists them in the order in which they run.
+// A phase takes the graph from one state to another. Its steps run once each. They may run in any order that `after` allows, with
+// the same result; the table in all.cpp lists them in the order in which they run. When the phase has ended, none of its rewriters
+// finds anything more to do.
 struct Phase {
   std::string name;
   std::string begins;                 // what holds when the phase begins
   std::string ends;                   // what holds when it has ended
   std::vector<Step> steps;
-  std::vector<Rewriter> settled = {};  // run last, in this order; when the phase has ended they find nothing to do
+  std::vector<Rewriter> settled = {};  // run last, in this order: they clean up behind the steps, or are steps that run again
 };
 
 struct PhaseOptions {

@@ -171,7 +171,8 @@ int drop(ir::Graph& g) {
     Value* x = neutral ? neutral : clipped_already(n);
     if (x ? take_over(g, n.output(), x) : drop_true(g, n) || unnegate(g, n) || unshift(g, n)) ++changes;
   }
-  for (ir::Node& n : g.nodes())  // which what was dropped has parted no longer
+  if (changes != 0) g.erase_dead();  // a Concat may have had a reader among the dead nodes
+  for (ir::Node& n : g.nodes())
     if (flatten(g, n)) ++changes;
   if (changes != 0) g.erase_dead();
   return changes;

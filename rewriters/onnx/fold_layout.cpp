@@ -45,10 +45,24 @@ std::vector<Ints> forms_of(const ir::Graph& g) {
   return all;
 }
 
+// A Transpose that is its own inverse leads into its form or out of it. Which one is chosen by its producer,
+// and a fold may change the producer: then another fold may find a cheaper layout.
+int fold_whole_form(ir::Graph& g, const Form& form, const onnx::Target& target, bool at_interface) {
+  constexpr int kMostRounds = 4;
+  const int rounds = form.perm() == form.inverse() ? kMostRounds : 1;
+  int changes = 0;
+  for (int i = 0; i < rounds; ++i) {
+    const int now = fold_into(g, form, target, at_interface);
+    if (now == 0) break;
+    changes += now;
+  }
+  return changes;
+}
+
 int fold(ir::Graph& g, const onnx::Target& target, bool at_interface) {
   int changes = 0;
   for (const Ints& perm : forms_of(g))
-    changes += fold_into(g, Form(perm), target, at_interface && onnx::moves_channels_first(perm));
+    changes += fold_whole_form(g, Form(perm), target, at_interface && onnx::moves_channels_first(perm));
   return changes;
 }
 

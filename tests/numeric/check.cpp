@@ -245,6 +245,7 @@ Conversion Case::Checker::converted(const Run& run, Options& options) const {
   options.outputs = run.graph->outputs;
   options.opset = run.opset;
   if (case_.change_) case_.change_(options);
+  options.check_phases = true;
   options.complex_as_pairs = true;
   return convert(options, as_bytes(run.graph_def));
 }

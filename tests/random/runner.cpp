@@ -119,6 +119,7 @@ Outcome try_variant(const Recipe& r, const Variant& v, const std::function<void(
   options.complex_as_pairs = true;
   if (v.nhwc) options.layout = tf2onnx::Layout::nhwc;
   at(Phase::convert);
+  options.check_phases = true;
   const Conversion conversion = convert(options, test::as_bytes(graph_def));
   std::string model;
   Diagnostics diagnostics = conversion.diagnostics;

@@ -29,7 +29,7 @@ class PhaseRun {
 
   void run(const Phase& phase) {
     for (const Step* step : ordered_steps(phase, options_.order)) run(step->rewriter);
-    for (const Rewriter& r : phase.settled) run(r);
+    settle(phase.settled);
     if (options_.check) check(phase);
   }
 
@@ -46,6 +46,14 @@ class PhaseRun {
     if (changes != 0) contents_ = ir::contents_of(graph_);
     if (options_.after) options_.after(r.name);
     return changes;
+  }
+
+  // In turn, until each has found nothing since another one changed the graph.
+  void settle(const std::vector<Rewriter>& rewriters) {
+    constexpr std::size_t kMostRounds = 4;
+    std::size_t settled = 0;
+    for (std::size_t i = 0; settled < rewriters.size() && i < kMostRounds * rewriters.size(); ++i)
+      settled = run(rewriters[i % rewriters.size()]) == 0 ? settled + 1 : 1;
   }
 
   void check(const Phase& phase) {

@@ -26,7 +26,7 @@ struct Phase {
   std::string begins;                 // what holds when the phase begins
   std::string ends;                   // what holds when it has ended
   std::vector<Step> steps;
-  std::vector<Rewriter> settled = {};  // run last, in this order: they clean up behind the steps, or are steps that run again
+  std::vector<Rewriter> settled = {};  // run last, in turn, until none finds more to do
 };
 
 struct PhaseOptions {

@@ -12,26 +12,31 @@ using tfgraph::is_op;
 using tfgraph::Loop;
 using tfgraph::through_identities;
 
-// ---- what a loop counts
+// ---- counters of a loop
 
-// base + offset + slope * (the number of the round); without a base, 0.
+// An integer that changes linearly with the rounds of a loop: base + offset + slope * round, where round
+// counts from 0. Without a base, base is 0.
 struct Line {
-  const Value* base = nullptr;  // around the loop
+  const Value* base = nullptr;  // a value outside of the loop
   std::int64_t offset = 0, slope = 0;
-  int variable = -1;      // at first base + something; -1 with a base: it is read from the graph around
-  std::int64_t rest = 0;  // to be added to the variable as it is at first
+  // With a base: the loop variable whose initial value plus `rest` is base + offset. It is -1 if the loop
+  // reads base directly from the graph around it.
+  int variable = -1;
+  std::int64_t rest = 0;
 };
 using MaybeLine = std::optional<Line>;
 
-constexpr int kDeepest = 16;               // that expressions are followed
-constexpr std::int64_t kMost = 1LL << 40;  // so that nothing overflows
+constexpr int kDeepest = 16;               // the deepest expression that Lines follows
+constexpr std::int64_t kMost = 1LL << 40;  // the largest offset; sums of such offsets do not overflow
 
 class Lines {
  public:
   Lines(const Loop& loop, const ir::Graph& condition) : loop_(loop), condition_(condition) {}
 
   MaybeLine of(const Value* v, int depth = kDeepest) const;
-  MaybeLine rounds() const;  // less than 0 for none; nothing where it may stop for another reason
+  // The number of rounds; below 0, the loop makes none. Empty if the loop may end for a reason other than a
+  // counter.
+  MaybeLine rounds() const;
 
  private:
   bool is_inside(const Value* v) const { return v->graph() == &loop_.body() || v->graph() == &condition_; }
@@ -108,7 +113,8 @@ bool is_same(const MaybeLine& a, const MaybeLine& b, std::int64_t more = 0) {
   return a && b && same_base(*a, *b) && a->offset == b->offset + more;
 }
 
-// What it says to be left to go, which is one less in each round; nothing when it says something else.
+// The rounds that a comparison of a counter with a limit allows. Empty if the distance between the two does
+// not shrink by one in each round.
 MaybeLine Lines::to_go(const Value* comparison) const {
   const bool or_equal = is_op(comparison, "LessEqual") || is_op(comparison, "GreaterEqual");
   const bool less = is_op(comparison, "Less") || is_op(comparison, "LessEqual");
@@ -132,7 +138,8 @@ MaybeLine Lines::rounds() const {
 
 bool grows(const ir::Node& write) { return tfgraph::int_attr(write, "resize_if_index_out_of_bounds") != 0; }
 
-// Of the TensorListReserve that it was made by, which writing has not changed.
+// The size that the TensorListReserve at the origin of the list asks for. Null if there is none, or if a
+// write may have changed the size since.
 const Value* reserved_size(const Value* list) {
   list = through_identities(list);
   while (is_op(list, "TensorListSetItem") && !grows(*list->producer()))
@@ -140,7 +147,7 @@ const Value* reserved_size(const Value* list) {
   return is_op(list, "TensorListReserve") ? through_identities(list->producer()->input(1)) : nullptr;
 }
 
-// ---- who else sees the list
+// ---- other readers of the list
 
 bool read_only_by(const Value* v, const ir::Node* reader) {
   if (v->is_graph_output()) return false;
@@ -190,7 +197,7 @@ std::optional<Written> written_once(const Loop& loop, const ir::Graph& condition
     w.to_end = is_same(at, size, -1);
   } else {
     w.from_front = from_0;
-    // Where it makes no round, the first index may be behind the list.
+    // If the loop makes no round, a first index other than 0 may be past the end of the list.
     MaybeLine end = rounds;
     if (end) end->offset += at->offset;
     w.to_end = (!at->base && is_same(end, size)) || (from_0 && reserved && tfgraph::is_number(reserved, 0));
@@ -199,14 +206,14 @@ std::optional<Written> written_once(const Loop& loop, const ir::Graph& condition
   return w;
 }
 
-// ---- behind the loop
+// ---- after the loop
 
 namespace {
 
 constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max(),
                        kToFront = std::numeric_limits<std::int64_t>::min();
 
-// Of a list of nothing but zeros; null where it is not known to be one.
+// The length of a list that holds only zeros; null if it may hold something else.
 Value* length_of_zeros(const Value* list) {
   const ir::Node* n = list->producer();
   if (!n || n->op() != "Expand" || list->dtype() == DType::string) return nullptr;
@@ -220,7 +227,7 @@ Value* length_of_zeros(const Value* list) {
   return p && p->op() == "Concat" && p->input(0)->shape() == one ? p->input(0) : nullptr;
 }
 
-// What a list has beside the elements written into it.
+// Joins the elements that the loop wrote with the elements of the list that it left as they were.
 class Rest {
  public:
   Rest(MapperContext& c, const Written& how, Value* written, Value* list, Value* first)
@@ -233,7 +240,7 @@ class Rest {
  private:
   Value* count() { return c_.dims(written_, 0, 1); }
   Value* first();
-  Value* begin();  // the least index that is written
+  Value* begin();  // the lowest index that the loop wrote
   Value* fitting();
   void fit_written();
   void grow();
@@ -267,7 +274,8 @@ Value* Rest::fitting() {
   return list_ = fit_to_elements(c_, list_, written_);
 }
 
-// Where there may be no round, only the list tells of which size its elements would have been.
+// Gives `written_` the element sizes of the list. If the loop makes no round, `written_` is empty, and only
+// the list holds the sizes of the elements.
 void Rest::fit_written() {
   const Shape &own = written_->shape(), &other = list_->shape();
   bool fits = true;
@@ -283,7 +291,7 @@ void Rest::fit_written() {
   written_ = of_rank(c_, c_.reshape_to(written_, c_.concat({count, element}, 0)), rank_);
 }
 
-// Zeros before and behind what is written.
+// Pads the written elements with zeros on both sides, up to the list's length.
 Value* Rest::padded(Value* length) {
   Value* more = c_.sub(length, count());
   Value* none = c_.ints({0});
@@ -291,7 +299,7 @@ Value* Rest::padded(Value* length) {
   Value *before = more, *behind = none;
   if (how_.from_front) {
     std::swap(before, behind);
-  } else if (!how_.to_end) {  // without a round, any number is the least index
+  } else if (!how_.to_end) {  // if the loop made no round, begin() may be out of range
     before = c_.minimum(c_.maximum(begin(), none), more);
     behind = c_.sub(more, before);
   }
@@ -304,7 +312,7 @@ Value* Rest::padded(Value* length) {
   return of_rank(c_, c_.pad(written_, amounts, nullptr), rank_);
 }
 
-// Up to what is written first, if there is a round.
+// Grows the list up to the first written index, if the loop made a round.
 void Rest::grow() {
   Value* one = c_.ints({1});
   Value* size = how_.backwards ? c_.add(first(), one) : first();

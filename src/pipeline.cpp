@@ -29,7 +29,8 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
                ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
 }
 
-// What is cut inside of a function has no name in the source graph: the whole graph is frozen then.
+// A tensor inside of a function has no name in the source graph. If the model is cut at one, the whole graph
+// is frozen.
 std::shared_ptr<const tf::FrozenGraph> frozen_graph(const tf::Source& source,
                                                     const tf::ImportRequest& request,
                                                     const tf::Interface& interface, const ir::Graph& imported,
@@ -106,13 +107,13 @@ void convert_source(const Options& o, const Plan& plan, tf::Source source, Conve
   convert_graph(o, plan, model, c, meter);
 }
 
-// Where the exceptions of the stages end.
+// Runs the stages and turns their exceptions into diagnostics.
 template <class Work>
 void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   try {
     const HelpingThreads threads;
     collect(diagnostics, work);
-  } catch (const std::length_error& e) {  // of a tensor that nobody can make
+  } catch (const std::length_error& e) {  // a tensor is too large for any memory
     diagnostics.push_back({Severity::error,
                            Code::bad_model,
                            std::string("a tensor of an impossible size: ") + e.what(),
@@ -136,7 +137,8 @@ void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   }
 }
 
-// Written before the model, and there when the model is.
+// Writes the frozen graph under a temporary name before the model is written. commit() gives it its own name,
+// once the model is there.
 class FrozenFile {
  public:
   FrozenFile(const Conversion& c, const Options& o) {
@@ -153,7 +155,8 @@ class FrozenFile {
   std::unique_ptr<AtomicFile> file_;
 };
 
-// Whoever next works in this thread wants to be told of nothing.
+// Traces the named rewriters in this thread. The end of the scope stops the trace, so the next conversion in
+// the thread prints none.
 class Tracing {
  public:
   explicit Tracing(const std::vector<std::string>& rewriters) { trace_matches(rewriters); }

@@ -22,30 +22,31 @@ using Options = tf2onnx::Options;
 
 struct Conversion {
   GraphPtr graph;           // the ONNX graph; null when there are errors
-  GraphPtr source_graph;    // the one it was mapped from
+  GraphPtr source_graph;    // the TensorFlow graph that it was mapped from
   onnx::Target target;
-  std::vector<std::pair<std::string, int>> extra_opsets;  // that the model imports besides
-  std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // of inputs that may be left out
+  std::vector<std::pair<std::string, int>> extra_opsets;  // opsets of other domains that the model imports
+  std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // values of inputs that the caller may leave out
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
   std::shared_ptr<const tf::FrozenGraph> frozen;  // for options.output_frozen_graph; else null
-  std::string source;       // what was read, for the model's metadata: "saved_model", signature, producer version
+  std::string source;       // a description of the source for the model's metadata: kind, signature, producer version
   bool ok() const { return graph != nullptr; }
 };
 
-// Reads, rewrites, maps, checks. Never throws: what goes wrong is in the diagnostics.
-// The meter is told of the stages.
+// Reads, rewrites, maps and checks a model. Never throws: the diagnostics hold all errors. Reports each stage to
+// the meter.
 Conversion convert(const Options&, Meter* = nullptr);
-Conversion convert(const Options&, Bytes model_bytes);   // a GraphDef in memory instead of options.model; it stays the caller's,
-                                                         // and must live as long as the conversion
+// Reads a GraphDef from memory instead of options.model. The caller owns the bytes; they must live as long as the
+// Conversion.
+Conversion convert(const Options&, Bytes model_bytes);
 
-// The same from a graph of TensorFlow's dialect. It is changed on its way.
+// Converts a graph of dialect "tf". The conversion changes this graph.
 Conversion convert(const Options&, GraphPtr source_graph);
 
-// Reads and prepares alone: the TensorFlow graph as the mappers would see it (for `info`).
+// Only reads and imports: returns the TensorFlow graph before the rewriters (for `info`).
 GraphPtr read_source(const Options&, Diagnostics&);
 
-// Writes the file (atomically; with its .data file when asked or needed) or the bytes, and with them the frozen graph. Never
-// throws.
+// Write the model to a file or to bytes, and with it the frozen graph. The file appears atomically, together with its
+// .data file if the options ask for one or the size needs one. Never throw.
 Diagnostics write_model(const Conversion&, const Options&, const std::string& path, onnx::Written* = nullptr,
                         Meter* = nullptr);
 Diagnostics write_model_bytes(const Conversion&, const Options&, std::string& bytes);

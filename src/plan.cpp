@@ -32,7 +32,7 @@ void check_layout(const Options& o, const onnx::Target& target) {
          "--ir-version " + std::to_string(onnx::kFunctionIrVersion) + " or higher, or another --layout");
 }
 
-// Nodes have metadata_props since IR version 10.
+// A node has metadata_props from IR version 10 on.
 void check_metadata(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
   constexpr int kIrVersion = 10, kOpset = 21;
   const int version = o.ir_version != 0 ? o.ir_version : target.ir_version;
@@ -46,7 +46,8 @@ void check_metadata(const Options& o, const onnx::Target& target, Diagnostics& d
                                    : "--opset " + std::to_string(kOpset) + " or above"});
 }
 
-// A stage or a rewriter that does not exist would be waited for in vain.
+// Refuses the name of a stage or a rewriter that does not exist. Without this check the option would do
+// nothing.
 void check_names(const char* option, const std::vector<std::string>& asked,
                  const std::vector<std::string>& known, Diagnostics& diagnostics) {
   for (const std::string& name : asked) {
@@ -59,7 +60,7 @@ void check_names(const char* option, const std::vector<std::string>& asked,
   }
 }
 
-// Layout::nhwc knows all rewriters.
+// The phases of Layout::nhwc contain all rewriters.
 void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
   if (o.dump_after.empty() && o.trace_match.empty() && o.without.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
@@ -72,8 +73,8 @@ void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& 
   check_names("--without", o.without, rewriters, diagnostics);
 }
 
-// tf2onnx works around gaps of runtimes that are too old for the opsets that this program writes; TensorRT
-// has none of the gap that it works around any more.
+// tf2onnx's --target works around gaps of old runtimes. These runtimes cannot load the opsets that this
+// program writes; TensorRT no longer has the gap.
 void note_targets(const Options& o, Diagnostics& diagnostics) {
   for (const std::string& target : o.targets)
     diagnostics.push_back({Severity::warning,

@@ -8,11 +8,11 @@
 
 namespace t2o {
 
-// What the options ask for, known before a model is opened.
+// The parts of a conversion that follow from the options alone, before a model is opened.
 struct Plan {
   ConversionRegistry registry;  // with the target
   std::vector<std::pair<std::string, int>> extra_opsets;  // domain and version
 };
-Plan make_plan(const tf2onnx::Options&, Diagnostics&);  // tells of all that is wrong with them
+Plan make_plan(const tf2onnx::Options&, Diagnostics&);  // reports all errors in the options
 
 }  // namespace t2o

@@ -7,9 +7,10 @@
 #include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
 
-// What mappers make right for values that a tensor cannot have: NaN among numbers that are bounded, as in a
-// network over words, and the mean of an image without pixels, which ONNX Runtime's convolutions and pools
-// refuse.
+// Mappers guard against rare values: NaN in a maximum or an ArgMax, and the mean of an empty image. This
+// rewriter drops a guard where the value cannot occur. A tensor whose elements are bounded, as in a network
+// over words, has no NaN. An empty image never comes out of a convolution or a pool, because ONNX Runtime
+// refuses to run them on one.
 namespace t2o::rewriters {
 namespace {
 
@@ -23,7 +24,7 @@ Pat number(double n) {
 
 class Sizes {
  public:
-  // All these axes, none negative, have a size when the model runs at all.
+  // Whether ONNX Runtime stops before `v` when one of these axes has size 0. No axis is negative.
   bool is_refused_when_empty(const Value* v, Ints axes, int depth = 0) {
     const Shape& s = v->shape();
     if (!s.ranked() || depth > 256) return false;
@@ -57,7 +58,8 @@ class Sizes {
            std::all_of(n.inputs().begin(), n.inputs().end(), has_size);
   }
 
-  // Each pixel has a window, so that some are left of any image; a pool without padding may leave none.
+  // The padding covers the window, so the result of an image with pixels has pixels. Without padding, a pool
+  // of a small image may have none.
   static bool has_all_pixels(const ir::Node& pool) {
     const auto* kernel = pool.attr_if<Ints>("kernel_shape");
     const auto* pads = pool.attr_if<Ints>("pads");
@@ -99,6 +101,7 @@ Rewriter of_sizes() {
 
 // ---- numbers
 
+// max(x) + sum(clip(x, 0, 0)) -> max(x). The sum is 0, or NaN if x has a NaN.
 Rewriter of_extrema() {
   const Pat x = any();
   const Pat zeros = op("Clip", x, number(0), number(0));
@@ -111,6 +114,7 @@ Rewriter of_extrema() {
   });
 }
 
+// argmax(where(isnan(x), constant, x)) -> argmax(x)
 Rewriter of_indices() {
   const Pat x = any();
   const Pat y = op("ArgMax|ArgMin", op("Where", op("IsNaN", x), constant(), x));

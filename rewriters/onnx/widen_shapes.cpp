@@ -4,8 +4,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// TensorFlow's sizes are of 32 bits, ONNX's of 64: what only moves them is done in 64, without the Casts
-// there and back. Indices may be of either.
+// TensorFlow computes sizes in i32, ONNX in i64. Nodes that only move sizes work in i64, without the Cast to
+// i32 before them and the Cast back to i64 after them. The indices of a Gather may have either type, so they
+// need no Cast.
 namespace t2o::rewriters {
 namespace {
 
@@ -14,7 +15,8 @@ bool moves_elements(const ir::Node& n) {
          n.op() == "Slice" || n.op() == "Identity";
 }
 
-// A size or a place in a tensor, which 32 bits hold; any other number may lose bits there, and is meant to.
+// Whether `v` holds sizes or indices, which fit into 32 bits. Any other i64 value may lose bits in a Cast to
+// i32. TensorFlow loses them too, so that Cast must stay.
 bool is_small(const Value* v, int depth = 8) {
   const ir::Node* n = v->producer();
   if (!n || depth == 0) return false;
@@ -34,7 +36,7 @@ bool is_narrowing(const ir::Node* n) {
 
 std::size_t data_inputs(const ir::Node& n) { return n.op() == "Concat" ? n.input_count() : 1; }
 
-// v is made of narrowed numbers and constants, for one reader alone.
+// Whether `v` is computed from narrowed values and constants alone, and has a single reader.
 bool can_widen(const Value* v, const ir::Graph& g, int depth = 8) {
   if (v->dtype() != DType::i32) return false;
   if (v->constant()) return true;

@@ -5,17 +5,17 @@
 #include "rewriters/all.h"
 #include "rewriters/tf/facts.h"
 
-// A TensorList is a list whatever its elements are, so that what hands it on, as loops do, need not know:
-// complex numbers are made pairs along one more, last axis where they are put in, and put together again
-// where they are taken out.
+// Turns TensorLists of complex numbers into lists of pairs. Each complex number that a node writes into the
+// list becomes a pair (re, im) along one more, last axis. Each pair that a node reads from the list becomes a
+// complex number again. Nodes that only hand the list on, such as loops, do not change.
 namespace t2o::rewriters {
 namespace {
 
 constexpr std::size_t kNone = 99;
 
 struct Place {
-  std::size_t element, shape;  // which inputs these are
-  std::size_t result;          // which output is of elements
+  std::size_t element, shape;  // the inputs that hold an element and the elements' shape
+  std::size_t result;          // the output that holds elements
 };
 
 std::optional<Place> place_of(const std::string& op) {
@@ -67,7 +67,7 @@ class Parts {
     return r_.make("Complex", {re, im}, {{"T", re->dtype()}, {"Tout", type}}, type, shape);
   }
 
-  // -1 stands for any shape. A shape whose rank is not known could be that.
+  // The shape of the pairs. A scalar -1 stands for any shape; a tensor of unknown rank may be such a scalar.
   Value* shape(Value* dims) {
     if (dims->shape().ranked() && dims->shape().rank() == 0) return dims;
     if (!dims->shape().ranked()) return r_.constant(Tensor::scalar<std::int32_t>(-1));
@@ -112,7 +112,8 @@ void replace(ir::Graph& g, ir::Node& n, const Place& place) {
   }
 }
 
-// Of which list somebody asks the elements' shape is not told by the node that does.
+// Whether any node of the model reads the element shape of a list. Such a node has no element_dtype, so it
+// does not say whether its list is complex; the rewriter then changes no list.
 bool is_asked_for_shapes(ir::Graph& g) {
   ir::Graph* root = &g;
   while (root->parent()) root = root->parent();

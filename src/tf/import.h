@@ -11,11 +11,11 @@
 namespace t2o::tf {
 
 struct Feed {
-  std::string tensor;              // "X", "X:0": the graph is cut there
-  std::string name = {};           // of the graph input; empty: the tensor's, as written above
-  DType dtype = DType::undefined;  // undefined: as the graph says
-  Shape shape = {};                // what the user says goes before what the graph says
-  bool shape_given = false;
+  std::string tensor;              // "X" or "X:0"; the graph is cut at this tensor
+  std::string name = {};           // name of the graph input; if empty, `tensor`
+  DType dtype = DType::undefined;  // if undefined, the graph's
+  Shape shape = {};
+  bool shape_given = false;  // the user gave `shape`; it overrides the graph's
 };
 
 struct Fetch {
@@ -29,36 +29,40 @@ struct VariableRef {
   Shape shape = {};
 };
 
-// A variable that the model changes, as an input of the graph and an output.
+// A variable that the model changes. It becomes an input and an output of the graph.
 struct State {
-  std::string input, output;  // the output's name is the input's, with "_out" behind
+  std::string input, output;  // names; the output's is the input's with the suffix "_out"
   TensorPtr initial;          // the variable's value before the first run
 };
 
-// What an imported graph has to do with the source.
+// Relates the inputs and outputs of an imported graph to the source.
 struct Interface {
-  std::vector<std::string> inputs, outputs;  // the tensors that its inputs and outputs are, in their order; "": a state's
+  std::vector<std::string> inputs, outputs;  // for each input and output its tensor in the source; "" for that of a state
   std::vector<State> states;
 };
 
 struct ImportRequest {
   std::vector<Feed> feeds;
   std::vector<Fetch> fetches;
-  std::vector<Feed> spare_feeds;  // the signature's inputs that are not asked for: what the outputs need of them, they name
-  std::function<TensorPtr(const VariableRef&)> variable;  // its value; null when there is none
-  std::vector<std::string> use_default, ignore_default;   // PlaceholderWithDefault nodes by name
-  std::vector<Feed> cut_inputs;    // when some of them are inside of functions: feeds and fetches are then the whole interface,
-  std::vector<Fetch> cut_outputs;  // and the imported graph is cut at these
+  // Inputs of the signature that the user left out of --inputs. If the outputs need one of them all the same, it becomes an
+  // input with this name and shape.
+  std::vector<Feed> spare_feeds;
+  std::function<TensorPtr(const VariableRef&)> variable;  // returns its value, or null if the source has none
+  std::vector<std::string> use_default, ignore_default;   // names of PlaceholderWithDefault nodes
+  // Set if the user cuts at tensors inside of functions. The import then uses the whole interface (feeds and fetches), and
+  // cuts the imported graph at these tensors afterwards.
+  std::vector<Feed> cut_inputs;
+  std::vector<Fetch> cut_outputs;
   bool cuts_inside() const { return !cut_inputs.empty() || !cut_outputs.empty(); }
-  bool inputs_renamed = false;   // their names are not those by which they can be asked for
-  bool keep_state = false;       // the variables that the model changes are handed on, see State; else a change is lost
-  bool find_interface = false;  // where feeds or fetches are empty: placeholders and sinks
-  std::vector<std::string> input_names, output_names;  // of those that are found, in their order; empty: their own
+  bool inputs_renamed = false;   // --rename-inputs is set, so --inputs does not accept the names of the graph's inputs
+  bool keep_state = false;       // variables that the model changes become inputs and outputs (State); else the change is lost
+  bool find_interface = false;  // take the needed placeholders if feeds is empty, and the graph's sinks if fetches is empty
+  std::vector<std::string> input_names, output_names;  // names for the inputs and outputs that are found; empty: their own
 };
 
-// The part of the graph that the fetches need, as a graph of dialect "tf": functions inlined, variables
-// frozen, pass-through ops gone, default attributes filled in. If, While and Case keep their branches as
-// subgraphs. Null when there are errors, which are all in the diagnostics.
+// Imports the part of the graph that the fetches need, as a graph of dialect "tf". Inlines functions, freezes variables,
+// removes pass-through ops and fills in default attributes. If, While and Case keep their branches as subgraphs. Adds all
+// errors to the diagnostics, and returns null if there are any.
 GraphPtr import_graph(const GraphDef&, const ImportRequest&, Diagnostics&, Interface* = nullptr);
 
 }  // namespace t2o::tf

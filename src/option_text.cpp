@@ -129,16 +129,15 @@ constexpr OptionRow kRows[] = {
      model, set_text<&Options::concrete_function>},
 
     {"inputs", "NAMES",
-     "The inputs, comma-separated. The graph is cut there. A shape after a name overrides the model's: "
-     "X:0[1,28,28,3],Y:0 "
-     "(-1: unknown).",
+     "The inputs, comma-separated. The graph is cut at these tensors. A shape after a name overrides the "
+     "model's: X:0[1,28,28,3],Y:0 (-1: unknown).",
      interface, set_list<&Options::inputs>},
-    {"outputs", "NAMES", "The outputs, comma-separated. What they do not need is left out.", interface,
+    {"outputs", "NAMES", "The outputs, comma-separated. Nodes that they do not need are removed.", interface,
      set_list<&Options::outputs>},
-    {"rename-inputs", "NAMES", "Names in the ONNX model, in the order of the inputs.", interface,
+    {"rename-inputs", "NAMES", "The inputs' names in the ONNX model, in the order of the inputs.", interface,
      set_list<&Options::rename_inputs>},
-    {"rename-outputs", "NAMES", "Names in the ONNX model, in the order of the outputs.", interface,
-     set_list<&Options::rename_outputs>},
+    {"rename-outputs", "NAMES", "The outputs' names in the ONNX model, in the order of the outputs.",
+     interface, set_list<&Options::rename_outputs>},
     {"use-graph-names", "", "Keep the graph's names (serving_default_x:0) instead of the signature's (x).",
      interface, set_switch<&Options::use_graph_names>},
     {"ignore-default", "NAMES",
@@ -154,7 +153,7 @@ constexpr OptionRow kRows[] = {
     {"stateful-io", "",
      "Variables that the model changes, such as the states of stateful layers, become inputs and outputs: "
      "feed NAME with NAME_out of the run before, or leave it out in the first run. Without this option each "
-     "run starts from the saved values.",
+     "run starts with the saved values.",
      interface, set_switch<&Options::stateful_io>},
     {"complex-as-pairs", "",
      "Complex inputs and outputs get a last axis of size 2 for the real and the imaginary part. Without this "
@@ -164,7 +163,7 @@ constexpr OptionRow kRows[] = {
     {"opset", "N",
      "The ONNX opset of the model: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.",
      target, set_opset, "11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28"},
-    {"ir-version", "N", "A lower IR version than the opset's own, where the model allows it.", target,
+    {"ir-version", "N", "A lower IR version than the opset's own, if the model allows it.", target,
      [](Options& o, const std::string& v) { o.ir_version = to_int("--ir-version", v); }},
     {"target-runtime", "NAME",
      "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard "
@@ -194,11 +193,12 @@ constexpr OptionRow kRows[] = {
      set_switch<&Options::node_metadata>},
     {"doc-string", "TEXT", "The doc_string of the ONNX model.", output, set_text<&Options::doc_string>},
     {"output-frozen-graph", "FILE",
-     "Also write the source graph as a GraphDef: what the outputs need, with the variables as constants.",
+     "Also write the part of the source graph that the outputs need, as a GraphDef with its variables as "
+     "constants.",
      output, set_text<&Options::output_frozen_graph>},
 
-    {"dump-after", "STAGES", "Print the graph after these stages: read, tf, map, onnx, or after a rewriter.",
-     debug, set_list<&Options::dump_after>, "read,tf,map,onnx"},
+    {"dump-after", "STAGES", "Print the graph after these stages (read, tf, map, onnx) or rewriters.", debug,
+     set_list<&Options::dump_after>, "read,tf,map,onnx"},
     {"trace-match", "REWRITERS", "Print what these rewriters try, and why a match fails.", debug,
      set_list<&Options::trace_match>},
     {"without", "REWRITERS", "Leave these rewriters out.", hidden, set_list<&Options::without>},

@@ -248,7 +248,7 @@ int run(int argc, char** argv) {
   Session session;
   bool version = false;
   define(root, session);
-  root.add_flag("--version", version, "Print the versions of the program and of what is built into it.");
+  root.add_flag("--version", version, "Print the versions of the program and of its built-in libraries.");
   const CLI::App* command = &root;
   bool json = false;
   try {

@@ -252,7 +252,7 @@ void add_convert(CLI::App& root, Session& session) {
   command
       ->add_flag("--report", a->report,
                  "Print a report on the graph to stderr: its operators, its weights, and why each Transpose "
-                 "stays. --json has it in its object.")
+                 "stays. With --json the report is part of the JSON object.")
       ->group("Looking inside");
   add_common_options(*command, a->common);
   command

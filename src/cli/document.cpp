@@ -224,7 +224,7 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
       {0, "Done."},
       {1, "The model cannot be converted, or the result cannot be written. No file is left."},
       {2,
-       "The command line names something that does not exist, or gives the model something that it does not "
+       "The command line names something that does not exist, or gives the model a value that it does not "
        "accept."},
       {3,
        "The results of the ONNX model differ from those of the TensorFlow model, or ONNX Runtime does not "

@@ -42,7 +42,7 @@ void add_tf2onnx_options(CLI::App& command, ConvertArguments& a) {
             a.hints.emplace_back(
                 "--large-model: the weights go into a .data file beside the model; no zip is made");
           },
-          "As --external-data: a .data file beside the model, instead of tf2onnx's zip.")
+          "Same as --external-data: writes a .data file beside the model instead of tf2onnx's zip.")
       ->group(kGroup);
   command
       .add_flag_callback(

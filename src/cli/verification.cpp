@@ -65,8 +65,7 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   command
       .add_option("--samples", o.samples,
                   "Number of runs, each with a seed of its own. The default is 1. If the model leaves sizes "
-                  "open, one "
-                  "more run has other sizes.")
+                  "open, one more run has other sizes.")
       ->type_name("N")
       ->group(group)
       ->check(CLI::Range(1, kMostSamples));
@@ -80,7 +79,7 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   command
       .add_option("--input-data", o.input_data,
                   "Your own data: a .npz, NAME=FILE with a .npy or a TensorProto (.pb), a test_data_set "
-                  "folder or a folder of them; their outputs are compared too.")
+                  "folder or a folder of them. The outputs in such folders are compared too.")
       ->type_name("PATH")
       ->group(group)
       ->expected(1)
@@ -88,7 +87,7 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
   command
       .add_flag(
           "--bisect", o.bisect,
-          "On a mismatch, find the first tensor inside that differs, and the source's nodes that make it.")
+          "On a mismatch, find the first inner tensor that differs, and the source's nodes that compute it.")
       ->group(group);
   command
       .add_option("--threads", o.threads, "Threads of each engine. The default is the engine's own choice.")

@@ -3,7 +3,7 @@
 
 namespace t2o::op_mappers {
 
-enum class Bits : std::uint8_t { by_arithmetic, by_bitcast };  // ONNX has BitCast since opset 26
+enum class Bits : std::uint8_t { by_arithmetic, by_bitcast };  // ONNX has BitCast from opset 26 on
 
 Values map_bitcast(MapperContext&, Bits);
 Values map_next_after(MapperContext&, Bits);

@@ -23,7 +23,7 @@ class MapperContext : public Emitter {
     return in_[i];
   }
   const Values& inputs() const { return in_; }
-  // As TensorFlow says, may be undefined. Of complex numbers that of the parts, and the shape without the axis of the parts.
+  // TensorFlow's own; may be undefined. For complex numbers: the type of the parts, and the shape without their axis.
   DType output_dtype(std::size_t i = 0) const { return part_type(source_->output(i)->dtype()); }
   const Shape& output_shape(std::size_t i = 0) const { return source_->output(i)->shape(); }
 
@@ -53,13 +53,13 @@ class MapperContext : public Emitter {
 
   Layout layout(SourceLoc at = SourceLoc::here()) const;  // data_format; refuses what it does not know (NCHW_VECT_C ...)
 
-  // What must be known at conversion time; each refuses with the input's name when it is not.
+  // Facts that must be known at conversion time. Each function refuses the node, with the input's name, if its fact is not.
   Ints const_ints(std::size_t i, SourceLoc at = SourceLoc::here()) const;
   std::int64_t const_int(std::size_t i, SourceLoc at = SourceLoc::here()) const;  // one element
   std::optional<Ints> maybe_ints(std::size_t i) const { return constant_ints(in(i)); }
   std::int64_t dim_of(std::size_t input, int axis, SourceLoc at = SourceLoc::here()) const;
   int rank(std::size_t input, SourceLoc at = SourceLoc::here()) const;
-  // An axis that a model names, from the front; one that a tensor of this rank does not have is refused.
+  // An axis that the model names, counted from the front. Refuses an axis that a tensor of this rank does not have.
   std::int64_t front_axis(std::int64_t axis, std::int64_t rank, SourceLoc at = SourceLoc::here()) const;
   bool has_rank(std::size_t input) const { return in(input)->shape().ranked(); }
 

@@ -4,18 +4,19 @@
 
 #include "op_mappers/subgraphs.h"
 
-// What conditionals and loops share.
+// Functions that the mappers of conditionals and of loops share.
 namespace t2o::op_mappers {
 
 using Wanted = std::vector<bool>;
 Wanted used_outputs(const ir::Node&);
 
-// A graph's output is a node's of its own, and each another: v, or an Identity of it in g.
+// Each output of a subgraph must come from a node of that subgraph, and no two may be one value: returns v, or an Identity
+// of v in g.
 Value* own(SubgraphContext&, ir::Graph& g, Value* v, std::unordered_set<const Value*>& taken);
 
-Shape common(const Shape&, const Shape&);  // what is true of both
+Shape common(const Shape&, const Shape&);  // the most definite shape that both shapes fit
 
-// A number is true when it is not zero, a text when it is not empty; a tensor that is no scalar when it has elements.
+// A scalar number is true if it is not zero, a scalar string if it is not empty, any other tensor if it has elements.
 Value* as_condition(Emitter&, Value*);
 
 Values map_if(MapperContext&);    // conditionals.cpp

@@ -3,8 +3,7 @@
 
 namespace t2o::op_mappers {
 
-// Places in a tensor as rows of coordinates [n, rank] and as numbers [n] in row-major order. All are i64;
-// dims: 1-D.
+// Converts indices of elements between coordinates [n, rank] and row-major numbers [n]. All are i64; dims is 1-D.
 Value* strides_of(Emitter&, Value* dims);
 Value* ravel(Emitter&, Value* coordinates, Value* dims);
 Value* unravel(Emitter&, Value* places, Value* dims);

@@ -5,7 +5,7 @@ namespace t2o::op_mappers {
 
 Values map_beam_decoder(MapperContext&);  // CTCBeamSearchDecoder
 
-// The labels [batch, places] that are kept, moved together: {indices, values, shape} of a sparse matrix.
+// Moves the kept labels of each row of [batch, positions] together: {indices, values, shape} of a sparse matrix.
 Values sparse_labels(MapperContext&, Value* labels, Value* keep);
 
 }  // namespace t2o::op_mappers

@@ -8,16 +8,16 @@
 namespace t2o {
 
 // The rows of --custom-ops, each "Op" or "Op:domain": such a node keeps its op, under that domain, for a runtime that has it.
-// What is wrong with an item is reported.
+// Reports items that are malformed.
 OpRegistry custom_rows(const std::vector<std::string>& items, Diagnostics&);
 
-void warn_of_idle(const std::vector<std::string>& items, ir::Graph& source, Diagnostics&);  // of ops that no node has
+void warn_of_idle(const std::vector<std::string>& items, ir::Graph& source, Diagnostics&);  // warns of ops that no node of the graph has
 
-// Does the node make a handle (of a table, a queue, an iterator ...), whose contents other operations put there? The
-// outputs do not need those operations, so that a converted graph has the handle alone.
+// Whether the node makes a handle (of a table, a queue, an iterator ...). Other operations fill its contents; the outputs do
+// not need these operations, so a converted graph would have the handle without the contents.
 bool has_contents_elsewhere(const ir::Node&);
 
-// Can the node be kept as a custom op: are the types of its outputs known, and does it take and give no handle?
+// Whether the node can be kept as a custom op: the types of its outputs are known, and no input or output is a handle.
 bool may_be_custom(const ir::Node&);
 
 }  // namespace t2o

@@ -1,7 +1,7 @@
 #pragma once
 #include "op_mappers/context.h"
 
-// Bands of diagonals, k = (lower, upper), also known at run time only; one diagonal, k, is a band too.
+// Bands of diagonals, k = (lower, upper). A single k is a band of one diagonal. k may be known only at run time.
 namespace t2o::op_mappers {
 
 Value* band_to_matrix(MapperContext&);    // MatrixDiagV2, V3

@@ -3,11 +3,11 @@
 
 namespace t2o::op_mappers {
 
-// y + bias along the channels; a channels-first y may have any rank.
+// y + bias along the channels. A channels-first y may have any rank.
 Value* add_bias(MapperContext&, Value* y, Value* bias, Layout);
 
-// What grappler fused behind a convolution or a MatMul: the attribute fused_ops over y and the inputs from
-// first_argument on.
+// Applies the ops that grappler fused into a convolution or a MatMul (attribute fused_ops) to its result y. Their other
+// inputs are the node's inputs from first_argument on.
 Value* apply_fused_ops(MapperContext&, Value* y, std::size_t first_argument, Layout);
 
 }  // namespace t2o::op_mappers

@@ -4,7 +4,7 @@
 #include "op_mappers/complex.h"
 #include "op_mappers/registry.h"
 
-// Matrices are the last two axes of a tensor.
+// A matrix is the last two axes of a tensor.
 namespace t2o::op_mappers {
 
 Value* matrix(MapperContext&, std::size_t input);  // in f32 or f64
@@ -23,12 +23,12 @@ Value* matrix_of_bands(Emitter&, Value* bands, bool lower);        // as BandedT
 Value* matrix_of_diagonals(MapperContext&, Value* diagonals);      // as TridiagonalSolve has them
 Value* doubled(Emitter&, Complex);  // [[re, -im], [im, re]]
 
-// A power of two, so that it rounds nothing, with which the square of a number neither overflows nor vanishes; of a whole
-// matrix [.., 1, 1].
+// A power of two for scaling a number (or, as [.., 1, 1], a whole matrix). After it the square of the number neither overflows
+// nor vanishes. A power of two rounds nothing.
 Value* scale_of(Emitter&, Value* number);
 Value* scale_of_matrix(Emitter&, Value* absolute);
 
-Value* smallest(Emitter&, Value* like);  // number of all digits
+Value* smallest(Emitter&, Value* like);  // the smallest normal number of the type
 
 // x - tau w w^T x with w = (0 .. 0, 1, tail / (x[k, k] - beta)), which leaves beta at [k, k] of x, with m rows,
 // and zeros below.
@@ -39,8 +39,8 @@ Reflector reflector(Emitter&, Value* x, Value* k, Value* m);
 Value* reflected(Emitter&, Value* x, const Reflector&);
 
 bool wants_vectors(const MapperContext&, std::initializer_list<std::size_t> outputs);
-// A decomposition's values, and in place of vectors that an attribute does not ask for a number, as in
-// TensorFlow, whose number is any.
+// The values of a decomposition. If an attribute asks for no vectors, a single number takes their place, as in
+// TensorFlow, which gives an arbitrary number there.
 Values with_vectors(MapperContext&, const std::string& attr, Value* values, std::size_t count);
 
 void register_linalg_jacobi(OpRegistry&);

@@ -2,7 +2,7 @@
 #include "op_mappers/complex.h"
 #include "op_mappers/linalg.h"
 
-// Arithmetic of complex numbers by their parts.
+// Complex arithmetic on the real and imaginary parts.
 namespace t2o::op_mappers {
 
 inline Complex taken(Emitter& e, Value* here, Complex a, Complex b) {
@@ -26,8 +26,8 @@ inline Complex scaled(Emitter& e, Complex z, Value* scale) {
   Value* re = e.mul(z.re, scale);
   return {re, e.mul(z.im, scale)};
 }
-// A power of two, so that it rounds nothing, with which the square of the greatest number of a column, but for
-// what is above the pivot, neither overflows nor vanishes.
+// A power of two for scaling a column. After it the square of the column's largest number at or below the pivot
+// neither overflows nor vanishes. A power of two rounds nothing.
 Value* scale_from(Emitter&, Complex column, Value* above);
 // b has a square that is neither zero nor infinite.
 inline Complex quotient(Emitter& e, Complex a, Complex b) {

@@ -4,8 +4,8 @@
 // Where a TensorList of a TensorFlow graph comes from.
 namespace t2o::op_mappers {
 
-// What made it: before it was written to, outside of the loops and branches that it was handed into.
+// The value that created the list: follows the list back through writes, and out of loops and branches that got it.
 const Value* as_it_was_made(const Value* list);
-bool was_written(const Value* list);  // so that its elements' sizes are theirs
+bool was_written(const Value* list);  // some node wrote an element, so the sizes of the elements are known
 
 }  // namespace t2o::op_mappers

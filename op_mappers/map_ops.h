@@ -4,8 +4,8 @@
 
 namespace t2o {
 
-// Maps a source graph to ONNX, node by node. All errors are reported; those that only follow from another are suppressed.
-// The result has the source's inputs and outputs, by name and order; it is only whole when no error was reported.
+// Maps a source graph to ONNX, node by node. Reports all errors except those that only follow from another one. The result has
+// the names and the order of the source's inputs and outputs. It is complete only if no error was reported.
 GraphPtr map_ops(const ir::Graph& source, const ConversionRegistry&, Diagnostics&, const Ways& = {});
 
 // Gives the values of a source graph the shapes that mapping infers.

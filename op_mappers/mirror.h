@@ -5,8 +5,7 @@
 
 namespace t2o::op_mappers {
 
-// Mirrors the borders of x; paddings: [rank, 2]; mode: "REFLECT" leaves the edges single, "SYMMETRIC" doubles
-// them.
+// Pads x with its mirrored borders. paddings: [rank, 2]. mode: "REFLECT" does not repeat the edge, "SYMMETRIC" does.
 Value* mirror_pad(MapperContext&, Value* x, Value* paddings, const std::string& mode);
 
 }  // namespace t2o::op_mappers

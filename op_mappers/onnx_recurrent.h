@@ -2,7 +2,7 @@
 #include "op_mappers/context.h"
 #include "tfgraph/internal_ops.h"
 
-// ONNX's LSTM, GRU and RNN: what layers of TensorFlow's loops and cuDNN's have in common.
+// ONNX's LSTM, GRU and RNN: functions that the mappers of TensorFlow's recurrent layers and of cuDNN's share.
 namespace t2o::op_mappers {
 
 struct OnnxRecurrent {  // its inputs; all but the first three may be missing
@@ -10,10 +10,10 @@ struct OnnxRecurrent {  // its inputs; all but the first three may be missing
   Value *biases = nullptr, *lengths = nullptr, *h = nullptr, *c = nullptr, *peepholes = nullptr;
 };
 
-// y [time, directions, batch, units] and the last states. Without activations: the usual ones.
+// Returns y [time, directions, batch, units] and the last states. If no activations are given, ONNX's defaults apply.
 Values emit_recurrent(Emitter&, const tfgraph::RecurrentLayer&, const OnnxRecurrent&);
 
-// What make(d) gives for each direction, side by side on a new first axis.
+// Stacks make(d) of all directions on a new first axis.
 template <class Make>
 Value* per_direction(Emitter& e, std::size_t directions, const Make& make) {
   Values all;
@@ -21,7 +21,7 @@ Value* per_direction(Emitter& e, std::size_t directions, const Make& make) {
   return all.size() == 1 ? all[0] : e.concat(all, 0);
 }
 
-// Which rows take part in any step: ONNX Runtime gives zeros for the others, TensorFlow the state before.
+// Which rows of the batch take part in a step at all. For the others ONNX Runtime gives zeros, TensorFlow the initial state.
 class RowsWithSteps {
  public:
   RowsWithSteps(Value* lengths, Ints axes) : lengths_(lengths), axes_(std::move(axes)) {}  // null: all do

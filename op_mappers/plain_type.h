@@ -3,7 +3,7 @@
 
 namespace t2o {
 
-// ONNX has no quantized types: the plain integers stand for them.
+// ONNX has no quantized types; plain integer types take their place.
 inline DType plain_type(DType t) {
   switch (t) {
     case DType::qi8: return DType::i8;

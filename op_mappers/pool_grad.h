@@ -8,7 +8,7 @@ namespace t2o::op_mappers {
 void register_pool_gradients(OpRegistry&);
 void register_fractional_pools(OpRegistry&);
 
-// Channels-first y: each spatial axis, from the first on, times its matrix [size, new size].
+// Multiplies each spatial axis of a channels-first y by its matrix [size, new size].
 Value* spatial_products(Emitter&, Value* y, const std::vector<Weights>& matrices);
 
 }  // namespace t2o::op_mappers

@@ -1,8 +1,8 @@
 #pragma once
 #include "op_mappers/registry.h"
 
-// Operators over quantized tensors. A tensor of plain integers t means the numbers (t - zero) * step, which
-// its range tells: step = (max - min) / (highest - lowest), zero = lowest - round(min / step).
+// Operators over quantized tensors. A tensor t of plain integers stands for the numbers (t - zero) * step. Its range gives
+// both: step = (max - min) / (highest - lowest), zero = lowest - round(min / step).
 namespace t2o::op_mappers {
 
 struct QuantizedRange {
@@ -10,17 +10,17 @@ struct QuantizedRange {
 };
 
 struct QuantizedScale {
-  Value *step, *zero;  // f64, as counts of 32 bits need; zero: a whole number
+  Value *step, *zero;  // f64, because levels may have 32 bits; zero is a whole number
 };
 
 double lowest_level(DType plain);
 double highest_level(DType plain);
 
 QuantizedScale scale_of(Emitter&, DType plain, QuantizedRange);
-// The same as TensorFlow's reading finds it, whose level of zero comes of single precision: in a range as from -1 to 1 it lies
+// The same with TensorFlow's zero, which it computes in single precision. In some ranges, such as -1 to 1, this zero lies
 // between two levels.
 QuantizedScale scale_of_reading(Emitter&, DType plain, QuantizedRange);
-QuantizedRange range_at(MapperContext&, std::size_t input);  // of the inputs i and i + 1, as scalars
+QuantizedRange range_at(MapperContext&, std::size_t input);  // from the inputs `input` and `input` + 1, as scalars
 
 Value* dequantized(Emitter&, Value* levels, QuantizedScale);  // f32
 Value* quantized(Emitter&, Value* numbers, DType plain,

@@ -3,13 +3,13 @@
 
 namespace t2o::op_mappers {
 
-// Where uniform numbers in [0, 1) and normal ones of a type come from, for 1-D dims. The node's seeds are theirs.
+// Emits uniform random numbers in [0, 1) or normal ones, for 1-D dims. They use the seeds of the node.
 struct RandomSource {
   Value* (*uniform)(MapperContext&, Value* dims, DType);
   Value* (*normal)(MapperContext&, Value* dims, DType);
 };
 extern const RandomSource kRandomOperators;  // ONNX's own operators
-extern const RandomSource kRandomBits;       // for a runtime that has no kernel for those: the mask of a Dropout in training mode
+extern const RandomSource kRandomBits;       // for a runtime without kernels for them: uses the mask of a Dropout in training mode
 
 std::uint64_t seed_of(MapperContext&);
 bool is_seeded(MapperContext&);

@@ -11,6 +11,6 @@ struct Refusal {
   std::string why, remedy;
   Code code = Code::unsupported_op;
 };
-Refusal refusal_of(std::string_view op);  // of an op that no rows know
+Refusal refusal_of(std::string_view op);  // for an op without rows
 
 }  // namespace t2o

@@ -5,10 +5,10 @@
 
 namespace t2o::op_mappers {
 
-// True when x holds sums weighted by numbers with full mantissas (a Conv or MatMul by trained weights), or what a bias,
-// a ReLU or a MaxPool leaves of them. Every runtime rounds such sums in its own way: whether one of them falls on this
-// or on that side of a threshold an ulp away is chance already, while inputs of the model may well lie on one.
-// `harmless` tells of a bound of a Clip on the way, a value that many elements have, that it is on no threshold.
+// Whether x holds sums weighted by numbers with full mantissas (a Conv or MatMul with trained weights), possibly after a
+// bias, a ReLU or a MaxPool. Every runtime rounds such sums differently, so they lie on a threshold only by chance. Inputs of
+// a model may lie on a threshold. Many elements may equal a bound of a Clip on the way: `harmless` returns whether that bound
+// lies on no threshold.
 bool is_rounded_sum(const Value* x, const std::function<bool(float)>& harmless);
 
 }  // namespace t2o::op_mappers

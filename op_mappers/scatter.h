@@ -3,8 +3,8 @@
 
 namespace t2o::op_mappers {
 
-// data with data[indices[i, ...], ...] combined with updates[i, ...]; indices (i64) may repeat. By::scatter: add and mul since opset 16,
-// max and min since 18; a NaN among the updates counts for nothing, one of data stays.
+// data, with updates[i, ...] combined into data[indices[i, ...], ...]. indices (i64) may repeat. By::scatter needs opset 16 for
+// add and mul, and opset 18 for max and min. It ignores a NaN in the updates and keeps a NaN in data.
 Value* scatter_combined(MapperContext&, By, Reduction, Value* data, Value* indices, Value* updates);
 
 }  // namespace t2o::op_mappers

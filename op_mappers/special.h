@@ -12,7 +12,7 @@ Value* erf(MapperContext&, Value* x);
 Value* erfc(MapperContext&, Value* x);   // keeps the digits of a large x
 Value* ndtri(MapperContext&, Value* p);  // f64
 
-// The Chebyshev series of a function on [low, high]; what it gives for an x outside is not to be used.
+// The Chebyshev series of a function on [low, high]. Its results outside of this interval are meaningless.
 Value* chebyshev(MapperContext&, Value* x, std::span<const double> coefficients, double low, double high);
 
 Value* lgamma(MapperContext&, Value* x);  // f64

@@ -1,7 +1,7 @@
 #pragma once
 
-// Coefficients of Chebyshev series, the constant term (not halved) first. Intervals and what is approximated
-// stand where they are used.
+// Coefficients of Chebyshev series, the constant term (not halved) first. The code that uses a table gives its
+// interval and its function.
 namespace t2o::op_mappers {
 
 inline constexpr double kErfc[] = {

@@ -3,25 +3,25 @@
 
 namespace t2o {
 
-// Maps what stands in a source node's subgraphs; map_ops.cpp has it.
+// Maps the subgraphs of a source node; map_ops.cpp implements it.
 class SubgraphMapper {
  public:
-  // Nodes that were mapped, and those of them that stand in graphs that were mapped to learn something and then
-  // discarded. In graphs in graphs the latter can double with each.
+  // The number of mapped nodes, and of those among them in graphs that were mapped only as a trial and then discarded.
+  // Each level of nested graphs can double the second number.
   struct Effort {
     std::size_t mapped = 0, discarded = 0;
   };
 
   virtual ~SubgraphMapper() = default;
-  // Makes what the wanted outputs of `source` need as nodes of `into`, its inputs standing for values that
-  // `into` sees. The outputs: null where they are not wanted, and where a node failed, which is reported
-  // then.
+  // Emits the nodes that the wanted outputs of `source` need into `into`. The inputs of `source` are replaced by values
+  // that `into` can read. Returns the outputs; null for an output that is not wanted, and for one whose node failed
+  // (which is reported).
   virtual Values map(const ir::Graph& source, const Values& inputs, const std::vector<bool>& wanted,
                      ir::Graph& into) = 0;
   Effort effort;
 };
 
-// What a mapper sees of a node that holds subgraphs. Every context of map_ops is one.
+// The context of a node that holds subgraphs. Every context of map_ops is one.
 class SubgraphContext : public MapperContext {
  public:
   SubgraphContext(const ir::Node& source, Values in, ir::Graph& out, const Target& target,
@@ -33,7 +33,7 @@ class SubgraphContext : public MapperContext {
   SubgraphContext(const SubgraphContext&) = delete;
   SubgraphContext& operator=(const SubgraphContext&) = delete;
 
-  // A mapper that another applies has a plain context.
+  // A mapper that another mapper applies has a plain context.
   static SubgraphContext& of(MapperContext& c) {
     for (SubgraphContext* mine = innermost_; mine; mine = mine->outer_)
       if (mine == &c) return *mine;
@@ -47,12 +47,12 @@ class SubgraphContext : public MapperContext {
     return out;
   }
   SubgraphMapper::Effort& effort() { return mapper_->effort; }
-  bool failed() const { return failed_; }  // and reported: the node has no results then
+  bool failed() const { return failed_; }  // an error was reported; the node has no results
 
  private:
   SubgraphMapper* mapper_;
-  SubgraphContext* outer_;                                       // that maps the graph around
-  inline static thread_local SubgraphContext* innermost_ = nullptr;  // of the contexts that are being mapped
+  SubgraphContext* outer_;                                       // the context that maps the graph around
+  inline static thread_local SubgraphContext* innermost_ = nullptr;  // among the contexts that are being mapped
   bool failed_ = false;
 };
 

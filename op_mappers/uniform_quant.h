@@ -1,19 +1,20 @@
 #pragma once
 #include "op_mappers/registry.h"
 
-// The Uniform* ops: a level q means the number (q - zero) * scale, with one scale and zero for all or for
-// each place along an axis. Halves go up.
+// The Uniform* ops. A level q stands for the number (q - zero) * scale. There is one scale and zero for the tensor, or one
+// for each index of an axis. Halves are rounded up.
 namespace t2o::op_mappers {
 
 std::int64_t axis_of(MapperContext&, const std::string& whose);  // -1: one scale for all
-// A parameter so that it lies along the axis of a tensor of this rank.
+// Reshapes a parameter so that it broadcasts along the axis of a tensor of this rank.
 Value* along(Emitter&, Value* v, std::int64_t axis, int rank);
 
-// x * factor (f64), as a 32-bit integer in f64; whole numbers of f64 as levels of the result.
+// x * factor (f64), rounded to a 32-bit integer in f64; and whole numbers in f64 as levels of the result.
 Value* rescaled(Emitter&, Value* x, Value* factor);
 Value* saturated(MapperContext&, Value* levels, const std::string& whose = "output_");
 
-// A row's own range, with zero in it, in 256 levels: the latter less the level of zero, and its scale.
+// Quantizes each row to 256 levels of its own range, which includes zero. Returns the levels minus the level of zero, and
+// the scale.
 struct CenteredRows {
   Value *levels, *scale;  // [rows, n] i32, [rows, 1] f32
 };

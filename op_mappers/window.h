@@ -8,24 +8,24 @@ namespace t2o::op_mappers {
 // The sliding window of a convolution or a pooling over its spatial axes.
 struct Window {
   Layout layout = Layout::channels_last;
-  Ints kernel;  // -1 where it is not known
-  Value* filter = nullptr;  // whose first axes have the kernel's sizes when the model runs; null: all are known
+  Ints kernel;  // -1 for an unknown size
+  Value* filter = nullptr;  // if a size is unknown: the first axes of this value have the kernel's sizes
   Ints strides, dilations;
   std::string padding;      // "SAME", "VALID", "EXPLICIT"
-  Ints pad_begin, pad_end;  // of EXPLICIT
-  // SAME takes away what lies beyond the windows, half of it at the beginning, as TensorFlow does of three axes.
+  Ints pad_begin, pad_end;  // for EXPLICIT
+  // SAME crops pixels that no window reads, half of them at the beginning, as TensorFlow does for three axes.
   bool crops = false;
   std::size_t spatial() const { return strides.size(); }
-  // Of a known kernel; both refuse one that is longer than any should be.
+  // For a known kernel; both refuse a kernel of absurd length.
   std::int64_t extent(std::size_t axis) const;
   Ints offsets(std::size_t axis) const;  // of its elements
 };
 
-// Reads strides, dilations, padding and explicit_paddings; kernel stays to be filled in.
+// Reads strides, dilations, padding and explicit_paddings. The caller fills in the kernel.
 Window read_window(MapperContext&, Layout, std::size_t spatial);
-Window read_window(MapperContext&, Layout, std::size_t spatial, const Ints& strides);  // strides: of all axes
-// The spatial entries of a list with one entry for each axis of the tensor; refuses another batch or channel
-// entry than 1.
+Window read_window(MapperContext&, Layout, std::size_t spatial, const Ints& strides);  // strides: one for each axis
+// The spatial entries of a list with one entry for each axis of the tensor. Refuses a batch or channel entry other
+// than 1.
 Ints spatial_entries(MapperContext&, const Ints& all, Layout, std::size_t spatial, const char* what);
 Window pool_window(MapperContext&, Layout, const Ints& ksize, const Ints& strides);  // with the kernel that a pool states
 
@@ -39,25 +39,24 @@ Extents same_padding(std::int64_t in, std::int64_t extent, std::int64_t stride, 
 
 struct PadPlan {
   enum class Kind : std::uint8_t { fixed, automatic, runtime } kind = Kind::fixed;
-  Ints begin, end;  // of fixed; less than nothing takes away
+  Ints begin, end;  // for `fixed`; a negative number crops
 };
 PadPlan plan_padding(const Window&, const Ints& spatial_dims);  // dims: as in Shape
 
 // [begins..., ends...] of SAME padding over the spatial axes, computed when the model runs.
 Value* runtime_same_pads(Emitter&, Value* x, const Window&, int first_axis = 2);
 
-// TensorFlow's own loops over windows, as of quantized and fused convolutions, put these into the middle of what they leave over,
-// by whole pixels on each side: where they begin inside of the image is refused.
+// TensorFlow's own loops over windows, as in quantized and fused convolutions, centre the windows in whole pixels. If the first
+// window then begins inside of the image, the node is refused.
 void refuse_wide_strides(MapperContext&, std::size_t filter);
 
-// The attributes that Conv and the pools have in common. Where ONNX has no attribute for the padding, x is
-// padded by a node.
+// The attributes that Conv and the pools share. If no attribute can express the padding, a Pad node pads x.
 struct Windowed {
   Value* x;
   Attrs attrs;
   bool padded = false;
 };
-// level: what to pad with where it is no constant.
+// level: the value to pad with, if it is no constant.
 Windowed apply_window(MapperContext&, Value* channels_first, const Window&, double fill, Value* level = nullptr);
 
 }  // namespace t2o::op_mappers

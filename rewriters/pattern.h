@@ -14,7 +14,7 @@ namespace t2o {
 //   const Pat x = any(), gamma = constant();
 //   const Pat mean = op("Mean", x, axes).with("keep_dims", 1);
 //   const Pat y = op("Add|AddV2", op("Mul", x, inv), op("Sub", beta, op("Mul", mean, inv)));
-// A Pat that stands in several places must match the same value in all of them. Operands of commutative operators match in
+// A Pat that appears in several places must match the same value in all of them. Operands of commutative operators match in
 // either order.
 class Pat {
  public:
@@ -25,7 +25,7 @@ class Pat {
   Pat with(std::string attr, Attr value) const;
   Pat with(std::string attr, int value) const { return with(std::move(attr), Attr(std::int64_t{value})); }
   Pat output(std::size_t index) const;  // this output of the operator instead of the first
-  friend Pat operator|(const Pat&, const Pat&);  // either
+  friend Pat operator|(const Pat&, const Pat&);  // matches either
   const Term* id() const { return term_.get(); }
 
  private:
@@ -39,7 +39,7 @@ template <class... P> Pat op(std::string_view ops, const P&... inputs) { return 
 
 class Match {
  public:
-  Value* operator[](const Pat& p) const;                   // null when the alternative with p did not match
+  Value* operator[](const Pat& p) const;                   // null if the alternative with p did not match
   const TensorPtr& constant(const Pat& p) const { return (*this)[p]->constant(); }
   Value* root() const { return root_; }
 
@@ -49,7 +49,7 @@ class Match {
   Value* root_ = nullptr;
 };
 
-// Makes the nodes of a replacement, in front of the match's root and with its origin.
+// Makes the nodes of a replacement before the match's root, with the origin of the root.
 class Rewrite {
  public:
   Rewrite(ir::Graph& g, ir::Node& root) : g_(g), root_(root) {}
@@ -66,25 +66,26 @@ class Rewrite {
 struct Rewriter {
   std::string name;
   std::function<int(ir::Graph&)> run;       // how many times it changed the graph
-  std::vector<std::string> looks_for = {};  // it is not run on a graph without any of these operators; empty: it is always run
-  // It goes by the shapes of this node's inputs. A frozen graph does not hold them: they are inferred first.
+  std::vector<std::string> looks_for = {};  // the rewriter runs only on a graph with one of these operators; empty: on any graph
+  // True if the rewriter reads the shapes of this node's inputs. A frozen graph does not hold them, so they are inferred first.
   std::function<bool(const ir::Node&)> reads_shapes_of = {};
 };
 
-// Replaces each match of root by what `replace` returns; null: it declines, and must have changed nothing. A match of which
-// another value than the root is read outside is refused here, so that no replacement can remove what somebody reads.
+// Replaces each match of root by the value that `replace` returns. Null declines; then `replace` must have changed nothing. The
+// engine refuses a match if a node outside of it reads a value other than the root, so a replacement never removes a value that
+// has a reader.
 using Replace = std::function<Value*(const Match&, Rewrite&)>;
 Rewriter rewriter(std::string name, Pat root, Replace replace);
-// One after the other over the whole graph, those that have something to do there.
+// Runs the rewriters one after the other over the whole graph, those that look for an operator of the graph.
 Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std::string> looks_for);
 
-// The readers of `from` read `to`, which gets its name where it is a new value or `from` is a graph output. False, and nothing is
-// changed: `from` is a graph output, which has to be a node's own.
+// Makes the readers of `from` read `to`. `to` gets the name of `from` if it is a new value or `from` is a graph output. Returns
+// false and changes nothing if `from` is a graph output and `to` cannot be one: a graph output needs a node of this graph.
 bool take_over(ir::Graph&, Value* from, Value* to);
-// The same; a graph output that `to` cannot be becomes an Identity of it.
+// The same; if `to` cannot be the graph output, the output becomes an Identity of `to`.
 void replace_value(ir::Graph& g, Value* from, Value* to);
 
-// Names of rewriters whose attempts are told on stderr (--trace-match).
+// The rewriters whose attempts are printed to stderr (--trace-match).
 void trace_matches(std::vector<std::string> names);
 void trace_match(const std::string& rewriter, const Value* at, const char* what);  // for rewriters without patterns
 

@@ -5,28 +5,29 @@
 
 namespace t2o::rewriters {
 
-// What stands between the scores of an attention and its softmax, as one tensor that is added to them.
+// The masks between the scores of an attention and its softmax, as one tensor that is added to the scores.
 class AttentionMask {
  public:
-  // Takes what the node, of which input `scores` are the scores, does to them, before `scale` multiplies it; false when it is
-  // something else, or a mask that would have to be multiplied.
+  // Adds the mask that the node applies to its input number `scores`, before `scale` multiplies the sum. False if the node
+  // applies no mask, or one that multiplies the scores.
   bool take(const ir::Node&, std::size_t scores, double scale);
-  // The same of scores * b - c * (1 - b), where b is 0 or 1: the scores; null when it is something else.
+  // The same for scores * b - c * (1 - b), where b is 0 or 1. Returns the scores; null if the node computes something else.
   Value* take_product(const ir::Node&);
   bool empty() const { return terms_.empty(); }
-  // It can be brought to the shape of the scores, [batch, head, row, column], and makes them no larger than emit() can.
-  // `columns_stay`: what the weights are multiplied with is known to have the columns of the scores.
+  // Whether the mask broadcasts to the shape of the scores, [batch, head, row, column], and broadcasts the scores no further
+  // than emit() can. `columns_stay`: the value matrix is known to have as many rows as the scores have columns.
   bool fits(const Shape& scores, bool columns_stay) const;
-  // ONNX Runtime wants rows and columns as they are; `of` are query, key and value: the first two have them at `axis`. They are
-  // broadcast to the batches and the query to the rows of the mask, where these might be more.
+  // Emits the mask with the rows and columns of the scores, as ONNX Runtime requires. `of` are query, key and value; query and
+  // key have their rows at `axis`. If the mask may have more batches, they are broadcast to these; if it may have more rows, the
+  // query is broadcast to these.
   Value* emit(Emitter&, const Shape& scores, Values& of, int axis) const;
 
  private:
   struct Term {
-    Value* value = nullptr;  // what is added; or where it is true, or 1 (`hides`: false), the scores stand
-    bool negated = false;    // it is subtracted
+    Value* value = nullptr;  // a summand; or a condition that keeps the scores where it is true or 1 (`hides`: where it is false)
+    bool negated = false;    // the summand is subtracted
     bool is_condition = false, hides = false;
-    double hidden = 0;       // what stands in place of the scores
+    double hidden = 0;       // the value that replaces hidden scores
   };
   bool stays_the_same() const;
   Value* sum(Emitter&, DType) const;
@@ -34,7 +35,7 @@ class AttentionMask {
   static Value* added(Emitter&, const Term&);
   Value* chosen(Emitter&, const Term&, Value* inner, DType) const;
 
-  std::vector<Term> terms_;  // from the softmax inwards
+  std::vector<Term> terms_;  // in order from the softmax to the scores
 };
 
 }  // namespace t2o::rewriters

@@ -5,14 +5,14 @@
 
 namespace t2o::rewriters {
 
-// The largest magnitude among weights in f32; infinity where there is none, or it is beyond what may be computed with.
+// The largest magnitude among weights in f32; infinity if it is unknown or too large.
 double largest(const Value* weights);
 
-// How large the numbers of a value may become: found from constants, from integers, and from operators whose results
-// are bounded, up to where sums might leave the range of f32.
+// Bounds the magnitude of a value's elements, from constants, integers, and operators with bounded results. Gives up
+// before sums might leave the range of f32.
 class Bounds {
  public:
-  // No element is beyond it or is NaN; infinity where that is not certain.
+  // A bound of the magnitude of all elements, none of which is NaN. Infinity if there is no certain bound.
   double of(const Value* v) { return find(v, 0); }
   bool is_finite(const Value* v);
 

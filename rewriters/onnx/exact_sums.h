@@ -5,9 +5,9 @@
 #include "rewriters/onnx/per_channel.h"
 
 // In binarized and ternarized networks a layer adds small whole numbers, or whole numbers times one constant. Such sums are
-// exact, and many of them are 0, or lie on another threshold that a Sign or a comparison behind them has. A factor that moves
-// into the weights makes the products round, and what was 0 falls on one side. A rewriter that moves a factor asks here first.
-// What was said of a value stays true while the rewriters of this folder change the graph: keep one object for a whole run.
+// exact. Many of them are 0, or lie on another threshold of a Sign or a comparison after them. If a factor moves into the
+// weights, the products are rounded, and a sum that was 0 falls on one side of the threshold. A rewriter that moves a factor asks
+// this class first. Answers stay true while the rewriters of this folder change the graph: keep one object for a whole run.
 namespace t2o::rewriters {
 
 class ExactSums {
@@ -17,11 +17,11 @@ class ExactSums {
   ExactSums(const ExactSums&) = delete;
   ExactSums& operator=(const ExactSums&) = delete;
 
-  // The node is a Conv, ConvTranspose, Gemm or MatMul. True: its sums are exact, a threshold sees them, and they are not
-  // exact any more once a factor of its data or of its result is in its weights instead.
+  // For a Conv, ConvTranspose, Gemm or MatMul. True if its sums are exact, a threshold reads them, and moving a factor of its
+  // data or of its result into its weights would make them inexact.
   bool need(const ir::Node& layer, const Doubles& factors);
-  // The same for arithmetic without weights that leads from x to y: the numbers of x lie on a grid, a threshold sees y, and
-  // the factors round.
+  // The same for arithmetic without weights from x to y. True if the elements of x lie on a grid, a threshold reads y, and
+  // a product with the factors rounds.
   bool need(const Value* x, const Value* y, const Doubles& factors);
 
   void forget();  // before another run
@@ -31,7 +31,7 @@ class ExactSums {
   std::unique_ptr<Facts> facts_;
 };
 
-// Products with such a number are exact: it is 0 or a power of two, of either sign.
+// 0 or a power of two, of either sign. Products with such a number are exact.
 bool is_power_of_two(double);
 
 }  // namespace t2o::rewriters

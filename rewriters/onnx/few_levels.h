@@ -5,12 +5,12 @@
 
 namespace t2o::rewriters {
 
-// Each channel of the weights along `axis` has few numbers that are whole ones times one constant, as binarized and ternarized
-// weights have, and at least two of them that are not 0: sums of such weights are exact, or cancel. Trained weights, and those of
-// 8 bits, have too many; they are told apart by their first numbers.
+// Whether each channel of the weights along `axis` holds only a few distinct numbers, all whole numbers times one constant, and at
+// least two elements other than 0. Binarized and ternarized weights are such weights; their sums are exact, or cancel. Trained
+// weights and 8-bit weights have too many distinct numbers, which already shows in their first elements.
 bool has_few_levels(const Tensor& weights, int axis);
 
-// The same of all numbers together, even if there is but one.
+// The same for all elements together, even if there is only one.
 bool has_few_numbers(const Tensor&);
 
 }  // namespace t2o::rewriters

@@ -4,9 +4,9 @@
 
 namespace t2o::rewriters {
 
-// Chooses, for one form, which nodes work on permuted tensors, so that the fewest bytes are transposed in the whole graph: a
-// minimum cut between what is bound to one form and what is bound to the other. Then rebuilds the graph so; the result is how many
-// nodes have changed. At the interface, transposing costs nothing when asked so.
+// Chooses, for one form, the nodes that work on permuted tensors, so that the whole graph transposes the fewest bytes. This is a
+// minimum cut between the nodes that need one form and the nodes that need the other. Then rebuilds the graph, and returns
+// how many nodes changed. With `at_interface`, a Transpose of a graph input or output costs nothing.
 int fold_into(ir::Graph&, const Form&, const onnx::Target&, bool at_interface);
 
 }  // namespace t2o::rewriters

@@ -3,7 +3,7 @@
 
 namespace t2o::rewriters {
 
-// Another order of the axes in which the tensors of one rank may be kept: the permuted tensor is Transpose(tensor, perm).
+// Another order of the axes for tensors of one rank: the permuted tensor is Transpose(tensor, perm).
 class Form {
  public:
   explicit Form(Ints perm);
@@ -11,18 +11,18 @@ class Form {
   const Ints& perm() const { return perm_; }
   const Ints& inverse() const { return inverse_; }
   int rank() const { return static_cast<int>(perm_.size()); }
-  std::int64_t axis(std::int64_t a) const { return inverse_[static_cast<std::size_t>(a < 0 ? a + rank() : a)]; }  // where it is in the permuted tensor
+  std::int64_t axis(std::int64_t a) const { return inverse_[static_cast<std::size_t>(a < 0 ? a + rank() : a)]; }  // its position in the permuted tensor
   Ints axes(Ints) const;
   Ints entries(const Ints& one_for_each_axis) const;
   Shape shape(const Shape&) const;                       // of the permuted tensor
   bool has(const Value* v) const { return v && v->shape().ranked() && v->shape().rank() == rank(); }
-  bool keeps_order_without(const Ints& axes) const;      // the other axes come in the same order in both
-  bool moves_only_ones(const Shape&) const;              // then the bytes are the same in both
+  bool keeps_order_without(const Ints& axes) const;      // the other axes have the same order in both
+  bool moves_only_ones(const Shape&) const;              // it moves only axes of size 1, so the bytes stay the same
 
  private:
   Ints perm_, inverse_;
 };
 
-const Ints* perm_of(const ir::Node&);  // of a Transpose; null for other nodes, and where it is not said
+const Ints* perm_of(const ir::Node&);  // the attribute of a Transpose; null for other nodes, and if it is missing
 
 }  // namespace t2o::rewriters

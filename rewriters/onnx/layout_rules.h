@@ -6,24 +6,24 @@
 
 namespace t2o::rewriters {
 
-// How a node takes part in a change of form.
+// The role of a node in a change of form.
 struct Role {
   enum class Kind : std::uint8_t {
-    fixed,     // works on tensors as they are
-    tied,      // its data and its outputs are in one form, whichever
-    absorbs,   // its data may come in either form, its outputs stay as they are
-    produces,  // its inputs stay as they are, its output may be in either form
+    fixed,     // works only on tensors in their original form
+    tied,      // works in either form; its data and its outputs have the same form
+    absorbs,   // its data may have either form, its outputs keep the original form
+    produces,  // its inputs keep the original form, its output may have either form
   };
   Kind kind = Kind::fixed;
-  std::vector<std::size_t> data;  // the inputs that have a form; of a constant among them, the permuted one is made
-  std::int64_t cost = 0;          // what permuting the node itself takes: bytes that it then transposes when the model runs
+  std::vector<std::size_t> data;  // the inputs that have a form; a constant among them is permuted at conversion
+  std::int64_t cost = 0;          // the bytes that the permuted node transposes at run time
 };
 Role role_of(const ir::Node&, const Form&, const onnx::Target&);
 
-// Makes the node, whose role is not fixed, work on permuted tensors: attributes, axes, operands of lower rank. Its data and its
-// outputs are the caller's.
+// Makes a node whose role is not `fixed` work on permuted tensors: changes its attributes, axes and operands of lower rank. The
+// caller permutes its data and its outputs.
 void permute(ir::Node&, const Form&, const onnx::Target&);
 
-std::int64_t transposed_bytes(const Shape&, DType);  // what a Transpose costs; a guess where dims are not known
+std::int64_t transposed_bytes(const Shape&, DType);  // the cost of a Transpose; a guess if dims are unknown
 
 }  // namespace t2o::rewriters

@@ -5,7 +5,7 @@
 
 namespace t2o::rewriters {
 
-// Chooses 0 or 1 for each of a number of variables so that what the choices cost together is least (Dinic's maximum flow).
+// Chooses 0 or 1 for each variable so that the total cost is minimal (Dinic's maximum flow).
 class MinCut {
  public:
   using Variable = std::size_t;
@@ -14,9 +14,9 @@ class MinCut {
 
   MinCut() : heads_(2, kNone) {}
   Variable add() { return heads_.push_back(kNone), heads_.size() - 1; }
-  void cost_if(Variable one, Variable zero, std::int64_t cost);  // when `one` is 1 and `zero` is 0
+  void cost_if(Variable one, Variable zero, std::int64_t cost);  // adds `cost` if `one` is 1 and `zero` is 0
   void solve();
-  bool is_one(Variable v) const { return level_[v] >= 0; }  // after solve(); of equal choices the one with the fewest ones
+  bool is_one(Variable v) const { return level_[v] >= 0; }  // after solve(); of solutions with equal cost, the one with the fewest ones
 
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();

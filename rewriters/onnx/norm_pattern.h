@@ -6,7 +6,7 @@
 
 namespace t2o::rewriters {
 
-// (x - mean) / sqrt(variance + epsilon) * gamma + beta, in the ways that it is written.
+// (x - mean) / sqrt(variance + epsilon) * gamma + beta, in all forms in which models write it.
 struct NormPattern {
   Pat x = any(), gamma = any(), beta = any();
   Pat epsilon, mean, variance;
@@ -19,8 +19,8 @@ struct NormPattern {
   Pat shifted_only() const;
 };
 
-// A mean with keepdims, of constant axes. TensorFlow's mean of nothing is no number, which a division by the lesser of the size
-// and 1 says where the size is unknown.
+// A mean with keepdims over constant axes. TensorFlow's mean of no elements is NaN. If the size is unknown, mappers therefore
+// divide the mean by min(size, 1); the pattern matches this form too.
 Pat mean_of(const Pat& x);
 std::optional<Ints> axes_of_mean(const Value* mean, int rank);  // sorted, none negative
 Pat squared(const Pat& x);

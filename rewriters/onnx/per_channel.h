@@ -11,11 +11,11 @@ namespace t2o::rewriters {
 
 using Doubles = std::vector<double>;
 
-// The elements of a constant that, broadcast against a tensor of `rank`, differ along `axis` only: one for each of the `size`
+// For a constant that broadcasts to a tensor of `rank` and differs only along `axis`: its elements, one for each of the `size`
 // channels.
 std::optional<Doubles> per_channel(const Value* constant, int rank, int axis, std::int64_t size);
 
-// With these no weight of a model becomes infinite, nor NaN where the product behind the convolution was none.
+// Factors of moderate magnitude. They make no weight infinite, and no product NaN that was not NaN before.
 bool is_moderate(const Doubles&);
 
 TensorPtr channel_tensor(DType, const Doubles&);  // 1-D
@@ -24,7 +24,7 @@ TensorPtr channel_tensor(DType, const Doubles&);  // 1-D
 TensorPtr scaled(const TensorPtr& weights, int axis, Doubles factors);
 bool can_scale(DType);
 
-// Weights that two nodes share, scaled alike, stay one storage.
+// Keeps one storage for weights that two nodes share and scale by the same factors.
 class ScaledWeights {
  public:
   TensorPtr get(const TensorPtr& w, int axis, const Doubles& factors);

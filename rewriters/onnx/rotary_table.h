@@ -6,34 +6,34 @@
 
 namespace t2o::rewriters {
 
-// Which numbers of a row make a pair: those of its two halves, or those that stand side by side.
+// How the numbers of a row form pairs: number i of the first half with number i of the second half, or neighbours.
 enum class Pairing : std::uint8_t { halves, neighbours };
 
-// The two values are a row's firsts and seconds of all pairs.
+// The first numbers and the second numbers of all pairs of a row.
 struct Pairs {
   Value *first = nullptr, *second = nullptr;
   Pairing pairing = Pairing::halves;
-  const ir::Node* inside = nullptr;  // a node that joins them: only it, and what is made of it, reads the parts
+  const ir::Node* inside = nullptr;  // an inner node of the join; only it and nodes computed from it read the parts
 };
 
-// The rows, when the value puts pairs together along its last axis.
+// If the value joins pairs along its last axis: the two parts.
 std::optional<Pairs> joined_pairs(const Value*);
 
-// The part of a row that the value is.
+// A value that is one part of a row.
 struct Part {
   Value* row = nullptr;
   Pairing pairing = Pairing::halves;
   int index = 0;
-  const ir::Node* reader = nullptr;  // of the row
+  const ir::Node* reader = nullptr;  // the node that reads the row
 };
 std::optional<Part> part_of_pairs(Value*);
 
-// One number for each pair of a row, as it is without the axes that it is only broadcast along.
+// One number for each pair of a row, without the axes along which it is only broadcast.
 struct PairTable {
   std::function<Value*(Emitter&)> make;
-  Ints axes, dims;  // where its axes stand in the value, from the end (-1 is that of the pairs), and their sizes
+  Ints axes, dims;  // the positions of its axes in the value, from the end (-1 is the axis of the pairs), and their sizes
 };
-// Of a value with one number for each pair; or, `rows`, with two equal ones.
+// The table of a value with one number for each pair or, with `rows`, with two equal numbers for each pair.
 std::optional<PairTable> pair_table(Value*, std::optional<Pairing> rows);
 
 }  // namespace t2o::rewriters

@@ -5,7 +5,7 @@
 
 namespace t2o::rewriters {
 
-// A Loop seen as one over steps 0, 1, 2 ...
+// A view of a Loop as a loop over steps 0, 1, 2 ...
 class Steps {
  public:
   static std::optional<Steps> view(ir::Node& n);  // nothing unless it is a Loop
@@ -20,9 +20,11 @@ class Steps {
   bool is_counter(std::size_t state) const;  // 0, 1, 2 ...
   bool is_step(const Value*) const;          // the number of the step
   bool is_outside(const Value* v) const { return v->constant() || v->graph() != body_; }
-  // What is the same in all steps, where the loop's own graph can read it: a constant of the body is made there again.
+  // A value that is the same in all steps, as a value that the graph around the loop can read. Copies a constant of the body
+  // to that graph.
   Value* seen_from(Emitter& around, Value* v) const;
-  // The tensor around the loop, or a constant, of which a step reads the row of its number; null: the node does something else.
+  // If the node reads the row with the number of the step: the tensor it reads from (outside of the loop, or a constant).
+  // Else null.
   Value* rows_of(const ir::Node&) const;
 
  private:

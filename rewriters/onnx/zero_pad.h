@@ -3,7 +3,7 @@
 
 namespace t2o::rewriters {
 
-// A Pad of zeros, by constant numbers of them along all axes.
+// A Pad with zeros, with constant amounts for all axes.
 inline bool is_zero_pad(const ir::Node& n, bool of_floats = true) {
   const auto* mode = n.attr_if<std::string>("mode");
   const Value* fill = n.input(2);

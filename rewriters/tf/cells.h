@@ -4,26 +4,26 @@
 
 #include "rewriters/tf/step_math.h"
 
-// The recurrent cells that ONNX has an operator for, found in the step of a loop.
+// Finds the recurrent cells that ONNX has an operator for in the step of a loop.
 namespace t2o::rewriters {
 
-struct StepMask {          // which rows of the batch take part in a step; value null: all do
-  Value* value = nullptr;  // lengths [batch], or bool [time, batch] or [time, batch, 1] around the loop
-  bool is_list = false;    // the latter ones
-  bool is_column = false;  // the last of them
+struct StepMask {          // the rows of the batch that take part in a step; if value is null, all do
+  Value* value = nullptr;  // outside of the loop: lengths [batch], or bools [time, batch] or [time, batch, 1]
+  bool is_list = false;    // bools
+  bool is_column = false;  // bools [time, batch, 1]
   bool operator==(const StepMask&) const = default;
 };
 
 struct State {  // some columns of a loop variable
   std::size_t variable;
-  Columns previous, next;  // next: as a row that takes part gets it
+  Columns previous, next;  // next: the new state of a row that takes part
   StepMask mask;
 };
 
 struct Gate {  // act(inputs + recurrent + biases + peephole)
   Activation act;
   std::vector<Product> inputs, recurrent;
-  std::vector<Bias> biases, recurrent_biases;  // the latter where they are apart: inside a GRU's reset
+  std::vector<Bias> biases, recurrent_biases;  // recurrent_biases: those that a GRU's reset gate multiplies
   std::optional<Columns> peephole;
   double constant_bias = 0;  // also added
 };
@@ -35,7 +35,7 @@ struct Cell {
   std::vector<Gate> gates;              // in ONNX's order: i o f c, z r h
   std::vector<Activation> activations;  // ONNX's f, g, h
   bool linear_before_reset = false;
-  std::size_t h = 0, c = 0;     // of the states
+  std::size_t h = 0, c = 0;     // indices of the states
   std::vector<Columns> inputs;  // the operands of the input products
 };
 
@@ -43,7 +43,7 @@ class CellFinder {
  public:
   CellFinder(const Loop& loop, StepMath& math, const std::vector<State>& states)
       : loop_(&loop), math_(&math), states_(&states) {}
-  // A cell for each state; which states are of none is not told.
+  // The cells that were found. States that belong to no cell are not reported.
   std::vector<Cell> find();
 
  private:
@@ -71,12 +71,12 @@ class CellFinder {
   const std::vector<State>* states_;
 };
 
-// The mask of a Select, and the branch of the rows that take part.
+// The mask of a Select, the branch for rows that take part, and the branch for the others.
 struct Masked {
   StepMask mask;
   Columns active, inactive;
 };
-// The lengths [batch] that a mask [time, batch] or [time, batch, 1] compares the steps with; null: it may
+// The lengths [batch] that a mask [time, batch] or [time, batch, 1] compares the steps with. Null if the mask may
 // have gaps.
 Value* lengths_of_mask(Value* mask);
 std::optional<Masked> unmask(const Loop& loop, StepMath& math, const Columns& c);

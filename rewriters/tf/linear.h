@@ -8,7 +8,7 @@
 
 namespace t2o::rewriters {
 
-// An integer as a sum: a number and multiples of elements that are only known when the model runs.
+// An integer as a sum of a number and multiples of elements that are known only at run time.
 struct ElementSum {
   std::map<std::pair<const Value*, std::int64_t>, std::int64_t> terms;  // (value, flat index) -> factor
   std::int64_t number = 0;
@@ -21,8 +21,8 @@ struct LinearTensor {
   std::vector<ElementSum> elements;
 };
 
-// The elements of a small integer tensor in TensorFlow's dialect, through Pack, StridedSlice, sums and differences. Two values
-// that are computed differently but always equal have equal elements here more often than not.
+// The elements of a small integer tensor in TensorFlow's dialect, followed through Pack, StridedSlice, sums and differences. Two
+// values that are always equal, but computed differently, mostly have equal elements here.
 std::optional<LinearTensor> linear(const Value*, int depth = 32);
 
 }  // namespace t2o::rewriters

@@ -8,7 +8,7 @@ namespace t2o::rewriters {
 
 using tfgraph::Loop;
 
-// Makes what is the same in each step in front of the loop, each value once.
+// Hoists loop-invariant values out of the loop, each value once.
 class Hoister {
  public:
   Hoister(const Loop& loop, ir::Node& node) : loop_(&loop), node_(&node) {}

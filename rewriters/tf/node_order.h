@@ -7,31 +7,31 @@
 
 namespace t2o::rewriters {
 
-// The nodes of a graph in execution order; what stands inside of a node has that node's place.
+// The nodes of a graph in execution order. A node of a subgraph has the place of the node that holds the subgraph.
 class NodeOrder {
  public:
   explicit NodeOrder(ir::Graph& g);
   std::size_t size() const { return nodes_.size(); }
   ir::Node* node(std::size_t at) const { return nodes_[at]; }  // null: it was erased
-  // A node that came later has the place of the known node behind it; one that is not known has size().
+  // A node that was added later has the place of the known node after it. An unknown node has size().
   std::size_t place(const ir::Node& n) const { return position(n).first; }
   bool is_new(const ir::Node& n) const {
     const Position p = position(n);
     return p.first < size() && p.second != kOld;
   }
   bool is_before(const ir::Node& a, const ir::Node& b) const { return position(a) < position(b); }
-  void add_before(std::size_t at);  // tells of the nodes that were put in front of it
+  void add_before(std::size_t at);  // registers the new nodes before this place
   void erase(ir::Node& n);
 
  private:
-  using Position = std::pair<std::size_t, std::size_t>;  // the place, and which of the new nodes there
+  using Position = std::pair<std::size_t, std::size_t>;  // the place, and the number among the new nodes at this place
   static constexpr std::size_t kOld = static_cast<std::size_t>(-1);
   Position position(const ir::Node& n) const;
 
   ir::Graph* graph_;
   std::vector<ir::Node*> nodes_;
   std::unordered_map<const ir::Node*, Position> positions_;
-  std::unordered_map<const ir::Graph*, std::size_t> inner_;  // places of what holds them
+  std::unordered_map<const ir::Graph*, std::size_t> inner_;  // the places of the nodes that hold them
   std::size_t added_ = 0;
 };
 

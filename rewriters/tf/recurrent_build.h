@@ -3,7 +3,7 @@
 
 namespace t2o::rewriters {
 
-// Puts the layers in the loop's place; the loop is left without readers.
+// Replaces the loop by the layers. The loop stays in the graph, without readers.
 void build_layers(const RecurrentLoop& r);
 
 }  // namespace t2o::rewriters

@@ -13,20 +13,20 @@ using tfgraph::RecurrentLayer;
 struct Written {  // a list that the loop fills with the outputs of a cell
   std::size_t variable, cell;
   Past past = Past::zero;
-  bool last_only = false;  // only the last is kept, as the list's single item
-  std::vector<Columns> residual = {};  // what is added to the outputs of rows that take part
+  bool last_only = false;  // the list keeps only the last output, as its single item
+  std::vector<Columns> residual = {};  // summands of the outputs of rows that take part
 };
 
-// A loop over time that does nothing but run recurrent cells.
+// A loop over time that only runs recurrent cells.
 struct RecurrentLoop {
   ir::Node* node;
   Loop loop;
   StepMask mask;
   std::vector<State> states;
-  std::vector<Cell> cells;  // a cell stands behind those whose outputs it reads
+  std::vector<Cell> cells;  // a cell comes after the cells whose outputs it reads
   std::vector<Written> written;
 
-  // Where an input of a cell comes from: rows around the loop, or the outputs of another cell.
+  // The source of a cell's input: rows outside of the loop, or the outputs of another cell.
   struct Source {
     Value* rows = nullptr;
     std::size_t cell = 0;
@@ -37,11 +37,11 @@ struct RecurrentLoop {
     Columns whole;
     std::vector<Columns> addends;  // each of a source
   };
-  std::vector<Sum> sums;  // that cells read, as those behind a ResidualWrapper do
+  std::vector<Sum> sums;  // the sums that cells read, as after a ResidualWrapper
   std::vector<Columns> addends(const Columns& operand) const;
 };
 
-// Nothing when some part of it is not understood; `why` says which.
+// Empty if it does not recognize some part of the loop; `why` names that part.
 std::optional<RecurrentLoop> find_recurrent_loop(ir::Node& n, std::string& why);
 
 }  // namespace t2o::rewriters

@@ -6,11 +6,11 @@
 #include "rewriters/tf/loop.h"
 #include "tfgraph/internal_ops.h"
 
-// The mathematics of one step of a loop over [batch, width] tensors. Cells compute their gates side by side
-// in one matrix, or apart, or partly so; seen by columns, all of them look the same.
+// The mathematics of one step of a loop over [batch, width] tensors. Cells compute their gates in one matrix, in
+// separate matrices, or partly so. By columns all of these look the same.
 namespace t2o::rewriters {
 
-struct Columns {  // of the last axis
+struct Columns {  // a range of the last axis
   Value* value = nullptr;
   std::int64_t begin = 0, count = 0;
   bool operator==(const Columns&) const = default;
@@ -35,7 +35,7 @@ struct Linear {
   std::vector<Product> products;
   std::vector<Bias> biases;
   std::vector<Diagonal> diagonals;
-  std::vector<Columns> others;  // what is none of these, added
+  std::vector<Columns> others;  // all other summands
   std::size_t size() const { return products.size() + biases.size() + diagonals.size() + others.size(); }
 };
 
@@ -56,15 +56,15 @@ class StepMath {
   Columns resolve(Columns c);                        // to where these columns are computed
   Columns operand(const Columns& c, std::size_t i);  // of the elementwise node that computes c
 
-  // The node that computes the columns, when it is one of these ops: "Add|AddV2".
+  // The node that computes the columns, if it has one of these ops: "Add|AddV2".
   const ir::Node* made_by(const Columns& c, const std::vector<std::string_view>& ops) const;
 
   Linear linear(const Columns& c);
-  Activation activation(const Columns& c, Columns& argument);  // Affine(1, 0) when it is none
-  // [x, h] @ weight[:, columns], by the parts of [x, h]; false when a width is unknown.
+  Activation activation(const Columns& c, Columns& argument);  // Affine(1, 0) if there is none
+  // [x, h] @ weight[:, columns], split by the parts of [x, h]; false if a width is unknown.
   bool products(const std::vector<Columns>& operands, Value* weight, Range columns,
                 std::vector<Product>& out);
-  std::vector<Columns> parts(Value* v);  // [batch, width], by the operands of its concatenation
+  std::vector<Columns> parts(Value* v);  // splits [batch, width] into the operands of its concatenation
   bool is_vector(Value* v);              // an invariant that is the same for each row of the batch
 
  private:

@@ -7,23 +7,23 @@
 
 namespace t2o::rewriters {
 
-struct UnrolledOutput {  // a value of the steps that is read elsewhere
-  Value* value;          // of the second step
+struct UnrolledOutput {  // a value of the steps that nodes outside of the steps read
+  Value* value;          // the value in the second step
   const Values* steps;
-  const Unrolled::State* state = nullptr;  // when it is one
+  const Unrolled::State* state = nullptr;  // if the value is a state
   bool last_only = true;
   std::size_t variable = 0;
   bool is_list = false;
   Value* read = nullptr;  // the stacked list, or the final state
 };
 
-// The loop that a chain of steps was drawn from, and what its readers need; all in front of one node.
+// Builds the loop that a chain of steps was unrolled from, and the values that its readers need, all before one node.
 class UnrolledLoop {
  public:
   UnrolledLoop(ir::Graph& g, const Unrolled& u, std::vector<UnrolledOutput>& outputs, ir::Node* before)
       : g_(g), u_(u), outputs_(outputs), before_(before), steps_(static_cast<std::int64_t>(u.steps)) {}
 
-  bool build(bool finals_in_lists, std::string& why);  // false: nothing is left of it
+  bool build(bool finals_in_lists, std::string& why);  // on failure returns false and leaves no node behind
   ir::Node& node() const { return *loop_; }
   void undo();
 

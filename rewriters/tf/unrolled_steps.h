@@ -10,33 +10,33 @@
 
 #include "rewriters/tf/node_order.h"
 
-// A loop over time that was drawn out: the same computation once for each step.
+// An unrolled loop over time: the same computation once for each step.
 namespace t2o::rewriters {
 
 struct Unrolled {
   struct State {
     Value* initial = nullptr;
-    bool is_own_zero = false;  // and that is zeros in the shape of something of the steps
-    Values after;              // each step; the last one may not compute it: null
+    bool is_own_zero = false;  // `initial` is zeros with the shape of a value of the steps
+    Values after;              // the state after each step; null if the last step does not compute it
   };
   ir::Node* source = nullptr;  // the Unpack that hands out the rows of the input
   bool backwards = false;      // the last row comes first
   std::size_t steps = 0;
   std::vector<State> states;
-  // The second step stands for all; these are in execution order.
+  // The nodes of the second step, which stands for all, in execution order.
   std::vector<ir::Node*> body;
-  std::unordered_set<const ir::Node*> zeros;              // only the shape of what they read matters
-  std::unordered_set<const ir::Node*> aside;              // those that depend on no state and no input
-  std::vector<std::pair<const Value*, ir::Node*>> items;  // rows of other Unpacks that it reads
-  Values numbers;     // constants that are the number of the step in each
-  Values read_zeros;  // of `zeros`, those that each step reads
-  std::unordered_map<const Value*, Values> in_each_step;  // what its values are in each step; null as above
+  std::unordered_set<const ir::Node*> zeros;              // nodes that use only the shape of their input
+  std::unordered_set<const ir::Node*> aside;              // nodes that depend on no state and no input
+  std::vector<std::pair<const Value*, ir::Node*>> items;  // rows of other Unpacks that the step reads
+  Values numbers;     // constants that equal the number of the step in each step
+  Values read_zeros;  // the results of `zeros` that each step reads
+  std::unordered_map<const Value*, Values> in_each_step;  // each value of the second step as it is in every step; null as above
 
   std::size_t row(std::size_t step) const { return backwards ? steps - 1 - step : step; }
 };
 
-// Looks at what depends on an Unpack, and no further than its steps are deep. The work that may be spent on
-// one graph is a multiple of its size.
+// Looks at the nodes that depend on an Unpack, no further than its steps are deep. The work for one graph is limited to a
+// multiple of its size.
 class UnrolledFinder {
  public:
   UnrolledFinder(const NodeOrder& order, std::string& why)

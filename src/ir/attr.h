@@ -31,7 +31,7 @@ struct Func {  // a function by name, with its own attributes: TensorFlow's attr
 };
 using Funcs = std::vector<Func>;
 
-// Booleans are int64_t 0 and 1. A double, where TensorFlow has none, never occurs.
+// Booleans are int64_t 0 and 1. There is no double, because TensorFlow has none.
 using Attr = std::variant<std::int64_t, float, std::string, Ints, Floats, Strings, DType, Shape, TensorPtr, GraphPtr, DTypes,
                           Shapes, Func, Funcs, Graphs>;
 

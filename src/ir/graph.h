@@ -36,11 +36,11 @@ class Value {
   bool is_used() const { return !uses_.empty() || output_uses_ != 0; }
   Graph* graph() const { return graph_; }
 
-  // What is known of the elements of a small integer tensor that is no constant, e.g. {batch, 28, -1} for the Shape of an
-  // image: dims as in Shape. Null when nothing is known.
+  // The known elements of a small integer tensor that is not a constant, e.g. {batch, 28, -1} for the Shape of an image. The
+  // entries are dims as in Shape. Null if nothing is known.
   const std::shared_ptr<const Ints>& known_elements() const { return known_elements_; }
 
-  // The name is one of the source's, and the value holds the source's tensor of this name, but for the alteration.
+  // The name comes from the source, and the value holds the source's tensor of this name, except for the alteration.
   bool is_of_source() const { return is_of_source_; }
   const Alteration* alteration() const { return alteration_.get(); }  // null: none
 
@@ -62,7 +62,7 @@ class Value {
 
 class Node {
  public:
-  const std::string& name() const;               // its own, else that of its first output
+  const std::string& name() const;               // its own name, else the name of its first output
   const std::string& op() const { return *op_; }  // "Conv2D", "Conv", "t2o.LayerNormalization", "com.microsoft::Gelu"
   const Origin& origin() const { return *origin_; }
   const std::shared_ptr<const Origin>& shared_origin() const { return origin_; }
@@ -85,19 +85,19 @@ class Node {
   friend class Graph;
   std::uint32_t& use_index(std::size_t i) { return i < few_uses_.size() ? few_uses_[i] : (*more_uses_)[i - few_uses_.size()]; }
 
-  const std::string* op_ = nullptr;    // of the graph's names: there are few, and many nodes
-  std::unique_ptr<std::string> name_;  // null: none of its own
+  const std::string* op_ = nullptr;    // shared among the nodes of the graph, because many nodes have few ops
+  std::unique_ptr<std::string> name_;  // null if it has no name of its own
   std::shared_ptr<const Origin> origin_;
   Values inputs_, outputs_;
-  std::array<std::uint32_t, 2> few_uses_ = {};              // where in inputs_[i]->uses_ this edge stands
-  std::unique_ptr<std::vector<std::uint32_t>> more_uses_;  // of the third input and those behind it
+  std::array<std::uint32_t, 2> few_uses_ = {};              // the position of this edge in inputs_[i]->uses_
+  std::unique_ptr<std::vector<std::uint32_t>> more_uses_;  // the same for the third input and all after it
   Attrs attrs_;
   Graph* graph_ = nullptr;
   Node *next_ = nullptr, *prev_ = nullptr;
 };
 
 struct OutputSpec {
-  std::string name;  // made unique; empty: after the node
+  std::string name;  // made unique; if empty, the node's name
   DType dtype = DType::undefined;
   Shape shape = {};
 };
@@ -108,7 +108,7 @@ struct NodeSpec {
   Attrs attrs = {};
   std::vector<OutputSpec> outputs = {};
   std::shared_ptr<const Origin> origin = {};
-  std::string name = {};    // also of the outputs that have none of their own; empty: the op
+  std::string name = {};    // also for outputs without a name of their own; if empty, the op
   bool name_later = false;  // the outputs get no name before name_rest()
 };
 
@@ -137,22 +137,22 @@ class Graph {
 
   void set_type(Value*, DType, Shape);
   void set_known_elements(Value*, Ints);
-  void set_constant(Value*, TensorPtr);  // of a constant: other content (dtype and shape follow it)
+  void set_constant(Value*, TensorPtr);  // gives a constant another content, with its dtype and shape
   void set_attr(Node&, std::string name, Attr);
   void remove_attr(Node&, std::string_view name);
   void set_op(Node&, std::string op);
   void set_input(Node&, std::size_t i, Value*);
   void add_node_input(Node&, Value*);
-  void replace_all_uses(Value* from, Value* to);  // also where from is a graph output
+  void replace_all_uses(Value* from, Value* to);  // also the uses as a graph output
   void rename(Value*, std::string_view name);     // takes the name; made unique
   void reserve(std::size_t values);               // room for so many names
-  void reserve_name(std::string_view name);       // kept free of other values until rename() asks for it
-  void mark_source(Value* v) { v->is_of_source_ = true; }  // its name is that of the source's tensor that it holds
-  void alter(Value*, Alteration::Step);           // it holds another form of what it held; without effect on what is not of the source
-  void derive(Value* to, const Value* from, const std::vector<Alteration::Step>&);  // a constant, made of another
-  void take_name(Value* to, Value* from);         // of what `to` holds now as well; nobody reads `from` any more
-  void name_altered();                            // what is altered gets a name that says so; inputs and outputs keep theirs
-  void name_rest();                               // names what was added with name_later, after its origin: "<node>/<Op>"
+  void reserve_name(std::string_view name);       // no other value gets this name until rename() asks for it
+  void mark_source(Value* v) { v->is_of_source_ = true; }  // the value holds the source's tensor of its name
+  void alter(Value*, Alteration::Step);           // records that the value holds another form; no effect on a value without a source's name
+  void derive(Value* to, const Value* from, const std::vector<Alteration::Step>&);  // a constant computed from another one
+  void take_name(Value* to, Value* from);         // `to` holds what `from` held and gets its name; `from` has no reader any more
+  void name_altered();                            // gives altered values names with a suffix, except inputs and outputs
+  void name_rest();                               // names the values that were added with name_later, after their origin: "<node>/<Op>"
   void set_outputs(Values);
   void remove_input(Value*);                      // a graph input that nothing reads
   void reorder_inputs(Values);                    // the same inputs in another order
@@ -162,12 +162,12 @@ class Graph {
 
   const Values& inputs() const { return inputs_; }
   const Values& outputs() const { return outputs_; }
-  Values constants() const;  // in the order of their making, without the erased
+  Values constants() const;  // in the order of creation, without erased ones
   std::size_t node_count() const { return node_count_; }
   Node* first() const { return first_; }
   Node* last() const { return last_; }
 
-  class iterator {  // the current node may be erased or have nodes put before it during the walk
+  class iterator {  // during the walk, the current node may be erased, and nodes may be inserted before it
    public:
     using iterator_category = std::forward_iterator_tag;
     using value_type = Node;

@@ -5,14 +5,14 @@
 
 namespace t2o::ir {
 
-// A fact of values that follows from those of the values they are made of, looked for so many steps deep. However
-// many ways lead to a value, it is looked at once for each depth at most: the cost is that of the graph. What
-// nothing was found of for depth alone is looked at again from nearer.
+// Computes a fact about a value from the same fact about the values it is computed from, up to a limited depth. Each value is
+// looked at no more than once for each depth, whatever the number of paths to it, so the cost is linear in the graph. If the
+// search ended at the depth limit, the value is looked at again from a smaller depth.
 template <class Fact> class Memo {
  public:
   Memo(Fact unknown, int deepest) : unknown_(unknown), deepest_(deepest) {}
 
-  // find(): what is said of v, by asking of() of what it is made of with depth + 1.
+  // find(): computes the fact about v; it calls of() for the inputs of v's producer with depth + 1.
   template <class Find> Fact of(const Value* v, int depth, const Find& find) {
     if (depth > deepest_) return unknown_;
     if (const auto it = found_.find(v); it != found_.end())

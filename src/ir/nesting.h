@@ -3,7 +3,7 @@
 
 namespace t2o::ir {
 
-constexpr int kDeepestNesting = 30;  // of subgraphs: protobuf's readers stop at 100 nested messages
+constexpr int kDeepestNesting = 30;  // levels of subgraphs; protobuf's readers stop at 100 nested messages
 
 inline bool holds_subgraph(const Node& n) {
   bool any = false;
@@ -11,7 +11,7 @@ inline bool holds_subgraph(const Node& n) {
   return any;
 }
 
-inline int nesting(const Graph& g) {  // how many graphs are around it
+inline int nesting(const Graph& g) {  // the number of graphs around it
   int depth = 0;
   for (const Graph* around = g.parent(); around; around = around->parent()) ++depth;
   return depth;

@@ -4,9 +4,9 @@
 
 namespace t2o::ir {
 
-// Calls visit(x) for the root and for all that it needs, each behind what it needs itself, without recursion.
-// before(x, needs) adds what x needs to `needs`; false: x is known, and is not visited. It has to note that x is begun,
-// and to say of such a one that it is known: each is visited once then, and a cycle ends.
+// Calls visit(x) for the root and everything it needs, in postorder, without recursion. before(x, needs) adds the items that x
+// needs to `needs`. If it returns false, x is not visited. It must remember each x and return false for one that it has seen
+// before; then each item is visited once, and a cycle ends.
 template <class T, class Before, class Visit>
 void for_each_before(T root, Before&& before, Visit&& visit) {
   std::vector<std::pair<T, bool>> stack = {{root, false}};

@@ -11,7 +11,7 @@ namespace t2o {
 
 using Ints = std::vector<std::int64_t>;
 
-// A dimension: its size when >= 0; -1 when nothing is known; -2 and below a symbol ("batch") of the graph's Symbols.
+// A dimension. 0 and above: its size. -1: unknown. -2 and below: a symbol ("batch") of the graph's Symbols.
 // Two dims that carry the same symbol are equal at run time.
 using Dim = std::int64_t;
 constexpr Dim kUnknownDim = -1;
@@ -23,12 +23,13 @@ class Symbols {  // shared by a graph, its subgraphs and the graphs mapped from 
   Dim intern(std::string_view name);
   Dim fresh();  // a symbol that no other dim has
 
-  // Sizes that follow from others: factor * base + offset, called "2*h+1". Every symbol is one of this form, itself 1 * itself.
+  // Symbols computed from other symbols: factor * base + offset, named "2*h+1". Every symbol has this form; a plain symbol is
+  // 1 * itself + 0.
   struct Affine {
     Dim base;
     std::int64_t factor, offset;
   };
-  Dim affine(Dim symbol, std::int64_t factor, std::int64_t offset);  // of a symbol that may be such a one; factor >= 1
+  Dim affine(Dim symbol, std::int64_t factor, std::int64_t offset);  // `symbol` may itself be computed; factor >= 1
   Affine affine_of(Dim symbol) const;
   const std::string& name(Dim symbol) const { return names_[static_cast<std::size_t>(-2 - symbol)]; }
 
@@ -39,11 +40,11 @@ class Symbols {  // shared by a graph, its subgraphs and the graphs mapped from 
   int fresh_ = 0;
 };
 
-// Sizes as numbers, symbols, and what follows from one symbol; kUnknownDim where that says nothing.
+// Arithmetic on dims. The result is a number, a symbol, or a symbol computed from one symbol; else kUnknownDim.
 Dim add_dims(Dim, Dim, Symbols&);
 Dim subtract_dims(Dim, Dim, Symbols&);
 Dim multiply_dims(Dim, Dim, Symbols&);
-Dim divide_dims(Dim, Dim, Symbols&);  // by a number; unknown where rounding down and towards zero may differ
+Dim divide_dims(Dim, Dim, Symbols&);  // by a number; unknown if rounding down and rounding towards zero may differ
 Dim floor_divide_dims(Dim, Dim, Symbols&);
 Dim larger_dim(Dim, Dim, const Symbols&);
 Dim smaller_dim(Dim, Dim, const Symbols&);
@@ -56,19 +57,19 @@ class Shape {
   static Shape unknown_dims(int rank) { return Shape(Ints(static_cast<std::size_t>(rank), kUnknownDim)); }
 
   bool ranked() const { return dims_.has_value(); }
-  int rank() const { return static_cast<int>(dims_->size()); }            // only when ranked
-  const Ints& dims() const { return *dims_; }                             // only when ranked
+  int rank() const { return static_cast<int>(dims_->size()); }            // only if ranked
+  const Ints& dims() const { return *dims_; }                             // only if ranked
   Dim operator[](int axis) const;                                         // negative axes count from the end
   bool is_static() const;                                                 // ranked and every dim known
   bool is_scalar() const { return ranked() && dims_->empty(); }
-  std::optional<std::int64_t> elements() const;                           // when static
+  std::optional<std::int64_t> elements() const;                           // if static
   bool operator==(const Shape&) const = default;
 
  private:
   std::optional<Ints> dims_;
 };
 
-// What is known when both are true of one value: the more definite dim wins. nullopt when they contradict each other.
+// The shape of a value that has both shapes: the more definite dim wins. nullopt if they contradict each other.
 std::optional<Shape> merge(const Shape&, const Shape&);
 
 }  // namespace t2o

@@ -4,7 +4,7 @@
 
 #include "ir/dtype.h"
 
-// What the printer and the parser of the text form must agree on.
+// Definitions that the printer and the parser of the text form share.
 namespace t2o::ir {
 
 constexpr std::uint16_t kHalfNan = 0x7e00, kBfloatNan = 0x7fc0;
@@ -14,7 +14,7 @@ inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 inline bool is_word_char(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 inline bool is_name_char(char c) { return is_word_char(c) || c == '/' || c == '-'; }
 
-// A word begins with a letter; in a name a colon may stand before a letter or digit: %x:0. In an op "::" may: a::B.
+// A word begins with a letter. A name may have a colon before a letter or digit: %x:0. An op may have "::": a::B.
 inline std::size_t word_length(std::string_view s) {
   if (s.empty() || !is_letter(s[0])) return 0;
   std::size_t n = 1;

@@ -4,10 +4,13 @@
 
 namespace t2o::ir {
 
-// What must hold of any graph, subgraphs included: use-lists agree with inputs, names are unique, values are read where
-// they are visible and (but in TensorFlow's dialect, where loops have back edges) behind their producer; every read value
-// of an ONNX graph has an element type. Each violation is a bug of a reader, mapper or rewriter: Code::internal.
-enum class Named : std::uint8_t { all, some };  // some: names of new values are made later, by Graph::name_rest
+// Checks the invariants of a graph and its subgraphs:
+// - Use-lists agree with inputs, and names are unique.
+// - A node reads only values that are visible to it and whose producer comes before it. (In TensorFlow's dialect the producer may
+//   come later, because loops have back edges.)
+// - Every value of an ONNX graph that has a reader has an element type.
+// Each violation is a bug of a reader, mapper or rewriter: Code::internal.
+enum class Named : std::uint8_t { all, some };  // some: Graph::name_rest will name new values later
 Diagnostics verify_graph(const Graph&, Named = Named::all);
 
 }  // namespace t2o::ir

@@ -3,8 +3,8 @@
 
 namespace t2o::tfgraph {
 
-// The attribute of a loop or conditional that a model draws with nodes of its own (Enter, Switch ...): none of them has
-// its name and its results.
+// The attribute of a functional loop or conditional that replaces TensorFlow 1's nodes (Enter, Switch ...). No node of the
+// source has its name and its results.
 inline constexpr std::string_view kDrawn = "_drawn";
 
 }  // namespace t2o::tfgraph

@@ -7,17 +7,17 @@
 
 #include "ir/graph.h"
 
-// The operators that TensorFlow does not have: the importer and the rewriters make them, and no model may name one.
+// Operators that TensorFlow does not have. The importer and the rewriters make them; a model that names one is refused.
 namespace t2o::tfgraph {
 
 inline constexpr std::string_view kInternalPrefix = "t2o.";
 inline bool is_internal(std::string_view op) { return op.starts_with(kInternalPrefix); }
 
-// An identity that is only there when its second input is: what a control edge from a conditional's side says
-// of a value that reads nothing of it. The importer makes it, drop_guards() takes it away.
+// An identity that is computed only if its second input is. It stands for a control edge from one side of a conditional
+// to a node that reads no value of that side. The importer makes it; drop_guards() removes it.
 inline constexpr std::string_view kGuarded = "t2o.Guarded";
 
-// x, of ONNX's Gelu; attribute approximate
+// input x; attribute approximate, as ONNX's Gelu
 inline constexpr std::string_view kGelu = "t2o.Gelu";
 
 // log(sum(exp(x))) over axes, without overflow; inputs x, axes; attribute keep_dims
@@ -26,7 +26,7 @@ inline constexpr std::string_view kLogSumExp = "t2o.LogSumExp";
 enum class CellKind : std::uint8_t { lstm, gru, rnn };
 enum class Direction : std::uint8_t { forward, reverse, both };
 std::string_view name(Direction);  // ONNX's
-// What stands in the sequence where a row takes no part: zero, the output before, the same but at first zero.
+// The output of a row in a step in which it takes no part: zero, the output before, or the output before but zero at first.
 enum class Past : std::uint8_t { zero, hold, hold_zero };
 
 struct Activation {  // by ONNX's names
@@ -51,20 +51,20 @@ struct RecurrentLayer {
   std::int64_t units = 0;
   std::vector<Activation> activations = {};  // ONNX's f, g, h, of each direction
   std::optional<Past> past = {};             // of a layer with a mask
-  bool padding_first = false;  // a reverse layer meets the steps behind a row's end before the row's own, and
-                               // holds what was before
+  bool padding_first = false;  // a reverse layer runs over the steps after a row's end before the row's own, and
+                               // keeps the state in them
   bool linear_before_reset = false;  // of a GRU
 
   std::string_view op() const;
   std::string_view onnx_op() const { return op().substr(kInternalPrefix.size()); }
   Attrs attrs() const;
-  static std::optional<RecurrentLayer> of(const ir::Node&);  // nothing: it is none, or not made like one
+  static std::optional<RecurrentLayer> of(const ir::Node&);  // empty if the node is no such layer, or malformed
 
   std::size_t directions() const { return direction == Direction::both ? 2 : 1; }
   std::size_t states() const { return kind == CellKind::lstm ? 2 : 1; }
   std::size_t gates() const { return kind == CellKind::lstm ? 4 : kind == CellKind::gru ? 3 : 1; }
   std::size_t extras() const { return kind == CellKind::lstm ? 3 : kind == CellKind::gru ? 1 : 0; }
-  // How many a direction has, and where the first of them stands.
+  // The number of inputs of a direction, and the index of the first one.
   std::size_t inputs() const { return states() + 3 * gates() + extras(); }
   std::size_t outputs() const { return states() + 2; }
   std::size_t first_input(std::size_t d) const { return 2 + d * inputs(); }

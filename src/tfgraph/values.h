@@ -3,7 +3,7 @@
 
 #include "ir/graph.h"
 
-// What a value of a TensorFlow graph is made by. Facts depend on the graph alone; none recurses over its depth.
+// How a value of a TensorFlow graph is computed. The facts depend on the graph alone; no function recurses over its depth.
 namespace t2o::tfgraph {
 
 bool is_op(const Value* v, std::string_view op);
@@ -11,11 +11,11 @@ bool is_number(const Value* v, std::int64_t n);  // a constant integer of one el
 std::int64_t int_attr(const ir::Node&, std::string_view name, std::int64_t fallback = 0);
 bool has_same_attrs(const ir::Node&, const ir::Node&);  // files keep them in any order
 
-bool is_identity(const ir::Node&);  // or something as harmless; not IdentityN
-Value* through_identities(Value*);  // what they hand on, and IdentityN
+bool is_identity(const ir::Node&);  // an Identity or an op with the same effect; not IdentityN
+Value* through_identities(Value*);  // the value before identities, IdentityN included
 const Value* through_identities(const Value*);
 
-// The same by the way they are made, of moves and of the arithmetic on shapes. `steps` bounds how many pairs of
+// Whether two values are equal because the same moves and shape arithmetic compute them. `steps` limits how many pairs of
 // values are compared.
 bool computed_alike(const Value*, const Value*, int steps = 64);
 

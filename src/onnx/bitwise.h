@@ -7,7 +7,7 @@ namespace t2o::onnx {
 
 bool is_bitwise(std::string_view op);  // BitwiseAnd, BitwiseOr, BitwiseXor
 
-// The bits of two integer tensors of one type, for opsets that have no operator for them: exact, of every width.
+// Bitwise operations on two integer tensors of one type, for opsets without operators for them. Exact for every width.
 Value* bitwise_by_table(Emitter&, std::string_view op, Value* a, Value* b);
 
 }  // namespace t2o::onnx

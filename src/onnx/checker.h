@@ -5,8 +5,8 @@
 
 namespace t2o::onnx {
 
-// Every violation of the ONNX standard by a node, with its origin, and of the graph's own invariants (ir/verify.h). Reads no
-// weights.
+// Reports every node that violates the ONNX standard, with its origin, and every violation of the graph's invariants
+// (ir/verify.h). Reads no weights.
 Diagnostics check(const ir::Graph&, const ModelInfo&);
 
 }  // namespace t2o::onnx

@@ -7,12 +7,12 @@
 
 namespace t2o::onnx {
 
-// Evaluates an ONNX operator whose inputs are all constants. nullopt: not one of the operators that are folded, or the result
-// would be too large to be worth storing. Transposes, casts and reshapes of weights become computed storages: nothing is
+// Evaluates an ONNX operator whose inputs are all constants. nullopt if the program does not fold this operator, or if the result
+// would be too large to store. Transposes, casts and reshapes of weights become computed storages: nothing is
 // copied until the model is written.
 std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vector<TensorPtr>& inputs, const Attrs&, int opset);
 
 TensorPtr transposed(const TensorPtr&, const Ints& perm);
-TensorPtr converted(const TensorPtr&, DType);  // as ONNX Cast; null where strings are involved
+TensorPtr converted(const TensorPtr&, DType);  // as ONNX Cast; null for strings
 
 }  // namespace t2o::onnx

@@ -1,7 +1,7 @@
 #pragma once
 #include "onnx/fold.h"
 
-// The parts of fold(), by kind of operator. Each returns null when it cannot, or would rather not, fold.
+// The parts of fold(), by kind of operator. Each returns null if it cannot fold, or if folding would not pay.
 namespace t2o::onnx::folding {
 
 constexpr std::int64_t kMaxElements = 1 << 16;  // of a result that is computed and kept

@@ -1,7 +1,7 @@
 #pragma once
 #include "ir/graph.h"
 
-// ONNX's operators on images have the channels as the second axis, TensorFlow's most often as the last.
+// ONNX's operators on images have the channels as the second axis; TensorFlow's mostly have them as the last.
 namespace t2o::onnx {
 
 Ints channels_first_perm(int rank);           // of the Transpose from channels last: [0, 3, 1, 2]

@@ -13,10 +13,10 @@ struct Inferred {
   std::shared_ptr<const Ints> elements;  // as Value::known_elements
 };
 
-TensorPtr as_tensor(const Inferred&);   // when every element is known, else null
-TensorPtr as_nothing(const Inferred&);  // when a size is known to be 0: there is nothing to compute, nor may a runtime be able to
+TensorPtr as_tensor(const Inferred&);   // a constant if every element is known, else null
+TensorPtr as_nothing(const Inferred&);  // an empty constant if a size is known to be 0 (a runtime may not be able to compute it), else null
 
-// What the ONNX schema's own inference says of the outputs of a node. Throws ConversionError (bad_model) when the schema's
+// The types and shapes of a node's outputs, from the ONNX schema's own inference. Throws ConversionError (bad_model) if the
 // inference finds a contradiction.
 std::vector<Inferred> infer(const OpInfo&, const Values& inputs, const Attrs&, std::size_t outputs, Symbols&);
 

@@ -10,12 +10,12 @@ namespace onnx {
 class FunctionProto;
 }
 
-// ONNX operators that work channels first, as functions of a domain of our own that take and give images
-// channels last. A file that calls them brings them along: Transpose, the operator, Transpose. docs/layout.md
+// ONNX operators that work channels first, as functions of this program's domain whose images are channels last. A file
+// that calls the functions contains them: Transpose, the operator, Transpose. See docs/layout.md.
 namespace t2o::onnx {
 
 constexpr std::string_view kChannelsLastDomain = "ai.tf2onnx.nhwc";
-constexpr int kFunctionOpset = 15, kFunctionIrVersion = 8;  // below, a model has no functions
+constexpr int kFunctionOpset = 15, kFunctionIrVersion = 8;  // below these, a model has no functions
 
 // "ai.tf2onnx.nhwc::Conv", "...::Conv1D", "...::Conv3D" for an image with 2, 1 or 3 spatial axes; nullopt:
 // there is none.

@@ -8,17 +8,17 @@
 
 namespace t2o::onnx {
 
-// For each type parameter of the operator: the type to compute in, undefined where the value's own type serves. nullopt when
-// no type would do without changing the result.
+// For each type parameter of the operator: the type to compute in; undefined if the value's own type has a kernel. nullopt if
+// every supported type would change the result.
 std::optional<std::vector<DType>> widening(const OpInfo&, const Values& inputs);
 
-// The type parameter's element type in this node: that of the first input that has it; undefined when no input has.
+// The element type of the type parameter in this node, from the first input that has the parameter; undefined if none has it.
 DType bound_type(const OpInfo&, const Values& inputs, int param);
 
-// A type that holds every value of `t` and that the target's Cast takes it to and back; undefined where there is none.
+// A type that holds every value of `t`, with Casts to it and back in the target; undefined if there is none.
 DType exact_carrier(const Target&, DType t);
 
-// The lowest opset, from the target's on, whose Cast does this; 0 where none does.
+// The lowest opset, from the target's on, whose Cast supports this; 0 if none does.
 int opset_that_casts(const Target&, DType from, DType to);
 
 }  // namespace t2o::onnx

@@ -8,26 +8,26 @@
 
 namespace t2o::onnx {
 
-// What verification does with finished models: their bytes in, facts or other bytes out. Bytes that are no
-// model are refused with Code::bad_file; `source` names them in messages.
+// Functions of verification on finished models: they read a model's bytes and return facts or other bytes. Bytes that are
+// no model are refused with Code::bad_file; `source` names them in messages.
 
 struct ModelNode {
   std::string op, name;                // "Conv", "com.microsoft::Gelu"
   std::string source_node, source_op;  // of the metadata_props; may be empty
-  std::vector<std::string> outputs;    // those of omitted optional outputs are ""
+  std::vector<std::string> outputs;    // "" for an omitted optional output
 };
 std::vector<ModelNode> model_nodes(Bytes model, const std::string& source);  // of the main graph, in order
 
 std::map<std::string, ir::Alteration> altered_values(Bytes model, const std::string& source);  // by their names in the model
 
-// Those of the named initializers that are in the file itself.
+// The named initializers whose bytes are in the file itself.
 std::map<std::string, TensorPtr> initializers(Bytes model, const std::vector<std::string>& names, const std::string& source);
 
-// The same model with more outputs. Those that it has already are skipped.
+// The same model with more outputs. Outputs that it already has are skipped.
 std::string with_outputs(Bytes model, const std::vector<std::string>& values, const std::string& source);
 
-// Equal for two models that differ at most in the opset and IR version that they state, with every operator
-// having the same schema in both: a runtime cannot tell them apart.
+// A text that is equal for two models which differ only in their stated opset and IR version, if every operator has the same
+// schema in both. A runtime treats such models alike.
 std::string schema_key(Bytes model);
 
 }  // namespace t2o::onnx

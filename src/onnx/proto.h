@@ -14,22 +14,22 @@ namespace t2o::onnx {
 
 namespace pb = ::onnx;
 
-// What a model says besides its graph.
+// The contents of a model besides its graph.
 struct ModelInfo {
   Target target = {};
   std::string producer_name = "tf2onnx-cpp";
   std::string producer_version = {};
   std::string doc_string = {};
   std::vector<std::pair<std::string, std::string>> metadata_props = {};  // written sorted by key
-  std::vector<std::pair<std::string, int>> extra_opsets = {};  // of domains that the model imports besides
-  std::vector<std::pair<std::string, TensorPtr>> input_defaults = {};  // initializers of inputs, which then may be left out
-  bool node_metadata = false;  // origin of each node in its metadata_props (IR 10), below that in its doc_string
-  bool value_info = false;     // types of the intermediate values too
+  std::vector<std::pair<std::string, int>> extra_opsets = {};  // opsets of other domains that the model imports
+  std::vector<std::pair<std::string, TensorPtr>> input_defaults = {};  // initializers of inputs, which a caller may then leave out
+  bool node_metadata = false;  // writes each node's origin into its metadata_props, or below IR version 10 into its doc_string
+  bool value_info = false;     // writes the types of the intermediate values too
   int ir_version = 0;          // 0: the target's
-  bool verify_ir = true;       // check() looks at the graph's own invariants too: a third of the time of a big graph
+  bool verify_ir = true;       // check() also checks the graph's invariants, which takes a third of its time for a big graph
 };
 
-constexpr std::size_t kSmallTensor = 1024;      // bytes; smaller ones stay where they are: in their subgraph, in the file
+constexpr std::size_t kSmallTensor = 1024;      // bytes; a smaller tensor stays in its subgraph, and in the file instead of in the .data file
 
 struct OpName {
   std::string_view domain, type;                // domain "" is ai.onnx
@@ -38,23 +38,25 @@ OpName split_op(std::string_view op);           // "com.microsoft::Gelu"
 
 void append_field_start(std::string& out, int field, std::uint64_t length);  // of a field that is a message, bytes or a string
 
-int tensor_proto_type(DType);                   // refuses what ONNX does not have
+int tensor_proto_type(DType);                   // refuses types that ONNX does not have
 void set_tensor_header(pb::TensorProto&, const Value& constant);  // all but raw_data
 
-// The model in parts: without its graph, the main graph without its nodes and initializers, and these. The initializers are the
-// graph's used constants and the big ones of its subgraphs, which are visible there too; the small ones stay in the subgraph.
+// The model in parts: the model without its graph, the main graph without its nodes and initializers, the nodes, and the
+// initializers. The initializers are the graph's used constants and the big constants of its subgraphs, which can read them from
+// there; small constants stay in the subgraph.
 struct Skeleton {
   pb::ModelProto model;
   pb::GraphProto graph;
-  std::string nodes;  // as fields of the graph, serialized one by one: as messages they would take as much memory as the graph itself
+  std::string nodes;  // serialized one by one as fields of the graph, because messages would take as much memory as the graph itself
   Values initializers;
 };
 Skeleton to_skeleton(const ir::Graph&, const ModelInfo&);
 void each_node(const ir::Graph&, const ModelInfo&, const std::function<void(const ir::Node&, const pb::NodeProto&)>&);  // of the main graph
 pb::ModelProto to_proto(const ir::Graph&, const ModelInfo&);  // with all weights in memory: for small models and tests
 
-// What the types of the graph, and the functions it calls, need. The model may state any version from here to that of the newest opset.
+// The lowest IR version that has the graph's types, and functions if it calls any. The model may state any version from this one to
+// that of the newest opset.
 int lowest_ir_version(const ir::Graph&);
-int checked_ir_version(const ir::Graph&, const ModelInfo&);   // the wished one; refuses one that is too low or unknown
+int checked_ir_version(const ir::Graph&, const ModelInfo&);   // the requested one; refuses a version that is too low or unknown
 
 }  // namespace t2o::onnx

@@ -5,7 +5,7 @@
 
 namespace t2o::onnx {
 
-// A remedy: "--opset N or above"; with another target runtime where the target's does not load models of that opset.
+// A remedy: "--opset N or above"; adds another target runtime if the target's does not load models of that opset.
 std::string raise_opset(int opset, const Target&);
 
 }  // namespace t2o::onnx

@@ -3,8 +3,8 @@
 
 namespace t2o {
 
-// As Emitter::reshape_to, but below opset 14 an x of any empty dims too, where reshape_to spares the nodes that it takes if
-// the dims are those of other tensors.
+// Like Emitter::reshape_to, but right below opset 14 also for an x with any empty dims. This takes more nodes; reshape_to omits
+// them if the dims come from other tensors.
 Value* reshape_even_if_empty(Emitter&, Value* x, Value* dims);
 
 }  // namespace t2o

@@ -25,18 +25,18 @@ class DTypeSet {
   std::uint64_t bits_;
 };
 
-// One operator at one opset: what the Emitter needs of its schema, worked out once.
+// One operator at one opset: the parts of its schema that the Emitter needs, computed once.
 struct OpInfo {
   struct TypeParam {
     std::string name;        // "T"
     DTypeSet standard;       // what the schema allows
-    DTypeSet kernels;        // what the target runtime has kernels for besides; the same as standard where nothing is known
+    DTypeSet kernels;        // the types for which the target runtime has a kernel; the same as standard if unknown
   };
   std::string op, domain;
   const ::onnx::OpSchema* schema = nullptr;
   int since = 0;
   std::vector<TypeParam> params;
-  std::vector<int> input_param, output_param;  // index into params, -1 for a fixed type; the last one repeats when variadic
+  std::vector<int> input_param, output_param;  // index into params, -1 for a fixed type; the last one repeats if variadic
   bool variadic_input = false, variadic_output = false;
   bool has_kernel = true;
 
@@ -50,7 +50,7 @@ struct OpInfo {
   }
 };
 
-// Null when the operator does not exist at this opset. `op` may be "domain::Op".
+// Null if the operator does not exist at this opset. `op` may be "domain::Op".
 const OpInfo* op_info(const std::string& op, int opset, int ml_opset, bool for_ort);
 
 }  // namespace t2o::onnx

@@ -11,14 +11,14 @@ namespace t2o::onnx {
 using tf2onnx::ExternalData;
 
 struct Written {
-  std::uint64_t model_bytes = 0, data_bytes = 0;  // of <path> and of <path>.data; 0: there is none
+  std::uint64_t model_bytes = 0, data_bytes = 0;  // sizes of <path> and <path>.data; 0 if there is none
 };
 
 // Streams the model: the weights go from their storages to the file without a copy. The file appears as a whole or not at
-// all, together with <path>.data, which `automatic` writes beside the model when it would exceed protobuf's 2 GB. The meter
-// counts the bytes of both.
+// all, together with <path>.data. `automatic` writes <path>.data if the model would exceed protobuf's 2 GB. The meter
+// counts the bytes of both files.
 Written write_file(const ir::Graph&, const ModelInfo&, const std::string& path, ExternalData = ExternalData::automatic,
                    Meter* = nullptr);
-void write_bytes(const ir::Graph&, const ModelInfo&, std::string& bytes);  // refuses what exceeds 2 GB
+void write_bytes(const ir::Graph&, const ModelInfo&, std::string& bytes);  // refuses a model that exceeds 2 GB
 
 }  // namespace t2o::onnx

@@ -1,9 +1,9 @@
 #include "rewriters/onnx/layout_rules.h"
 
 #include <algorithm>
-#include <utility>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "onnx/emitter.h"
 #include "onnx/fold.h"
@@ -361,7 +361,8 @@ bool means_something_else(const ir::Node& n,
 std::int64_t transposed_bytes(const Shape& s, DType t) {
   constexpr std::int64_t kNode = 64, kGuess = 32, kMost = std::int64_t{1} << 40;
   std::int64_t n = 1;
-  bool has_batch = false;  // one unknown dim is the batch, in whatever place: both forms of a tensor cost the same
+  bool has_batch =
+      false;  // one unknown dim is the batch, in whatever place: both forms of a tensor cost the same
   for (int i = 0; i < s.rank(); ++i) {
     const bool is_batch = !is_known(s[i]) && !std::exchange(has_batch, true);
     const std::int64_t size = is_batch ? 1 : is_known(s[i]) ? std::max<std::int64_t>(s[i], 1) : kGuess;

@@ -45,8 +45,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
   phases.push_back(
       {"loops",
        "known values are constants",
-       "each loop has a trip count and is a Scan where possible; its body has no code that can run in front "
-       "of it",
+       "loops have trip counts or are Scans where possible; no code of a body can run in front of it",
        {{trip_counts(target)}, {loop_invariant_code(target)}, {loop_to_scan(target)}, {batch_steps(target)}},
        {cancel_transposes()}});
   phases.push_back(

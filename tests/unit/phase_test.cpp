@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "ir/text.h"
 #include "rewriters/all.h"
 
@@ -46,6 +49,17 @@ TEST(Phases, TheTableKeepsItsOwnRelations) {
     }
 }
 
+TEST(Phases, TheDocumentationHasTheContracts) {
+  std::ifstream file(T2O_SOURCE_DIR "/docs/architecture.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  std::vector<Phase> all = tf_phases();
+  const onnx::Target target = onnx::make_target(onnx::kDefaultOpset);
+  for (const Phase& p : onnx_phases(target, tf2onnx::Layout::nhwc)) all.push_back(p);
+  std::string table;
+  for (const Phase& p : all) table += "| " + p.name + " | " + p.begins + " | " + p.ends + " |\n";
+  EXPECT_NE(page.find("|---|---|---|\n" + table + "\n"), std::string::npos) << table;
+}
+
 TEST(Phases, WrongTablesAreRefused) {
   std::vector<Phase> wrong = phases();
   wrong[0].steps[0].after = {{"second", "it takes the same nodes"}};
@@ -65,7 +79,7 @@ TEST(Phases, StepsRunInTheOrderOfTheTableOrInAnother) {
 TEST(Phases, TheContractIsChecked) {
   std::vector<Phase> all = phases();
   all[0].settled = {renames("back", "B", "A"), renames("forth", "A", "B")};  // each undoes the other
-  EXPECT_NO_THROW(op_after(all, {}));
+  EXPECT_NO_THROW(op_after(all, {})) << "it ends all the same";
   EXPECT_THROW(op_after(all, {.check = true}), std::logic_error);
   EXPECT_NO_THROW(op_after(phases(), {.check = true}));
 }

@@ -261,6 +261,23 @@ TEST(ControlFlow, FunctionalIf) {
                             call("else_branch", "same")));
 }
 
+// Both branches of the condition say yes: the sizes of the branch that is taken are known only then, and are constants.
+TEST(ControlFlow, SizesBehindABranchThatIsAlwaysTaken) {
+  const std::string yes = node("t", "Const", {}, attr("dtype", "type: DT_BOOL") + attr("value", "tensor { dtype: DT_BOOL tensor_shape { } bool_val: true }"));
+  const std::string functions = function("yes", {"a DT_FLOAT"}, "DT_BOOL", yes, "t:output:0") +
+                                function("first", {"a DT_FLOAT"}, "DT_FLOAT", integer("axis", 1) + node("b", "Sum", {"a", "axis:output:0"}, kF + attr("Tidx", "type: DT_INT32") + attr("keep_dims", "b: true")), "b:output:0");
+  const std::string branches = types("Tin", "type: DT_FLOAT") + attr("Tcond", "type: DT_BOOL");
+  const std::string nodes = library(kBranches + functions) +
+                            node("go", "StatelessIf", {"p", "x"}, branches + types("Tout", "type: DT_BOOL") + call("then_branch", "yes") + call("else_branch", "yes")) +
+                            node("v", "StatelessIf", {"go", "x"}, branches + types("Tout", "type: DT_FLOAT") + call("then_branch", "first") + call("else_branch", "same")) +
+                            node("sizes", "Shape", {"v"}, kF + attr("out_type", "type: DT_INT32")) + integer("axis", 0) +
+                            node("sum", "Sum", {"sizes", "axis"}, kI + attr("Tidx", "type: DT_INT32")) + node("count", "Cast", {"sum"}, attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+                            node("y", "Mul", {"v", "count"}, kF);
+  for (const bool truth : {true, false})
+    graph_case("sizes", [=](Builder& b) { text_graph(b, nodes, truth, 3); })
+        .only_opsets({11, 13, 18, 26}).gives({{"If", 0}, {"Shape", 0}, {"Cast", 0}}).check();
+}
+
 TEST(ControlFlow, FunctionalWhile) {
   const std::string loop = function("below", {"i DT_INT32", "n DT_INT32", "v DT_FLOAT"}, "DT_BOOL",
                                     node("l", "Less", {"i", "n"}, kI), "l:z:0") +

@@ -100,7 +100,7 @@ class Case {
   Case& tol(double relative, double absolute);
   Case& shape_only();                          // random results
   // How often operators stand in the export, {{"Attention", 1}, {"Transpose", 0}}: at the opsets from `since` on, in these
-  // modes. It says what must have fired; other operators may be there too.
+  // modes, not of the empty variant. It says what must have fired; other operators may be there too.
   Case& gives(std::map<std::string, std::size_t> operators, int since = 0, std::set<Mode> modes = {Mode::fixed});
   Case& refuses(Code code, std::string message_part, std::set<Mode> modes = {});  // no modes: all
   Case& refuses_below(int opset, Code code, std::string message_part);

@@ -20,18 +20,21 @@ TEST(Layout, Functions) {
            .in(f32, {3, 3, 4, 6}, constant)
            .attr("strides", Ints{1, 2, 2, 1})
            .attr("padding", "SAME"))
+      .gives({{"ai.tf2onnx.nhwc::Conv", 1}, {"Transpose", 0}})
       .check();
   nhwc(op_case("Conv3D")
            .in(f32, {1, 5, 6, 7, 3})
            .in(f32, {2, 2, 2, 3, 4}, constant)
            .attr("strides", Ints{1, 1, 1, 1, 1})
            .attr("padding", "SAME"))
+      .gives({{"ai.tf2onnx.nhwc::Conv3D", 1}, {"Transpose", 0}})
       .check();
   nhwc(op_case("DepthwiseConv2dNative")
            .in(f32, {2, 8, 8, 3})
            .in(f32, {3, 3, 3, 2}, constant)
            .attr("strides", Ints{1, 1, 1, 1})
            .attr("padding", "SAME"))
+      .gives({{"ai.tf2onnx.nhwc::Conv", 1}, {"Transpose", 0}})
       .check();
   for (const char* op : {"MaxPool", "AvgPool"})
     nhwc(op_case(op)
@@ -39,18 +42,21 @@ TEST(Layout, Functions) {
              .attr("ksize", Ints{1, 2, 3, 1})
              .attr("strides", Ints{1, 2, 2, 1})
              .attr("padding", "SAME"))
+        .gives({{"ai.tf2onnx.nhwc::" + std::string(op == std::string("MaxPool") ? op : "AveragePool"), 1}, {"Transpose", 0}})
         .check();
   nhwc(op_case("AvgPool3D")
            .in(f32, {1, 4, 6, 5, 2})
            .attr("ksize", Ints{1, 2, 2, 2, 1})
            .attr("strides", Ints{1, 2, 2, 2, 1})
            .attr("padding", "VALID"))
+      .gives({{"ai.tf2onnx.nhwc::AveragePool3D", 1}, {"Transpose", 0}})
       .check();
-  nhwc(op_case("DepthToSpace").in(f32, {2, 3, 4, 8}).attr("block_size", 2)).check();
-  nhwc(op_case("SpaceToDepth").in(f32, {2, 4, 6, 3}).attr("block_size", 2)).check();
-  nhwc(op_case("LRN").in(f32, {2, 4, 5, 7}).attr("depth_radius", 2)).check();
+  nhwc(op_case("DepthToSpace").in(f32, {2, 3, 4, 8}).attr("block_size", 2)).gives({{"ai.tf2onnx.nhwc::DepthToSpace", 1}, {"Transpose", 0}}).check();
+  nhwc(op_case("SpaceToDepth").in(f32, {2, 4, 6, 3}).attr("block_size", 2)).gives({{"ai.tf2onnx.nhwc::SpaceToDepth", 1}, {"Transpose", 0}}).check();
+  nhwc(op_case("LRN").in(f32, {2, 4, 5, 7}).attr("depth_radius", 2)).gives({{"ai.tf2onnx.nhwc::LRN", 1}, {"Transpose", 0}}).check();
   for (const Kind size : {constant, fed})
     nhwc(op_case("ResizeBilinear").in(f32, {2, 4, 5, 3}).i32s({8, 7}, size).attr("half_pixel_centers", true))
+        .gives({{"ai.tf2onnx.nhwc::Resize", 1}, {"Transpose", 0}})
         .check();
 }
 
@@ -73,7 +79,9 @@ void small_net(Builder& b) {
 
 TEST(Layout, Nets) {
   for (const Layout layout : {Layout::automatic, Layout::nchw, Layout::nhwc})
-    with(graph_case("a small net", small_net), layout).check();
+    with(graph_case("a small net", small_net), layout)
+        .gives({{"Transpose", layout == Layout::nhwc ? 0U : 2U}, {layout == Layout::nhwc ? "ai.tf2onnx.nhwc::Conv" : "Conv", 2}})
+        .check();
 }
 
 // ShuffleNet: the channels of the groups of one convolution go to each group of the next.
@@ -91,7 +99,9 @@ void shuffled_net(Builder& b) {
 
 TEST(Layout, ShuffledChannels) {
   for (const Layout layout : {Layout::automatic, Layout::nchw, Layout::nhwc})
-    with(graph_case("shuffled channels", shuffled_net), layout).check();
+    with(graph_case("shuffled channels", shuffled_net), layout)
+        .gives({{"Transpose", 3}, {layout == Layout::nhwc ? "ai.tf2onnx.nhwc::Conv" : "Conv", 2}})
+        .check();
 }
 
 TEST(Layout, FunctionsNeedAnOpset) {

@@ -4,8 +4,9 @@
 
 namespace t2o {
 
-Way ConversionRegistry::way_by(const OpRegistry& rows, const ir::Node& n, const std::string& form) const {
-  if (!rows.knows(form)) return {};
+std::optional<Way> ConversionRegistry::way_by(const OpRegistry& rows, const ir::Node& n,
+                                              const std::string& form) const {
+  if (!rows.knows(form)) return std::nullopt;
   Way way{rows.find(form, target_.opset), std::nullopt, rows.lowest_opset(form)};
   if (!way.row)
     way.refusal = Refusal{"needs opset " + std::to_string(way.lowest_opset) + ", the target is " +
@@ -18,16 +19,14 @@ Way ConversionRegistry::way_by(const OpRegistry& rows, const ir::Node& n, const 
 
 Way ConversionRegistry::way_of(const ir::Node& n) const {
   const std::string form = OpRegistry::form_of(n);
-  std::vector<const OpRegistry*> layers;
-  for (auto rows = overlays_.rbegin(); rows != overlays_.rend(); ++rows) layers.push_back(&*rows);
-  layers.push_back(dialect_);
-  Way lowest;  // of the rows for higher opsets
-  for (const OpRegistry* rows : layers) {
-    Way way = way_by(*rows, n, form);
-    if (way.row) return way;
-    if (way.refusal && (!lowest.refusal || way.lowest_opset < lowest.lowest_opset)) lowest = std::move(way);
+  std::optional<Way> lowest;  // of the rows that hold at higher opsets
+  for (std::size_t i = 0; i <= overlays_.size(); ++i) {
+    const OpRegistry& rows = i < overlays_.size() ? overlays_[overlays_.size() - 1 - i] : *dialect_;
+    std::optional<Way> way = way_by(rows, n, form);
+    if (way && way->row) return *way;
+    if (way && (!lowest || way->lowest_opset < lowest->lowest_opset)) lowest = std::move(way);
   }
-  if (lowest.refusal) return lowest;
+  if (lowest) return *lowest;
   if (dialect_->knows(n.op()))
     return {nullptr,
             Refusal{n.op() + " of complex numbers is not supported", "{cut}", Code::unsupported_type}};

@@ -13,7 +13,7 @@ struct Way {
   const OpRegistry::Entry* row = nullptr;
   std::optional<Refusal> refusal;
   int lowest_opset = 0;  // at which the node has a row; 0: at none
-  explicit operator bool() const { return !refusal; }
+  explicit operator bool() const { return row && !refusal; }
 };
 
 // The rows of one conversion: those of the source's dialect, and overlays that come before them. An overlay adds ops or
@@ -32,7 +32,7 @@ class ConversionRegistry {
   std::vector<std::pair<const ir::Node*, Way>> without_way(const ir::Graph&) const;
 
  private:
-  Way way_by(const OpRegistry&, const ir::Node&, const std::string& form) const;  // no row and no refusal: the rows do not know the op
+  std::optional<Way> way_by(const OpRegistry&, const ir::Node&, const std::string& form) const;  // none: no row is for the op
 
   onnx::Target target_;
   const OpRegistry* dialect_;

@@ -55,12 +55,12 @@ std::unordered_set<const ir::Node*> needed_nodes(const ir::Graph& g, const std::
 class Mapping : public SubgraphMapper {
  public:
   Mapping(const ir::Graph& source, const ConversionRegistry& registry, Diagnostics& diagnostics,
-          const Ways& ways = {})
+          const CutOptions& cuts = {})
       : source_(source),
         registry_(registry),
         target_(registry.target()),
         diagnostics_(diagnostics),
-        ways_(ways),
+        cuts_(cuts),
         root_(std::make_shared<ir::Graph>()),
         out_(root_.get()) {
     out_->share_symbols(source);
@@ -200,16 +200,10 @@ class Mapping : public SubgraphMapper {
       diagnostics_.push_back(e.diagnostic());
       if (diagnostics_.back().origin.op.empty()) diagnostics_.back().origin = n.origin();
       failed_.push_back({diagnostics_.size() - 1, &n, top_});
-    } catch (const std::length_error& e) {  // of a tensor that nobody can make
-      diagnostics_.push_back({Severity::error, Code::bad_model,
-                              std::string("a tensor of an impossible size: ") + e.what(), "", n.origin(),
-                              SourceLoc::here()});
     } catch (const std::bad_alloc&) {
       throw;  // no other node will have more
     } catch (const std::exception& e) {
-      diagnostics_.push_back({Severity::error, Code::internal, e.what(),
-                              "this is a bug: please report it with the model", n.origin(),
-                              SourceLoc::here()});
+      diagnostics_.push_back(diagnostic_of(e, n.origin()));
     }
   }
 
@@ -269,7 +263,7 @@ class Mapping : public SubgraphMapper {
     for (const Failure& f : failed_) {
       Diagnostic& d = diagnostics_[f.diagnostic];
       if (d.remedy.empty() && d.code != Code::bad_model && d.code != Code::internal) d.remedy = "{cut}";
-      d.remedy = settled_remedy(d.remedy, *f.node, *f.top, ways_, [&] { return shapes_help(*f.node); });
+      d.remedy = settled_remedy(d.remedy, *f.node, *f.top, cuts_, [&] { return shapes_help(*f.node); });
     }
   }
 
@@ -323,7 +317,7 @@ class Mapping : public SubgraphMapper {
     const ir::Node *node, *top;  // in the main graph
   };
 
-  const Ways ways_;
+  const CutOptions cuts_;
   const ir::Node* top_ = nullptr;  // the node of the main graph that is being mapped
   std::vector<Failure> failed_;
   std::unordered_map<const Value*, Shape> tried_;        // shapes of inputs
@@ -342,8 +336,8 @@ void infer_shapes(ir::Graph& source, const ConversionRegistry& registry) {
 }
 
 GraphPtr map_ops(const ir::Graph& source, const ConversionRegistry& registry, Diagnostics& diagnostics,
-                 const Ways& ways) {
-  return Mapping(source, registry, diagnostics, ways).run();
+                 const CutOptions& cuts) {
+  return Mapping(source, registry, diagnostics, cuts).run();
 }
 
 }  // namespace t2o

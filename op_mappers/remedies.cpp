@@ -18,10 +18,10 @@ constexpr std::size_t kMostTensors = 12;  // that anybody would list
 constexpr std::size_t kMostSteps = 200;   // from the node to the nearest tensors that may be listed
 
 // What the options call a tensor, or nothing: it has to be a result of a node of the model.
-std::string name_of(const Value* v, const Ways& ways) {
+std::string name_of(const Value* v, const CutOptions& cuts) {
   const ir::Node* n = v->producer();
   if (!n || n->origin().op != n->op() || n->attr(tfgraph::kDrawn)) return "";
-  if (!n->origin().function.empty() && !ways.inside_functions) return "";
+  if (!n->origin().function.empty() && !cuts.inside_functions) return "";
   return n->origin().node + ":" + std::to_string(v->index());
 }
 
@@ -33,7 +33,7 @@ bool may_be_listed(const Value* v) {
 // The tensors to list, one after the other; none where the graph cannot be cut there.
 class Cut {
  public:
-  explicit Cut(const Ways& ways) : ways_(ways) {}
+  explicit Cut(const CutOptions& cuts) : cuts_(cuts) {}
 
   // Instead of a result that cannot be listed, what is computed of it.
   bool after(const ir::Node& n) {
@@ -64,23 +64,23 @@ class Cut {
 
  private:
   bool list(const Value* v) {
-    const std::string name = may_be_listed(v) ? name_of(v, ways_) : "";
+    const std::string name = may_be_listed(v) ? name_of(v, cuts_) : "";
     if (name.empty()) return false;
     has_complex_ = has_complex_ || is_complex(v->dtype());
     names_.push_back(name);
     return true;
   }
 
-  const Ways& ways_;
+  const CutOptions& cuts_;
   std::vector<std::string> names_;
   std::unordered_set<const Value*> seen_;
   std::size_t steps_ = 0;
   bool has_complex_ = false;
 };
 
-std::string cut_text(std::string_view token, const ir::Node& n, const ir::Node& top, const Ways& ways) {
+std::string cut_text(std::string_view token, const ir::Node& n, const ir::Node& top, const CutOptions& cuts) {
   const std::string what = &n == &top ? "it" : "the " + top.op() + " around it";
-  Cut in_front(ways), behind(ways);
+  Cut in_front(cuts), behind(cuts);
   const std::string outputs =
       token != kAfter && in_front.before(top) ? in_front.option("--outputs") : std::string();
   const std::string inputs =
@@ -126,8 +126,8 @@ bool is_open(const Value& v) {
   return !s.ranked() || std::any_of(s.dims().begin(), s.dims().end(), [](Dim d) { return !is_known(d); });
 }
 
-std::string settled_remedy(std::string_view remedy, const ir::Node& n, const ir::Node& top, const Ways& ways,
-                           const std::function<bool()>& shapes_help) {
+std::string settled_remedy(std::string_view remedy, const ir::Node& n, const ir::Node& top,
+                           const CutOptions& cuts, const std::function<bool()>& shapes_help) {
   std::string settled;
   while (!remedy.empty()) {
     const std::size_t end = remedy.find(kBetween);
@@ -136,7 +136,7 @@ std::string settled_remedy(std::string_view remedy, const ir::Node& n, const ir:
     bool helps = true;
     for (const std::string_view token : {kCut, kAfter, kBefore}) {
       if (one.find(token) == std::string::npos) continue;
-      const std::string text = cut_text(token, n, top, ways);
+      const std::string text = cut_text(token, n, top, cuts);
       helps = helps && !text.empty();
       replace(one, token, text);
     }
@@ -145,7 +145,7 @@ std::string settled_remedy(std::string_view remedy, const ir::Node& n, const ir:
       replace(one, kCustom, "keep it for a runtime that has it with --custom-ops " + n.op());
     }
     if (one.find(kShapes) != std::string::npos) {
-      const std::string text = ways.by_inputs && shapes_help() ? shapes_text(*top.graph()) : "";
+      const std::string text = cuts.by_inputs && shapes_help() ? shapes_text(*top.graph()) : "";
       helps = helps && !text.empty();
       replace(one, kShapes, text);
     }

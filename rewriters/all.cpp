@@ -51,7 +51,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
   phases.push_back(
       {"fuse",
        "known values are constants, loops have their final form",
-       "each formula that ONNX has an operator for is that operator, except normalizations of the last axes",
+       "each formula that ONNX has an operator for is that operator, except normalizations",
        {{fuse_activation(target)},
         {fuse_einsum(target)},
         {unmerge_batches(target)},
@@ -95,7 +95,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
   phases.push_back(
       {"weights",
        "the layout is final",
-       "scales and shifts of weighted sums are part of the weights",
+       "each normalization is one node; scales and shifts of weighted sums are part of the weights",
        {{fuse_layer_norm(target)},
         {center_norm()},
         {average_by_conv(target)},
@@ -142,6 +142,13 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
                      {guard_sums(target)},
                      {carry_types(target)}}});
   return phases;
+}
+
+std::vector<Phase> all_phases() {
+  std::vector<Phase> all = tf_phases();
+  for (Phase& p : onnx_phases(onnx::make_target(onnx::kDefaultOpset), tf2onnx::Layout::nhwc))
+    all.push_back(std::move(p));
+  return all;
 }
 
 }  // namespace t2o

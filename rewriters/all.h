@@ -11,6 +11,7 @@ namespace t2o {
 
 const std::vector<Phase>& tf_phases();
 std::vector<Phase> onnx_phases(const onnx::Target&, tf2onnx::Layout = tf2onnx::Layout::automatic);
+std::vector<Phase> all_phases();  // both, with every rewriter that there is: as for Layout::nhwc
 
 namespace rewriters {
 

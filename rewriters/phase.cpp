@@ -37,6 +37,12 @@ class PhaseRun {
   int run(const Rewriter& r) {
     if (std::find(options_.without.begin(), options_.without.end(), r.name) != options_.without.end())
       return 0;
+    const int changes = apply(r);
+    if (options_.after) options_.after(r.name);
+    return changes;
+  }
+
+  int apply(const Rewriter& r) {
     int changes = 0;
     const bool has_work =
         r.looks_for.empty() || std::any_of(r.looks_for.begin(), r.looks_for.end(),
@@ -44,11 +50,11 @@ class PhaseRun {
     for (ir::Graph* each : contents_.graphs)
       if (has_work) changes += r.run(*each);
     if (changes != 0) contents_ = ir::contents_of(graph_);
-    if (options_.after) options_.after(r.name);
     return changes;
   }
 
-  // In turn, until each has found nothing since another one changed the graph.
+  // In turn, until each has found nothing since another one changed the graph. Two rewriters that undo each
+  // other must not run forever: the number of rounds has a bound, and check() finds such a pair.
   void settle(const std::vector<Rewriter>& rewriters) {
     constexpr std::size_t kMostRounds = 4;
     std::size_t settled = 0;
@@ -61,7 +67,7 @@ class PhaseRun {
     if (const Diagnostics broken = ir::verify_graph(graph_, ir::Named::some); !broken.empty())
       throw std::logic_error(where + to_string(broken.front()));
     for (const Rewriter& r : rewriters_of({phase}))
-      if (run(r) != 0) throw std::logic_error(where + r.name + " finds more to do at its end");
+      if (apply(r) != 0) throw std::logic_error(where + r.name + " finds more to do at its end");
   }
 
   ir::Graph& graph_;
@@ -81,7 +87,9 @@ void check_phases(const std::vector<Phase>& phases) {
     for (const Step& s : phase.steps) {
       const std::string what = "phase '" + phase.name + "' lists " + s.rewriter.name;
       for (const After& a : s.after)
-        if (!before.contains(a.rewriter)) throw std::logic_error(what + " in front of " + a.rewriter);
+        if (!before.contains(a.rewriter))
+          throw std::logic_error(what + ", and " + a.rewriter +
+                                 ", which it runs after, is not in front of it");
       if (!before.insert(s.rewriter.name).second) throw std::logic_error(what + " twice");
     }
   }

@@ -97,4 +97,13 @@ void fail(Code code, std::string message, std::string remedy, SourceLoc at) {
   throw ConversionError({Severity::error, code, std::move(message), std::move(remedy), {}, at});
 }
 
+Diagnostic diagnostic_of(const std::exception& e, const Origin& origin) {
+  if (const auto* known = dynamic_cast<const ConversionError*>(&e)) return known->diagnostic();
+  if (dynamic_cast<const std::length_error*>(&e))
+    return {Severity::error, Code::bad_model, std::string("a tensor of an impossible size: ") + e.what(), "",
+            origin};
+  return {Severity::error, Code::internal, e.what(), "this is a bug: please report it with the model",
+          origin};
+}
+
 }  // namespace t2o

@@ -77,6 +77,9 @@ template <class Work> bool collect(Diagnostics& found, Work&& work) {
   }
 }
 
+// What an exception that is no ConversionError says: a tensor of an impossible size, or a bug of this program.
+Diagnostic diagnostic_of(const std::exception&, const Origin& = {});
+
 [[noreturn]] void fail(Code, std::string message, std::string remedy = "", SourceLoc at = SourceLoc::here());
 
 }  // namespace t2o

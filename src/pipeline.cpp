@@ -113,13 +113,6 @@ void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   try {
     const HelpingThreads threads;
     collect(diagnostics, work);
-  } catch (const std::length_error& e) {  // a tensor is too large for any memory
-    diagnostics.push_back({Severity::error,
-                           Code::bad_model,
-                           std::string("a tensor of an impossible size: ") + e.what(),
-                           "",
-                           {},
-                           SourceLoc::here()});
   } catch (const std::bad_alloc&) {
     diagnostics.push_back({Severity::error,
                            Code::bad_file,
@@ -128,12 +121,7 @@ void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
                            {},
                            SourceLoc::here()});
   } catch (const std::exception& e) {
-    diagnostics.push_back({Severity::error,
-                           Code::internal,
-                           e.what(),
-                           "this is a bug: please report it with the model",
-                           {},
-                           SourceLoc::here()});
+    diagnostics.push_back(diagnostic_of(e));
   }
 }
 
@@ -143,6 +131,7 @@ class FrozenFile {
  public:
   FrozenFile(const Conversion& c, const Options& o) {
     if (!c.frozen) return;
+    // A file, also when its name is "-"; the AtomicFile of "-" is standard output.
     file_ = std::make_unique<AtomicFile>(o.output_frozen_graph == "-" ? "./-" : o.output_frozen_graph);
     file_->reserve(c.frozen->graph_def.size());
     c.frozen->graph_def.stream([&](Bytes b) { file_->write(b); });

@@ -60,13 +60,10 @@ void check_names(const char* option, const std::vector<std::string>& asked,
   }
 }
 
-// The phases of Layout::nhwc contain all rewriters.
-void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
+void check_debugging(const Options& o, Diagnostics& diagnostics) {
   if (o.dump_after.empty() && o.trace_match.empty() && o.without.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
-  for (const Rewriter& r : rewriters_of(tf_phases())) rewriters.push_back(r.name);
-  for (const Rewriter& r : rewriters_of(onnx_phases(target, tf2onnx::Layout::nhwc)))
-    if (std::find(rewriters.begin(), rewriters.end(), r.name) == rewriters.end()) rewriters.push_back(r.name);
+  for (const Rewriter& r : rewriters_of(all_phases())) rewriters.push_back(r.name);
   stages.insert(stages.end(), rewriters.begin(), rewriters.end());
   check_names("--dump-after", o.dump_after, stages, diagnostics);
   check_names("--trace-match", o.trace_match, rewriters, diagnostics);
@@ -106,7 +103,7 @@ Plan make_plan(const Options& o, Diagnostics& diagnostics) {
     const onnx::Target& target = plan.registry.target();
     collect(diagnostics, [&] { check_layout(o, target); });
     check_metadata(o, target, diagnostics);
-    check_debugging(o, target, diagnostics);
+    check_debugging(o, diagnostics);
   }
   note_targets(o, diagnostics);
   plan.registry.add_overlay(custom_rows(o.custom_ops, diagnostics));

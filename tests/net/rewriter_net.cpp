@@ -2,9 +2,10 @@
 // models.
 //   rewriter_net removal           each rewriter is missed: without it, one of them changes
 //   rewriter_net order [SEEDS]     no order of the rewriters inside of the phases changes one of them
-//   rewriter_net relations [DIR]   which steps must run after which and do not say so; tries the models in
-//   DIR too
-// `--list` behind `removal` prints every case that misses a rewriter, not only the first.
+//   rewriter_net relations [DIR]   lists steps that must run after another one and do not say so; it tries
+//   the
+//                                  models in DIR too
+// `--list` after `removal` prints every case that misses a rewriter, not only the first.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -75,15 +76,20 @@ std::vector<Probe> probes(bool operators_alone) {
   return all;
 }
 
-std::vector<Phase> all_phases() {
-  std::vector<Phase> phases = tf_phases();
-  for (Phase& p : onnx_phases(onnx::make_target(onnx::kDefaultOpset), tf2onnx::Layout::nhwc))
-    phases.push_back(std::move(p));
-  return phases;
+// A probe whose expected text is stale would miss every rewriter.
+int stale(const std::vector<Probe>& all) {
+  int count = 0;
+  for (const Probe& p : all)
+    if (made(p, {}) != p.expected) {
+      ++count;
+      std::cout << p.name << ": the golden tests fail already\n";
+    }
+  return count;
 }
 
 int check_removal(bool list) {
   const std::vector<Probe> all = probes(false);
+  if (stale(all) != 0) return EXIT_FAILURE;
   int unmissed = 0;
   const std::vector<Rewriter> rewriters = rewriters_of(all_phases());
   for (const Rewriter& r : rewriters) {
@@ -141,6 +147,7 @@ Names shuffled(Names waiting, Relations& relations, std::mt19937_64& random) {
 
 int check_order(int seeds) {
   const std::vector<Probe> all = probes(true);
+  if (stale(all) != 0) return EXIT_FAILURE;
   Relations relations = declared();
   int changed = 0;
   for (int seed = 1; seed <= seeds; ++seed) {

@@ -58,7 +58,13 @@ Values keep_custom(MapperContext& c, const std::string& domain) {
   return c.graph().add(std::move(spec)).outputs();
 }
 
+bool is_list(const Value* v) { return v && v->dtype() == DType::variant; }
+
 std::optional<Refusal> refusal_of_custom(const ir::Node& n) {
+  if (std::any_of(n.outputs().begin(), n.outputs().end(), is_list) ||
+      std::any_of(n.inputs().begin(), n.inputs().end(), is_list))
+    return Refusal{"a custom op can neither take nor give a TensorList: ONNX has no such type",
+                   "leave it out of --custom-ops", Code::unsupported_type};
   if (has_contents_elsewhere(n))
     return Refusal{
         "as a custom op it would be empty: other operations fill it, which the outputs do not need",
@@ -76,7 +82,9 @@ std::string op_of(const std::string& item) { return item.substr(0, item.find(':'
 std::string domain_of(const std::string& item) {
   const std::size_t colon = item.find(':');
   const std::string domain = colon == std::string::npos ? kDefaultDomain : item.substr(colon + 1);
-  if (colon == 0 || domain.empty() || domain == "ai.onnx")
+  const bool is_onnx = domain == "ai.onnx" || domain == "ai.onnx.ml" ||
+                       domain.starts_with("ai.onnx.training") || domain.starts_with("ai.onnx.preview");
+  if (colon == 0 || domain.empty() || domain.find(':') != std::string::npos || is_onnx)
     fail(Code::bad_option, "--custom-ops: '" + item + "' is not an op with a domain",
          "write Op or Op:domain, with a domain of your own");
   return domain;

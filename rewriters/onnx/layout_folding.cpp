@@ -148,7 +148,7 @@ class LayoutFolding {
     const bool is_interface = at_interface_ && (v->is_graph_input() || v->is_graph_output());
     const std::int64_t cost = is_interface                        ? 1
                               : form_.moves_only_ones(v->shape()) ? kReshape
-                                                                  : transposed_bytes(v->shape(), v->dtype());
+                                                                  : transposed_bytes(*v);
     std::vector<MinCut::Variable> to;
     for (const ir::Use& u : v->uses()) to.push_back(form_of_use(u));
     if (v->is_graph_output()) to.push_back(MinCut::kZero);

@@ -75,7 +75,7 @@ Role broadcast_role(const ir::Node& n, const Form& f) {
     if (f.has(v))
       r.data.push_back(i);
     else if (!f.moves_only_ones(lifted(v->shape(), f.rank())) && v->shape().rank() > 1)
-      r.cost += transposed_bytes(v->shape(), v->dtype());
+      r.cost += transposed_bytes(*v);
   }
   return r.data.empty() ? Role{} : r;
 }
@@ -358,17 +358,15 @@ bool means_something_else(const ir::Node& n,
 
 }  // namespace
 
-std::int64_t transposed_bytes(const Shape& s, DType t) {
+std::int64_t transposed_bytes(const Value& v) {
   constexpr std::int64_t kNode = 64, kGuess = 32, kMost = std::int64_t{1} << 40;
   std::int64_t n = 1;
-  bool has_batch =
-      false;  // one unknown dim is the batch, in whatever place: both forms of a tensor cost the same
-  for (int i = 0; i < s.rank(); ++i) {
-    const bool is_batch = !is_known(s[i]) && !std::exchange(has_batch, true);
-    const std::int64_t size = is_batch ? 1 : is_known(s[i]) ? std::max<std::int64_t>(s[i], 1) : kGuess;
+  for (const Dim d : v.shape().dims()) {
+    const bool is_batch = is_symbol(d) && v.graph()->symbols().name(d).ends_with("batch");
+    const std::int64_t size = is_known(d) ? std::max<std::int64_t>(d, 1) : is_batch ? 1 : kGuess;
     if (__builtin_mul_overflow(n, size, &n) || n > kMost) n = kMost;
   }
-  return kNode + n * static_cast<std::int64_t>(std::max<std::size_t>(bit_width(t) / 8, 1));
+  return kNode + n * static_cast<std::int64_t>(std::max<std::size_t>(bit_width(v.dtype()) / 8, 1));
 }
 
 Role role_of(const ir::Node& n, const Form& f, const onnx::Target& target) {

@@ -24,6 +24,8 @@ Role role_of(const ir::Node&, const Form&, const onnx::Target&);
 // caller permutes its data and its outputs.
 void permute(ir::Node&, const Form&, const onnx::Target&);
 
-std::int64_t transposed_bytes(const Shape&, DType);  // the cost of a Transpose; a guess if dims are unknown
+// The cost of a Transpose, the same for both forms of a tensor. An unknown dim is a guess, except the batch, which all images have:
+// interface.h names it.
+std::int64_t transposed_bytes(const Value&);
 
 }  // namespace t2o::rewriters

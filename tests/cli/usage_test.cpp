@@ -300,6 +300,7 @@ TEST_F(Usage, CustomOpsAndTheirOpset) {
   refused(kNotConvertible, {"MODEL", "-o", "out.onnx"}, {"NoSuchOp", "--custom-ops NoSuchOp"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp", "--extra-opset", "7"}, {"domain:version"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", ":x", "--extra-opset", "7", "--dump-after", "foo"}, {"domain:version", "':x'", "'foo'"});
+  refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp:ai.onnx.ml"}, {"a domain of your own"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--custom-ops", "NoSuchOp,Other", "--ir-version", "99"}, {"IR version 99", "no node of 'Other'"});
   EXPECT_TRUE(has(converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp"}), "ai.onnx.converters.tensorflow"));
   const std::string bytes = converted({"MODEL", "-o", "OUT", "--custom-ops", "NoSuchOp:my.domain", "--extra_opset", "my.domain:7"});

@@ -78,6 +78,24 @@ TEST(ConversionRegistry, AnOverlayComesBeforeTheDialect) {
   }
 }
 
+TEST(ConversionRegistry, ACustomOpHasNoLists) {
+  const GraphPtr g = ir::parse_graph(R"(graph g tf {
+  input %x: f32[2]
+  const %s: i32[1] = [2]
+  const %n: i32[] = 4
+  const %i: i32[] = 0
+  %l: variant[*] = TensorListReserve(%s, %n) {element_dtype=f32, shape_type=i32}
+  %m: variant[*] = TensorListSetItem(%l, %i, %x) {element_dtype=f32}
+  %y: f32[4,2] = TensorListStack(%m, %s) {element_dtype=f32, num_elements=4}
+  output %y
+}
+)",
+                                     "test");
+  EXPECT_TRUE(reasons(*g, registry_with({}, 21)).empty());
+  for (const char* op : {"TensorListReserve", "TensorListSetItem", "TensorListStack"})
+    EXPECT_EQ(reasons(*g, registry_with({op}, 21)).size(), 1u) << op;
+}
+
 TEST(ConversionRegistry, NamesTheLowestOpset) {
   const GraphPtr g = ir::parse_graph(R"(graph g tf {
   input %x: f32[2]

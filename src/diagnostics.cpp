@@ -97,6 +97,11 @@ void fail(Code code, std::string message, std::string remedy, SourceLoc at) {
   throw ConversionError({Severity::error, code, std::move(message), std::move(remedy), {}, at});
 }
 
+void throw_first_error(const Diagnostics& diagnostics) {
+  for (const Diagnostic& d : diagnostics)
+    if (d.severity == Severity::error) throw ConversionError(d);
+}
+
 Diagnostic diagnostic_of(const std::exception& e, const Origin& origin) {
   if (const auto* known = dynamic_cast<const ConversionError*>(&e)) return known->diagnostic();
   if (dynamic_cast<const std::length_error*>(&e))

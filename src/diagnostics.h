@@ -80,6 +80,7 @@ template <class Work> bool collect(Diagnostics& found, Work&& work) {
 // What an exception that is no ConversionError says: a tensor of an impossible size, or a bug of this program.
 Diagnostic diagnostic_of(const std::exception&, const Origin& = {});
 
+void throw_first_error(const Diagnostics&);  // as a ConversionError; does nothing without errors
 [[noreturn]] void fail(Code, std::string message, std::string remedy = "", SourceLoc at = SourceLoc::here());
 
 }  // namespace t2o

@@ -89,20 +89,6 @@ void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 }  // namespace
 
-InputDefaults input_defaults(const tf::Interface& interface, const tf2onnx::Options& options,
-                             Diagnostics& diagnostics) {
-  InputDefaults initial;
-  for (const tf::State& s : interface.states) initial.emplace_back(s.input, s.initial);
-  if (options.stateful_io && initial.empty())
-    diagnostics.push_back({Severity::warning,
-                           Code::bad_option,
-                           "--stateful-io: the model changes no variable",
-                           "",
-                           {},
-                           SourceLoc::here()});
-  return initial;
-}
-
 // ONNX Runtime takes and gives no complex tensors.
 void refuse_complex_interface(const ir::Graph& g, Diagnostics& diagnostics) {
   const auto check = [&](const char* what, const Value* v) {

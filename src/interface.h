@@ -1,14 +1,9 @@
 #pragma once
 #include "ir/graph.h"
 #include "onnx/opset_table.h"
-#include "tf/import.h"
 #include "tf2onnx/options.h"
 
 namespace t2o {
-
-// The values that the inputs made of variables have when they are left out.
-using InputDefaults = std::vector<std::pair<std::string, TensorPtr>>;
-InputDefaults input_defaults(const tf::Interface&, const tf2onnx::Options&, Diagnostics&);
 
 void refuse_complex_interface(const ir::Graph&, Diagnostics&);
 

@@ -13,13 +13,6 @@ constexpr bool kDebugBuild = true;
 
 }  // namespace
 
-std::string describe(const tf::Source& s) {
-  std::string text = s.kind;
-  if (s.signature) text += ", signature " + s.signature->name;
-  if (!s.tensorflow_version.empty()) text += ", TensorFlow " + s.tensorflow_version;
-  return text;
-}
-
 onnx::ModelInfo model_info(const Conversion& c, const Options& o) {
   onnx::ModelInfo info;
   info.target = c.target;

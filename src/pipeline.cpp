@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cut_shapes.h"
+#include "formats/formats.h"
+#include "frozen_file.h"
 #include "interface.h"
 #include "ir/text.h"
 #include "model_info.h"
@@ -13,12 +14,9 @@
 #include "op_mappers/map_ops.h"
 #include "plan.h"
 #include "rewriters/all.h"
-#include "support/atomic_file.h"
 #include "support/meter.h"
 #include "support/parallel.h"
 #include "support/wire.h"
-#include "tf/frozen_graph.h"
-#include "tf/source.h"
 
 namespace t2o {
 namespace {
@@ -27,27 +25,6 @@ void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
   std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(),
                ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
-}
-
-// A tensor inside of a function has no name in the source graph. If the model is cut at one, the whole graph
-// is frozen.
-std::shared_ptr<const tf::FrozenGraph> frozen_graph(const tf::Source& source,
-                                                    const tf::ImportRequest& request,
-                                                    const tf::Interface& interface, const ir::Graph& imported,
-                                                    Diagnostics& diagnostics) {
-  std::vector<tf::FrozenInput> inputs;
-  const Values& values = imported.inputs();
-  for (std::size_t i = 0; i < values.size() && !request.cuts_inside(); ++i)
-    if (!interface.inputs[i].empty())
-      inputs.push_back({interface.inputs[i], values[i]->dtype(), values[i]->shape()});
-  Strings outputs = interface.outputs;
-  std::erase(outputs, "");
-  auto frozen = std::make_shared<tf::FrozenGraph>();
-  collect(diagnostics, [&] {
-    *frozen = tf::freeze(source.graph, inputs, outputs, source.variable, diagnostics);
-    tf::check_size(*frozen);
-  });
-  return frozen;
 }
 
 void begin(Meter* meter, const char* stage) {
@@ -61,6 +38,20 @@ PhaseOptions phase_options(const Options& o, const ir::Graph& g) {
 #endif
   p.after = [&o, &g](const std::string& rewriter) { dump(rewriter, g, o); };
   return p;
+}
+
+std::map<std::string, std::size_t> count_ops(const ir::Graph& main_graph) {
+  std::map<std::string, std::size_t> counts;
+  std::vector<const ir::Graph*> pending = {&main_graph};
+  while (!pending.empty()) {
+    const ir::Graph& graph = *pending.back();
+    pending.pop_back();
+    for (const ir::Node& node : graph.nodes()) {
+      ++counts[OpRegistry::form_of(node)];
+      ir::for_each_subgraph(node, [&](const ir::Graph& g) { pending.push_back(&g); });
+    }
+  }
+  return counts;
 }
 
 // rewrite TF -> map -> rewrite ONNX -> check
@@ -87,24 +78,33 @@ void convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Convers
   if (!has_errors(c.diagnostics)) c.graph = mapped;
 }
 
-// read -> inline & freeze -> convert_graph
-void convert_source(const Options& o, const Plan& plan, tf::Source source, Conversion& c, Meter* meter) {
-  c.source = describe(source);
-  const tf::ImportRequest request = tf::make_request(source, o, c.diagnostics);
-  if (has_errors(c.diagnostics)) return;
-  tf::Interface interface;
-  c.source_graph = tf::import_graph(source.graph, request, c.diagnostics, &interface);
-  if (c.source_graph) learn_cut_shapes(*c.source_graph, interface, source.graph, request, plan.registry);
-  if (c.source_graph && !o.output_frozen_graph.empty())
-    c.frozen = frozen_graph(source, request, interface, *c.source_graph, c.diagnostics);
-  source.graph = {};
-  if (!c.source_graph) return;
-  ir::Graph& model = *c.source_graph;
-  c.input_defaults = input_defaults(interface, o, c.diagnostics);
-  name_dims(model);
-  if (!o.complex_as_pairs) refuse_complex_interface(model, c.diagnostics);
-  dump("read", model, o);
-  convert_graph(o, plan, model, c, meter);
+Prepared prepare(const Source& source, const Options& o, const ConversionRegistry& registry,
+                 Diagnostics& diagnostics) {
+  Prepared p = source.prepare(
+      o, [&](ir::Graph& g) { infer_shapes(g, registry); }, diagnostics);
+  if (p.graph) name_dims(*p.graph);
+  return p;
+}
+
+void warn_of_no_state(const Options& o, const Prepared& p, Diagnostics& diagnostics) {
+  if (!o.stateful_io || !p.input_defaults.empty()) return;
+  diagnostics.push_back(
+      {Severity::warning, Code::bad_option, "--stateful-io: the model changes no variable"});
+}
+
+// prepare -> convert_graph
+void convert_source(const Options& o, const Plan& plan, SourcePtr source, Conversion& c, Meter* meter) {
+  c.source = source->description();
+  Prepared p = prepare(*source, o, plan.registry, c.diagnostics);
+  c.source_graph = p.graph;
+  if (!p.graph) return;
+  if (!o.output_frozen_graph.empty()) c.frozen = source->freeze(o, p, c.diagnostics);
+  source.reset();
+  warn_of_no_state(o, p, c.diagnostics);
+  c.input_defaults = std::move(p.input_defaults);
+  if (!o.complex_as_pairs) refuse_complex_interface(*p.graph, c.diagnostics);
+  dump("read", *p.graph, o);
+  convert_graph(o, plan, *p.graph, c, meter);
 }
 
 // Runs the stages and turns their exceptions into diagnostics.
@@ -125,25 +125,6 @@ void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   }
 }
 
-// Writes the frozen graph under a temporary name before the model is written. commit() gives it its own name,
-// once the model is there.
-class FrozenFile {
- public:
-  FrozenFile(const Conversion& c, const Options& o) {
-    if (!c.frozen) return;
-    // A file, also when its name is "-"; the AtomicFile of "-" is standard output.
-    file_ = std::make_unique<AtomicFile>(o.output_frozen_graph == "-" ? "./-" : o.output_frozen_graph);
-    file_->reserve(c.frozen->graph_def.size());
-    c.frozen->graph_def.stream([&](Bytes b) { file_->write(b); });
-  }
-  void commit() const {
-    if (file_) file_->commit();
-  }
-
- private:
-  std::unique_ptr<AtomicFile> file_;
-};
-
 // Traces the named rewriters in this thread. The end of the scope stops the trace, so the next conversion in
 // the thread prints none.
 class Tracing {
@@ -160,7 +141,7 @@ Conversion converted(const Options& o, Meter* meter, Work&& work) {
   if (meter) meter->begin("reading");
   const Tracing tracing(o.trace_match);
   guarded(c.diagnostics, o.model, [&] {
-    const Reading scope(o.model.empty() ? "" : tf::file_of(o));
+    const Reading scope(o.model.empty() ? "" : format_of(o).file(o));
     Plan plan = make_plan(o, c.diagnostics);
     if (has_errors(c.diagnostics)) return;
     c.target = plan.registry.target();
@@ -174,13 +155,13 @@ Conversion converted(const Options& o, Meter* meter, Work&& work) {
 
 Conversion convert(const Options& o, Meter* meter) {
   return converted(o, meter, [&](const Plan& plan, Conversion& c) {
-    convert_source(o, plan, tf::open_source(o), c, meter);
+    convert_source(o, plan, format_of(o).open(o), c, meter);
   });
 }
 
 Conversion convert(const Options& o, Bytes model) {
   return converted(o, nullptr, [&](const Plan& plan, Conversion& c) {
-    convert_source(o, plan, tf::open_source(o, model, Owner{}), c, nullptr);
+    convert_source(o, plan, format_of(o).open_bytes(o, model, Owner{}), c, nullptr);
   });
 }
 
@@ -191,23 +172,39 @@ Conversion convert(const Options& o, GraphPtr source_graph) {
   });
 }
 
-GraphPtr read_source(const Options& o, Diagnostics& diagnostics) {
-  GraphPtr graph;
+Prepared prepare_source(const Source& source, const Options& o, Diagnostics& diagnostics) {
+  Diagnostics ignored;  // of --custom-ops, which the plan reports
+  return prepare(source, o, registry_for(o, ignored), diagnostics);
+}
+
+Inspection inspect(const Options& o, Diagnostics& diagnostics) {
+  Inspection result;
+  const Tracing tracing(o.trace_match);
   guarded(diagnostics, o.model, [&] {
-    const Reading scope(tf::file_of(o));
-    const tf::Source source = tf::open_source(o);
-    const tf::ImportRequest request = tf::make_request(source, o, diagnostics);
-    if (!has_errors(diagnostics)) graph = tf::import_graph(source.graph, request, diagnostics);
-    if (graph) name_dims(*graph);
+    const Reading scope(format_of(o).file(o));
+    const ConversionRegistry registry = registry_for(o, diagnostics);
+    if (has_errors(diagnostics)) return;
+    const Prepared p = prepare(*format_of(o).open(o), o, registry, diagnostics);
+    if (!p.graph) return;
+    result.nodes = p.graph->node_count();
+    result.ops = count_ops(*p.graph);
+    result.source = p.graph;
+    Conversion c;
+    c.target = registry.target();
+    convert_graph(o, {registry, {}}, *p.graph, c, nullptr);
+    result.exported = c.graph;
+    result.without_way = registry.without_way(*p.graph);
+    for (Diagnostic& d : c.diagnostics)
+      (d.severity == Severity::error ? result.refusals : diagnostics).push_back(std::move(d));
   });
-  return graph;
+  return result;
 }
 
 Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path,
                         onnx::Written* written, Meter* meter) {
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
-    const FrozenFile frozen(c, o);
+    const FrozenFile frozen(c.frozen.get(), o.output_frozen_graph);
     const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data, meter);
     if (written) *written = sizes;
     frozen.commit();
@@ -218,7 +215,7 @@ Diagnostics write_model(const Conversion& c, const Options& o, const std::string
 Diagnostics write_model_bytes(const Conversion& c, const Options& o, std::string& bytes) {
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
-    const FrozenFile frozen(c, o);
+    const FrozenFile frozen(c.frozen.get(), o.output_frozen_graph);
     onnx::write_bytes(*c.graph, model_info(c, o), bytes);
     frozen.commit();
   });

@@ -1,17 +1,17 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 
 #include "diagnostics.h"
+#include "formats/source.h"
 #include "ir/graph.h"
 #include "onnx/opset_table.h"
+#include "op_mappers/conversion_registry.h"
 #include "tf2onnx/options.h"
 
 namespace t2o::onnx {
 struct Written;
-}
-namespace t2o::tf {
-struct FrozenGraph;
 }
 
 namespace t2o {
@@ -27,7 +27,7 @@ struct Conversion {
   std::vector<std::pair<std::string, int>> extra_opsets;  // opsets of other domains that the model imports
   std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // values of inputs that the caller may leave out
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
-  std::shared_ptr<const tf::FrozenGraph> frozen;  // for options.output_frozen_graph; else null
+  std::shared_ptr<const FrozenModel> frozen;  // for options.output_frozen_graph; else null
   std::string source;       // a description of the source for the model's metadata: kind, signature, producer version
   bool ok() const { return graph != nullptr; }
 };
@@ -42,8 +42,19 @@ Conversion convert(const Options&, Bytes model_bytes);
 // Converts a graph of dialect "tf". The conversion changes this graph.
 Conversion convert(const Options&, GraphPtr source_graph);
 
-// Only reads and imports: returns the TensorFlow graph before the rewriters (for `info`).
-GraphPtr read_source(const Options&, Diagnostics&);
+// The graph of an opened model before any rewriter has run; its unknown sizes have names.
+Prepared prepare_source(const Source&, const Options&, Diagnostics&);
+
+// What a conversion would do with a model, without writing it (for `info`).
+struct Inspection {
+  GraphPtr source;                         // the prepared graph, rewritten; null: the errors are reported
+  std::size_t nodes = 0;                   // of the prepared graph
+  std::map<std::string, std::size_t> ops;  // of the prepared graph and the graphs inside of it
+  GraphPtr exported;                       // null: there are refusals
+  Diagnostics refusals;                    // errors of the mapping
+  std::vector<std::pair<const ir::Node*, Way>> without_way;  // nodes of `source`
+};
+Inspection inspect(const Options&, Diagnostics&);
 
 // Write the model to a file or to bytes, and with it the frozen graph. The file appears atomically, together with its
 // .data file if the options ask for one or the size needs one. Never throw.

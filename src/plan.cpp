@@ -97,6 +97,13 @@ std::pair<std::string, int> extra_opset(const std::string& text) {
 
 }  // namespace
 
+ConversionRegistry registry_for(const Options& o, Diagnostics& diagnostics) {
+  ConversionRegistry registry(
+      onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime));
+  registry.add_overlay(custom_rows(o.custom_ops, diagnostics));
+  return registry;
+}
+
 Plan make_plan(const Options& o, Diagnostics& diagnostics) {
   Plan plan;
   if (collect(diagnostics, [&] { plan.registry = ConversionRegistry(target_of(o)); })) {

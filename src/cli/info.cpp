@@ -6,13 +6,10 @@
 #include "cli/console.h"
 #include "cli/json.h"
 #include "exit_code.h"
+#include "formats/formats.h"
 #include "interface.h"
-#include "op_mappers/conversion_registry.h"
-#include "op_mappers/custom_ops.h"
 #include "option_text.h"
 #include "pipeline.h"
-#include "tf/graph_def.h"
-#include "tf/source.h"
 
 namespace t2o::cli {
 namespace {
@@ -24,89 +21,76 @@ struct InfoArguments {
 
 using Counts = std::map<std::string, std::size_t>;
 
-Counts count_ops(const ir::Graph& main_graph) {
-  Counts counts;
-  std::vector<const ir::Graph*> pending = {&main_graph};
-  while (!pending.empty()) {
-    const ir::Graph& graph = *pending.back();
-    pending.pop_back();
-    for (const ir::Node& node : graph.nodes()) {
-      ++counts[OpRegistry::form_of(node)];
-      for_each_subgraph(node, [&pending](const ir::Graph& g) { pending.push_back(&g); });
-    }
-  }
-  return counts;
-}
-
-// Nodes of one op that no row takes, for one reason.
+// Nodes of one op that are refused for one reason.
 struct Unsupported {
-  std::string op;
-  Way way;
+  std::string op, reason;
   std::size_t nodes = 0;
+  int lowest_opset = 0;  // that would do; 0: none
 };
 
-std::vector<Unsupported> unsupported_ops(const ir::Graph& graph, const ConversionRegistry& registry) {
+std::vector<Unsupported> unsupported_ops(const Inspection& model) {
   std::map<std::pair<std::string, std::string>, Unsupported> by_reason;
-  for (const auto& [node, way] : registry.without_way(graph)) {
-    Unsupported& u = by_reason[{OpRegistry::form_of(*node), way.refusal->why}];
-    u = {OpRegistry::form_of(*node), way, u.nodes + 1};
+  for (const Diagnostic& d : model.refusals) {
+    Unsupported& u = by_reason[{d.origin.op, d.message}];
+    u = {d.origin.op, d.message, u.nodes + 1, 0};
   }
+  for (const auto& [node, way] : model.without_way)
+    if (const auto u = by_reason.find({node->origin().op, way.refusal->why}); u != by_reason.end())
+      u->second.lowest_opset = way.lowest_opset;
   std::vector<Unsupported> all;
   for (const auto& [reason, u] : by_reason) all.push_back(u);
   return all;
 }
 
-// A model whose graph cannot be made has nodes too.
-Counts count_nodes(const tf::GraphDef& graph) {
-  Counts counts;
-  const auto add = [&](const tf::NodeList& list) {
-    for (const tf::NodeDef& n : list.nodes) ++counts[std::string(n.op)];
-  };
-  add(graph.body);
-  for (const tf::RawFunction& f : graph.functions) add(tf::parse_function(f.bytes, graph.owner).body);
-  return counts;
+// Complex inputs and outputs are shown as the model has them, not as the pairs that an export has.
+const ir::Graph& shown_interface(const Inspection& model) {
+  Diagnostics complex;
+  refuse_complex_interface(*model.source, complex);
+  return model.exported && complex.empty() ? *model.exported : *model.source;
 }
 
-// What is there even where no graph can be made of it; why not, read_source() tells.
+// What is in the file, even if no graph can be made of it; inspect() reports why not.
 struct Contents {
-  std::vector<tf::Signature> signatures;
+  std::vector<ModelSignature> signatures;
   Counts nodes;
 };
 
 Contents contents_of(const Options& options) {
   try {
-    const tf::Source source = tf::look_into(options);
-    return {source.signatures, count_nodes(source.graph)};
+    const SourcePtr source = format_of(options).look(options);
+    return {source->signatures(), source->op_counts()};
   } catch (const ConversionError&) {
     return {};
   }
 }
 
-std::string tensor_text(const tf::SignatureTensor& t) {
+std::string tensor_text(const ModelSignature::Tensor& t) {
   std::string text = t.key + "  " + std::string(name(t.dtype));
   if (!t.shape.ranked()) return text;
   text += '[';
-  for (const Dim d : t.shape.dims()) {
-    if (text.back() != '[') text += ',';
-    text += is_known(d) ? std::to_string(d) : "?";
+  for (std::size_t i = 0; i < t.shape.dims().size(); ++i) {
+    const Dim d = t.shape.dims()[i];
+    const bool has_name = i < t.dim_names.size() && !t.dim_names[i].empty();
+    if (i != 0) text += ',';
+    text += is_known(d) ? std::to_string(d) : has_name ? t.dim_names[i] : "?";
   }
   return text + ']';
 }
 
-std::string as_text(const Console& console, const std::vector<tf::Signature>& signatures) {
+std::string as_text(const Console& console, const std::vector<ModelSignature>& signatures) {
   std::string out;
-  for (const tf::Signature& s : signatures) {
+  for (const ModelSignature& s : signatures) {
     out += console.paint(Style::strong, "signature") + " " + s.name + "\n";
-    for (const tf::SignatureTensor& t : s.inputs) out += "  in   " + tensor_text(t) + "\n";
-    for (const tf::SignatureTensor& t : s.outputs) out += "  out  " + tensor_text(t) + "\n";
+    for (const ModelSignature::Tensor& t : s.inputs) out += "  in   " + tensor_text(t) + "\n";
+    for (const ModelSignature::Tensor& t : s.outputs) out += "  out  " + tensor_text(t) + "\n";
   }
   return out;
 }
 
-Json as_json(const std::vector<tf::Signature>& signatures) {
-  const auto tensors = [](const std::vector<tf::SignatureTensor>& list) {
+Json as_json(const std::vector<ModelSignature>& signatures) {
+  const auto tensors = [](const std::vector<ModelSignature::Tensor>& list) {
     Json json = Json::array();
-    for (const tf::SignatureTensor& t : list) {
+    for (const ModelSignature::Tensor& t : list) {
       Json shape;
       if (t.shape.ranked()) {
         shape = Json::array();
@@ -118,7 +102,7 @@ Json as_json(const std::vector<tf::Signature>& signatures) {
     return json;
   };
   Json list = Json::array();
-  for (const tf::Signature& s : signatures)
+  for (const ModelSignature& s : signatures)
     list.push_back({{"name", s.name}, {"inputs", tensors(s.inputs)}, {"outputs", tensors(s.outputs)}});
   return list;
 }
@@ -136,33 +120,32 @@ std::string as_text(const Console& console, const Counts& nodes) {
   return console.paint(Style::strong, "ops") + " of the file and its functions" + as_text(nodes);
 }
 
-Json as_json(const ir::Graph& graph, const ConversionRegistry& registry) {
+Json as_json(const Inspection& model, int opset) {
+  const ir::Graph& graph = shown_interface(model);
   Json unsupported = Json::array();
-  for (const Unsupported& u : unsupported_ops(graph, registry))
-    unsupported.push_back({{"op", u.op},
-                           {"nodes", u.nodes},
-                           {"lowest_opset", u.way.lowest_opset},
-                           {"reason", u.way.refusal->why}});
+  for (const Unsupported& u : unsupported_ops(model))
+    unsupported.push_back(
+        {{"op", u.op}, {"nodes", u.nodes}, {"lowest_opset", u.lowest_opset}, {"reason", u.reason}});
   return {{"inputs", to_json(graph, graph.inputs())},
           {"outputs", to_json(graph, graph.outputs())},
-          {"nodes", graph.node_count()},
-          {"ops", count_ops(graph)},
-          {"opset", registry.target().opset},
+          {"nodes", model.nodes},
+          {"ops", model.ops},
+          {"opset", opset},
           {"unsupported", std::move(unsupported)}};
 }
 
-std::string as_text(const Console& console, const ir::Graph& graph, const ConversionRegistry& registry,
-                    bool refused) {
+std::string as_text(const Console& console, const Inspection& model, int opset, bool refused) {
+  const ir::Graph& graph = shown_interface(model);
   std::string out = console.paint(Style::strong, "inputs") + "\n";
   for (const Value* v : graph.inputs()) out += "  " + interface_text(graph, v) + "\n";
   out += console.paint(Style::strong, "outputs") + "\n";
   for (const Value* v : graph.outputs()) out += "  " + interface_text(graph, v) + "\n";
-  out += console.paint(Style::strong, "ops") + ", " + counted(graph.node_count(), "node") +
-         as_text(count_ops(graph)) + "\n";
+  out +=
+      console.paint(Style::strong, "ops") + ", " + counted(model.nodes, "node") + as_text(model.ops) + "\n";
   std::string missing;
-  for (const Unsupported& u : unsupported_ops(graph, registry))
-    missing += "  " + u.op + " (" + counted(u.nodes, "node") + "): " + u.way.refusal->why + "\n";
-  const std::string at_opset = " at opset " + std::to_string(registry.target().opset);
+  for (const Unsupported& u : unsupported_ops(model))
+    missing += "  " + u.op + " (" + counted(u.nodes, "node") + "): " + u.reason + "\n";
+  const std::string at_opset = " at opset " + std::to_string(opset);
   if (missing.empty() && refused) return out + "all ops are supported" + at_opset + ", but not the interface";
   if (missing.empty()) return out + console.paint(Style::good, "all ops are supported") + at_opset;
   missing.pop_back();
@@ -173,15 +156,13 @@ int inform(const InfoArguments& a) {
   const Console console(a.common);
   if (a.options.model.empty()) fail(Code::bad_option, "no model is given", "tf2onnx-cpp info MODEL");
   Diagnostics diagnostics;
-  ConversionRegistry registry(
-      onnx::make_target(a.options.opset != 0 ? a.options.opset : onnx::kDefaultOpset));
-  registry.add_overlay(custom_rows(a.options.custom_ops, diagnostics));
-  if (has_errors(diagnostics)) throw ConversionError(diagnostics.front());
-  GraphPtr graph;
+  const int opset = a.options.opset != 0 ? a.options.opset : onnx::kDefaultOpset;
+  Inspection model;
   {
     const Progress progress(console, "reading " + a.options.model);
-    graph = read_source(a.options, diagnostics);
+    model = inspect(a.options, diagnostics);
   }
+  const GraphPtr& graph = model.source;
   const Contents contents = contents_of(a.options);
   Json json = {{"model", a.options.model}, {"signatures", as_json(contents.signatures)}};
   if (!console.json()) std::cout << harmless(as_text(console, contents.signatures));
@@ -191,9 +172,9 @@ int inform(const InfoArguments& a) {
     for (Diagnostic& d : refusals) d.severity = Severity::warning;  // it is told, not converted
     diagnostics.insert(diagnostics.end(), refusals.begin(), refusals.end());
     if (console.json())
-      json.update(as_json(*graph, registry));
+      json.update(as_json(model, opset));
     else
-      std::cout << harmless(as_text(console, *graph, registry, !refusals.empty())) << std::endl;
+      std::cout << harmless(as_text(console, model, opset, !refusals.empty())) << std::endl;
   } else {
     json["ops"] = contents.nodes;
     if (!console.json() && !contents.nodes.empty())

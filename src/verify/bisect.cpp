@@ -7,12 +7,13 @@
 #include <unordered_set>
 
 #include "diagnostics.h"
+#include "formats/formats.h"
 #include "onnx/fold.h"
 #include "onnx/model_edit.h"
 #include "pipeline.h"
 #include "support/mapped_file.h"
 #include "verify/candidate.h"
-#include "verify/tf_rebuild.h"
+#include "verify/reference.h"
 
 namespace t2o::verify {
 namespace {
@@ -32,14 +33,7 @@ struct Candidates {
   std::map<std::string, ir::Alteration> altered;
 };
 
-bool can_be_fetched(const Rebuilt& reference, const std::string& name) {
-  const auto found = reference.tensors.find(name);
-  if (found == reference.tensors.end()) return false;
-  const DType t = reference.graph.dtype(found->second);
-  return t != DType::undefined && t != DType::variant && t != DType::resource;
-}
-
-Candidates find_candidates(Bytes model, const std::string& path, const Rebuilt& reference) {
+Candidates find_candidates(Bytes model, const std::string& path, const Intermediates& reference) {
   Candidates c;
   c.nodes = onnx::model_nodes(model, path);
   c.altered = onnx::altered_values(model, path);
@@ -47,19 +41,16 @@ Candidates find_candidates(Bytes model, const std::string& path, const Rebuilt& 
     for (const std::string& value : node.outputs) {
       const auto found = c.altered.find(value);
       ir::Alteration of = found == c.altered.end() ? ir::Alteration(value) : found->second;
-      if (!value.empty() && can_be_fetched(reference, of.source()))
-        c.values.push_back({value, std::move(of), &node});
+      if (!value.empty() && reference.has(of.source())) c.values.push_back({value, std::move(of), &node});
     }
   return c;
 }
 
 GraphPtr read_graph(const tf2onnx::Options& options) {
   Diagnostics diagnostics;
-  GraphPtr graph = read_source(options, diagnostics);
-  for (const Diagnostic& d : diagnostics)
-    if (!graph && d.severity == Severity::error) throw ConversionError(d);
-  if (!graph) fail(Code::internal, "the source could not be read");
-  return graph;
+  const Prepared p = prepare_source(*format_of(options).open(options), options, diagnostics);
+  throw_first_error(diagnostics);
+  return p.graph;
 }
 
 TensorPtr scaled(const Tensor& t, double factor) {
@@ -114,14 +105,10 @@ class Search {
       : options_(options),
         onnx_feeds_(onnx_feeds),
         graph_(read_graph(options.source)),
-        reference_(rebuild(*graph_, options.tensorflow_library)),
-        tf_session_(reference_.graph,
-                    {.single_threaded = false, .optimize = false, .library = options.tensorflow_library}),
+        reference_(format_of(options.source)
+                       .intermediates(*graph_, inputs, {.tensorflow_library = options.tensorflow_library})),
         model_(MappedFile::open(options.onnx)),
-        candidates_(find_candidates(model_->bytes(), options.onnx, reference_)) {
-    for (std::size_t i = 0; i < graph_->inputs().size() && i < inputs.size(); ++i)
-      tf_feeds_.emplace_back(reference_.tensors.at(graph_->inputs()[i]->name()), inputs[i]);
-  }
+        candidates_(find_candidates(model_->bytes(), options.onnx, *reference_)) {}
 
   Divergence run() {
     if (candidates_.values.empty())
@@ -152,9 +139,9 @@ class Search {
     Strings names, tensors;
     for (std::size_t i = from; i < to; ++i) {
       names.push_back(candidates_.values[i].value);
-      tensors.push_back(reference_.tensors.at(candidates_.values[i].of.source()));
+      tensors.push_back(candidates_.values[i].of.source());
     }
-    const std::vector<TensorPtr> expected = tf_session_.run(tf_feeds_, tensors);
+    const std::vector<TensorPtr> expected = reference_->compute(tensors);
     const std::vector<TensorPtr> got = session.run(onnx_feeds_, names);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const Shared& c = candidates_.values[from + i];
@@ -176,7 +163,7 @@ class Search {
 
   // TensorFlow itself gives other numbers each time.
   bool is_random(const std::string& tensor, const Tensor& first) {
-    return !compare(first, *tf_session_.run(tf_feeds_, {tensor})[0], options_.tolerance).ok();
+    return !compare(first, *reference_->compute({tensor})[0], options_.tolerance).ok();
   }
 
   const ir::Node* producer_of(const Shared& c) const {
@@ -192,22 +179,10 @@ class Search {
     const ir::Node* n = producer_of(c);
     if (!n || !options_.tolerance.by_scale || (t != DType::f32 && t != DType::f64)) return tolerance;
     Strings read;
-    std::vector<TensorPtr> tensors;
     for (const ir::Node* made_by : between(*n).nodes)
-      for (const Value* in : made_by->inputs()) {
-        const auto found =
-            in && in->dtype() == t ? reference_.tensors.find(in->name()) : reference_.tensors.end();
-        if (found == reference_.tensors.end()) continue;
-        const auto fed = std::find_if(tf_feeds_.begin(), tf_feeds_.end(),
-                                      [&](const auto& feed) { return feed.first == found->second; });
-        if (fed != tf_feeds_.end())
-          tensors.push_back(fed->second);
-        else
-          read.push_back(found->second);
-      }
-    const std::vector<TensorPtr> fetched =
-        read.empty() ? std::vector<TensorPtr>() : tf_session_.run(tf_feeds_, read);
-    tensors.insert(tensors.end(), fetched.begin(), fetched.end());
+      for (const Value* in : made_by->inputs())
+        if (in && in->dtype() == t && reference_->has(in->name())) read.push_back(in->name());
+    const std::vector<TensorPtr> tensors = reference_->compute(read);
     constexpr double kSteps = 8;
     double largest = 0;
     for (const TensorPtr& tensor : tensors)
@@ -279,8 +254,7 @@ class Search {
   const VerifyOptions& options_;
   const engines::Feeds& onnx_feeds_;
   GraphPtr graph_;
-  Rebuilt reference_;
-  engines::TfSession tf_session_;
+  std::unique_ptr<Intermediates> reference_;
   MappedFilePtr model_;
   Candidates candidates_;
   engines::Feeds tf_feeds_;

@@ -3,31 +3,45 @@
 #include <string>
 #include <vector>
 
-#include "engines/tensorflow.h"
 #include "tf2onnx/options.h"
 #include "verify/inputs.h"
-#include "verify/tf_variables.h"
-#include "verify/unoptimized.h"
 
 namespace t2o::verify {
 
-// The source model, run by TensorFlow itself through the interface that its conversion would have.
+struct EngineOptions {
+  bool single_threaded = false;
+  std::string tensorflow_library = {};  // path; empty: it is searched
+};
+
+// The interface that the two models share, by the source's prepared graph.
+struct Ports {
+  std::vector<Port> inputs, outputs;  // names as in the exported model
+  DType coarsest = DType::undefined;  // of the types that the source computes in: f16, bf16 or else undefined
+};
+
+// The source model, run by its own runtime through the interface that its conversion has.
 class Reference {
  public:
-  Reference(const tf2onnx::Options& source, const engines::TfSessionOptions& engine);
-  const std::vector<Port>& inputs() const { return inputs_; }  // names as in the exported model
-  const std::vector<Port>& outputs() const { return outputs_; }
-  std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs);
-  DType coarsest() const { return coarsest_; }  // of the types it computes in: f16, bf16 or else undefined
-  void keep_state() { keeps_state_ = true; }  // a run goes on where the last has ended
+  explicit Reference(Ports ports) : ports_(std::move(ports)) {}
+  virtual ~Reference() = default;
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::vector<Port>& outputs() const { return ports_.outputs; }
+  DType coarsest() const { return ports_.coarsest; }
+  virtual std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) = 0;
+  virtual void keep_state() = 0;  // a run goes on where the last one has ended
+  virtual bool draws_random_numbers() const = 0;
 
- private:
-  std::vector<Port> inputs_, outputs_;
-  std::unique_ptr<UnoptimizedSavedModel> saved_model_;  // while the session may read of it
-  std::unique_ptr<engines::TfSession> session_;
-  Assignments assignments_;  // before each run, or the first that keeps the state
-  bool keeps_state_ = false;
-  DType coarsest_ = DType::undefined;
+ protected:
+  Ports ports_;
+};
+std::unique_ptr<Reference> open_reference(const tf2onnx::Options&, const EngineOptions&);
+
+// The tensors inside of the source's prepared graph, for one set of inputs.
+class Intermediates {
+ public:
+  virtual ~Intermediates() = default;
+  virtual bool has(const std::string& value) const = 0;  // can this value of the graph be computed?
+  virtual std::vector<TensorPtr> compute(const Strings& values) = 0;
 };
 
 }  // namespace t2o::verify

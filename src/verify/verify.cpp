@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "diagnostics.h"
+#include "engines/tensorflow.h"
+#include "formats/formats.h"
 #include "pipeline.h"
-#include "tf/source.h"
 #include "verify/bisect.h"
 #include "verify/candidate.h"
 #include "verify/reference.h"
@@ -132,22 +133,6 @@ std::optional<Run> run_reference(const Models& models, const Planned& plan) {
   tell_refusal(*refusal, label);
 }
 
-bool draws_random_numbers(const tf2onnx::Options& options) {
-  const tf::Source source = tf::open_source(options);
-  const auto has_any = [](const tf::NodeList& list) {
-    return std::any_of(list.nodes.begin(), list.nodes.end(), [](const tf::NodeDef& n) {
-      const auto has = [&](std::string_view part) { return n.op.find(part) != std::string_view::npos; };
-      return (has("Random") && !has("Stateless")) || has("Multinomial") || has("TruncatedNormal") ||
-             has("SampleDistorted") || has("Candidate");
-    });
-  };
-  return has_any(source.graph.body) ||
-         std::any_of(source.graph.functions.begin(), source.graph.functions.end(),
-                     [&](const tf::RawFunction& f) {
-                       return has_any(tf::parse_function(f.bytes, source.graph.owner).body);
-                     });
-}
-
 // What TensorFlow itself gives otherwise each time cannot be compared by value; a state that goes on from run
 // to run can, in the first one.
 void find_random(const VerifyOptions& o, Reference& reference, const Sample& sample,
@@ -162,7 +147,7 @@ void find_random(const VerifyOptions& o, Reference& reference, const Sample& sam
   };
   bool any = false;
   for (std::size_t i = 0; i < expected.size(); ++i) any = any || other(i, again);
-  if (!any || !draws_random_numbers(o.source)) return;
+  if (!any || !reference.draws_random_numbers()) return;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ComparedTensor& t = compared.outputs[i];
     t.is_random = other(i, again);
@@ -296,9 +281,7 @@ void check_possible(const tf2onnx::Options& o) {
     fail(Code::bad_option, onnx::not_loadable(o.opset) + ", so there is nothing to verify it with",
          "--opset " + std::to_string(onnx::kHighestOrtOpset) + ", or without --verify");
   if (o.inputs.empty() && o.outputs.empty()) return;
-  Diagnostics ignored;
-  const tf::Source source = tf::open_source(o);
-  if (tf::make_request(source, o, ignored).cuts_inside())
+  if (format_of(o).open(o)->cuts_inside(o))
     fail(Code::bad_option,
          "a model that is cut inside of a function cannot be verified: TensorFlow cannot return such tensors",
          "verify the whole model, or cut at names of the main graph");
@@ -318,8 +301,8 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   ort.library = o.onnxruntime_library;
   ort.threads = o.threads;
   begin("TensorFlow loads the model");
-  Reference reference(
-      o.source, {.single_threaded = o.threads == 1, .optimize = false, .library = o.tensorflow_library});
+  const std::unique_ptr<Reference> opened = open_reference(o.source, {o.threads == 1, o.tensorflow_library});
+  Reference& reference = *opened;
   report.tolerance_reason = suit_tolerance(o, reference.coarsest());
   report.tolerance = o.tolerance;
   std::vector<Port> inputs = reference.inputs(), outputs = reference.outputs();

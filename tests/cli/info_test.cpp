@@ -56,7 +56,59 @@ TEST_F(Usage, InfoTellsOfAComplexInterface) {
   EXPECT_EQ(run({"info", model_, "--complex-as-pairs"}).err, "");
 }
 
-// What a DataFile is for, and whose it is.
+// All sample models: SavedModels, GraphDefs, MetaGraphs.
+std::vector<std::string> sample_models() {
+  std::vector<std::string> models;
+  for (const char* folder : {"models", "tests/data"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(T2O_SOURCE_DIR "/") + folder)) {
+      const std::filesystem::path& p = entry.path();
+      if (p.filename() == "saved_model.pb" || p.filename() == "saved_model.pbtxt") models.push_back(p.parent_path().string());
+      else if (p.extension() == ".pb" || p.extension() == ".pbtxt" || p.extension() == ".meta") models.push_back(p.string());
+    }
+  return models;
+}
+
+TEST_F(Usage, InfoSaysWhatConvertDoes) {
+  int converted = 0;
+  for (const std::string& model : sample_models()) {
+    SCOPED_TRACE(model);
+    const Finished told = run({"info", model, "--complex-as-pairs", "--json"});
+    const Finished done = run({model, "-o", (dir_ / "out.onnx").string(), "--complex-as-pairs", "--json"});
+    const Json info = Json::parse(told.out), conversion = Json::parse(done.out);
+    const bool supported = told.exit_code == 0 && info["unsupported"].empty();
+    EXPECT_EQ(supported, done.exit_code == 0) << told.out << done.out;
+    if (done.exit_code != 0) continue;
+    ++converted;
+    const auto of_floats = [](const Json& list) {  // info shows complex tensors as the model has them
+      for (const Json& t : list)
+        if (t["dtype"].get<std::string>().starts_with("c")) return false;
+      return true;
+    };
+    if (!of_floats(info["inputs"]) || !of_floats(info["outputs"])) continue;
+    EXPECT_EQ(info["inputs"], conversion["inputs"]);
+    EXPECT_EQ(info["outputs"], conversion["outputs"]);
+  }
+  EXPECT_GT(converted, 60);
+}
+
+// A frozen graph does not state the shape of the tensor at which it is cut.
+TEST_F(Usage, InfoKnowsTheShapeAtACutAsConvertDoes) {
+  const std::string model = T2O_SOURCE_DIR "/models/mnist_frozen.pb";
+  const Json info = Json::parse(run({"info", model, "--inputs", "MaxPool2d_1:0", "--json"}).out);
+  const Json done = Json::parse(run({model, "-o", (dir_ / "out.onnx").string(), "--inputs", "MaxPool2d_1:0", "--json"}).out);
+  EXPECT_EQ(info["inputs"][0]["shape"].size(), 4u) << info;
+  EXPECT_EQ(info["inputs"], done["inputs"]);
+  EXPECT_EQ(info["outputs"], done["outputs"]);
+}
+
+// What only a mapper sees is refused in info too.
+TEST_F(Usage, InfoKnowsWhatAMapperRefuses) {
+  dir_.file("model.pb", graph_def({placeholder("x"), node("z", "AudioSpectrogram", {"x"}, {int_attr("window_size", 1 << 30), int_attr("stride", 1 << 30)})}));
+  const Json info = Json::parse(run({"info", model_, "--outputs", "z:0", "--json"}).out);
+  const Finished refusal = run({model_, "-o", (dir_ / "out.onnx").string(), "--outputs", "z:0"});
+  ASSERT_EQ(info["unsupported"].size(), 1u) << info;
+  EXPECT_TRUE(has(refusal.err, info["unsupported"][0]["reason"].get<std::string>())) << refusal.err;
+}
 
 }  // namespace
 }  // namespace t2o::test

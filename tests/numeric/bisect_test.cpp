@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "formats/formats.h"
 #include "harness.h"
 #include "onnx/writer.h"
 #include "verify/bisect.h"
@@ -51,7 +52,8 @@ void find_readers(const Value* v, std::set<std::string>& readers) {
 // Numbers of which there are several, all of the main graph.
 std::vector<Weights> weights_of(const std::string& model) {
   Diagnostics diagnostics;
-  const GraphPtr g = read_source(options_of(model), diagnostics);
+  const Options o = options_of(model);
+  const GraphPtr g = prepare_source(*format_of(o).open(o), o, diagnostics).graph;
   std::vector<Weights> all;
   for (const Value* v : g->constants()) {
     if (v->dtype() != DType::f32 || v->constant()->elements() < 2) continue;
@@ -168,7 +170,8 @@ TEST_P(Bisect, FindsNothingInAGoodExport) {
     const Conversion c = convert(options);
     ASSERT_TRUE(c.graph);
     ASSERT_FALSE(has_errors(write_model(c, options, v.onnx)));
-    verify::Reference reference(options, {});
+    const auto opened = verify::open_reference(options, {});
+    verify::Reference& reference = *opened;
     std::vector<verify::Port> inputs = reference.inputs(), outputs = reference.outputs();
     verify::Candidate candidate(engines::OrtSession::from_file(v.onnx, {}), options, inputs, outputs);
     const verify::Sample sample = verify::random_sample(inputs, 0);

@@ -307,7 +307,7 @@ TEST_F(Verify, TheOptimizerOfTensorFlowIsOff) {
   std::ofstream(folder / "variables/variables.index") << "this is no checkpoint";
   Options options;
   options.model = folder.string();
-  EXPECT_THROW(verify::Reference(options, {}), ConversionError);
+  EXPECT_THROW(verify::open_reference(options, {}), ConversionError);
   EXPECT_TRUE(fs::is_empty(temporary));
   before ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
   fs::remove_all(folder);

@@ -15,7 +15,7 @@
 
 #include "diagnostics.h"
 #include "support/folder_lock.h"
-#include "verify/unoptimized.h"
+#include "verify/tf/unoptimized.h"
 
 namespace t2o {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/unoptimized.h"
+#include "verify/tf/unoptimized.h"
 
 #include <stdlib.h>
 

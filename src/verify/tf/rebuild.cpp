@@ -1,4 +1,4 @@
-#include "verify/tf_rebuild.h"
+#include "verify/tf/rebuild.h"
 
 #include <optional>
 

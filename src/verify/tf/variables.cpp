@@ -1,4 +1,4 @@
-#include "verify/tf_variables.h"
+#include "verify/tf/variables.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,0 +1,25 @@
+#include "formats/formats.h"
+
+#include <algorithm>
+
+#include "tf/format.h"
+#include "verify/tf/session_reference.h"
+
+namespace t2o {
+
+// A new format is a row here; docs/adding-a-format.md
+std::span<const ModelFormat> formats() {
+  static const ModelFormat table[] = {
+      {"tensorflow", tf::reads, tf::file_of, tf::open, tf::look, tf::open_bytes, verify::tf_reference,
+       verify::tf_intermediates},
+  };
+  return table;
+}
+
+const ModelFormat& format_of(const tf2onnx::Options& o) {
+  const auto all = formats();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const ModelFormat& f) { return f.reads(o); });
+  return found == all.end() ? all.back() : *found;  // which says what is wrong with the file
+}
+
+}  // namespace t2o

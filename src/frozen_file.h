@@ -13,8 +13,7 @@ class FrozenFile {
  public:
   FrozenFile(const FrozenModel* model, const std::string& path) {
     if (!model) return;
-    // A file, also when its name is "-"; the AtomicFile of "-" is standard output.
-    file_ = std::make_unique<AtomicFile>(path == "-" ? "./-" : path);
+    file_ = std::make_unique<AtomicFile>(path);
     file_->reserve(model->size());
     model->stream([&](Bytes b) { file_->write(b); });
   }

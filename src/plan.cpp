@@ -60,7 +60,26 @@ void check_names(const char* option, const std::vector<std::string>& asked,
   }
 }
 
-void check_debugging(const Options& o, Diagnostics& diagnostics) {
+// A rewriter of another layout would never run.
+void check_layouts(const Options& o, const std::vector<std::string>& asked, const onnx::Target& target,
+                   Diagnostics& diagnostics) {
+  std::vector<Phase> phases = tf_phases();
+  for (Phase& p : onnx_phases(target, o.layout)) phases.push_back(std::move(p));
+  const std::vector<Rewriter> running = rewriters_of(phases), all = rewriters_of(all_phases());
+  const auto lists = [](const std::vector<Rewriter>& list, const std::string& name) {
+    return std::any_of(list.begin(), list.end(), [&](const Rewriter& r) { return r.name == name; });
+  };
+  for (const std::string& name : asked)
+    if (lists(all, name) && !lists(running, name))
+      diagnostics.push_back({Severity::warning,
+                             Code::bad_option,
+                             "the rewriter '" + name + "' does not run with this --layout",
+                             "--layout nhwc",
+                             {},
+                             SourceLoc::here()});
+}
+
+void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
   if (o.dump_after.empty() && o.trace_match.empty() && o.without.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
   for (const Rewriter& r : rewriters_of(all_phases())) rewriters.push_back(r.name);
@@ -68,6 +87,8 @@ void check_debugging(const Options& o, Diagnostics& diagnostics) {
   check_names("--dump-after", o.dump_after, stages, diagnostics);
   check_names("--trace-match", o.trace_match, rewriters, diagnostics);
   check_names("--without", o.without, rewriters, diagnostics);
+  check_layouts(o, o.dump_after, target, diagnostics);
+  check_layouts(o, o.trace_match, target, diagnostics);
 }
 
 // tf2onnx's --target works around gaps of old runtimes. These runtimes cannot load the opsets that this
@@ -80,6 +101,12 @@ void note_targets(const Options& o, Diagnostics& diagnostics) {
                            "--target-runtime and --opset choose the runtime",
                            {},
                            SourceLoc::here()});
+}
+
+void check_frozen_path(const Options& o) {
+  if (o.output_frozen_graph == "-")
+    fail(Code::bad_option, "--output-frozen-graph does not write to standard output",
+         "name a file; '--output-frozen-graph ./-' is a file called '-'");
 }
 
 std::pair<std::string, int> extra_opset(const std::string& text) {
@@ -110,9 +137,10 @@ Plan make_plan(const Options& o, Diagnostics& diagnostics) {
     const onnx::Target& target = plan.registry.target();
     collect(diagnostics, [&] { check_layout(o, target); });
     check_metadata(o, target, diagnostics);
-    check_debugging(o, diagnostics);
+    check_debugging(o, target, diagnostics);
   }
   note_targets(o, diagnostics);
+  collect(diagnostics, [&] { check_frozen_path(o); });
   plan.registry.add_overlay(custom_rows(o.custom_ops, diagnostics));
   for (const std::string& text : o.extra_opsets)
     collect(diagnostics, [&] { plan.extra_opsets.push_back(extra_opset(text)); });

@@ -95,7 +95,9 @@ const Signature* choose_signature(const Source& s, const Options& o) {
   if (s.kind == "saved_model" && o.outputs.empty())
     fail(Code::bad_option,
          "the SavedModel " + s.path + " has no signatures, which would name its inputs and outputs",
-         "name them with --inputs and --outputs, or save the model with signatures=...");
+         std::string("name them with --inputs and --outputs, ") +
+             (s.object_graph.empty() ? "" : "choose a function with --concrete-function, ") +
+             "or save the model with signatures=...");
   return nullptr;
 }
 

@@ -42,7 +42,9 @@ TEST_F(Usage, InfoTellsTheSignaturesBeforeOneIsChosen) {
   dir_.file("saved/saved_model.pb", saved_model(""));
   const Finished none = run({"info", saved});
   EXPECT_TRUE(has(none.out, "Relu")) << none.out;
-  EXPECT_TRUE(has(none.err, "--inputs and --outputs")) << none.err;
+  EXPECT_TRUE(has(none.err, "--inputs and --outputs") && !has(none.err, "--concrete-function")) << none.err;
+  dir_.file("saved/saved_model.pb", saved_model(bytes(7, bytes(1, ""))));  // objects, which may have functions
+  EXPECT_TRUE(has(run({"info", saved}).err, "choose a function with --concrete-function"));
 }
 
 TEST_F(Usage, InfoTellsOfAComplexInterface) {

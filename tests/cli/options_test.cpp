@@ -163,6 +163,7 @@ TEST_F(Usage, FrozenGraphs) {
   const Finished same = run({mnist, "-o", "x.onnx", "--output-frozen-graph", "x.onnx"}, {.directory = dir_.path()});
   EXPECT_EQ(same.exit_code, kUsage);
   EXPECT_TRUE(has(same.err, "the same file")) << same.err;
+  refused(kUsage, {"MODEL", "-o", "x.onnx", "--output-frozen-graph", "-"}, {"standard output", "name a file"});
   refused(kUsage, {"MODEL", "-o", "x.onnx", "--output-frozen-graph", "MODEL"}, {"part of the model itself", "--output-frozen-graph"});
   refused(kNotConvertible, {"MODEL", "-o", "x.onnx", "--output-frozen-graph", "no/such/folder/f.pb"}, {"no/such/folder"});
   const std::string states = T2O_SOURCE_DIR "/tests/data/states/module";

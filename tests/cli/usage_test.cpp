@@ -348,6 +348,8 @@ TEST_F(Usage, NamesAndNumbersThatDoNotExistAreRefused) {
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--trace-match", "read"}, {"fold_layout"});
   refused(kUsage, {"MODEL", "-o", "out.onnx", "--opset", "27"}, {"--opset 26", "--target-runtime any"});
   refused(kUsage, {"verify", "MODEL", "out.onnx", "--rtol", "-1"}, {"--rtol"});
+  converted({"MODEL", "-o", "OUT", "--dump-after", "channels_last"});
+  EXPECT_TRUE(has(last_.err, "'channels_last' does not run with this --layout")) << last_.err;
 }
 
 TEST_F(Usage, OptionsOfTheVerificationNeedIt) {

@@ -110,6 +110,44 @@ def twins():
     (folder / "fingerprint.pb").unlink()
 
 
+def signatures():
+    """Signatures that share weights: one as it is, one that ONNX wants transposed; one signature has weights of its own, one no outputs."""
+    class Model(tf.Module):
+        def __init__(self):
+            random = np.random.default_rng(0)
+            self.dense = tf.Variable(random.normal(size=(48, 16)).astype(np.float32), name="dense")
+            self.kernel = tf.Variable(random.normal(size=(3, 3, 4, 16)).astype(np.float32), name="kernel")
+            self.own = tf.Variable(random.normal(size=(16, 32)).astype(np.float32), name="own")
+            self.count = tf.Variable(0.0, name="count")
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 48], tf.float32, name="x")])
+        def encode(self, x):
+            return {"code": tf.nn.relu(x @ self.dense)}
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 48], tf.float32, name="x")])
+        def project(self, x):
+            return {"code": x @ self.dense @ self.own}
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 4], tf.float32, name="image")])
+        def look(self, image):
+            return {"seen": tf.nn.conv2d(image, self.kernel, 1, "SAME")}
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 4], tf.float32, name="image")])
+        def glance(self, image):
+            return {"seen": tf.nn.relu(tf.nn.conv2d(image, self.kernel, 2, "VALID"))}
+
+        @tf.function(input_signature=[])
+        def reset(self):
+            self.count.assign(0.0)
+            return {}
+
+    folder = fresh("signatures")
+    model = Model()
+    names = ["encode", "project", "look", "glance", "reset"]
+    tf.saved_model.save(model, str(folder), signatures={n: getattr(model, n) for n in names})
+    (folder / "fingerprint.pb").unlink()
+
+
 def tracked():
     """tf.saved_model.save of a Keras 3 layer: its variables are not what the restore function restores."""
     import keras
@@ -241,6 +279,7 @@ if __name__ == "__main__":
     checkpoints()
     keras()
     twins()
+    signatures()
     tracked()
     states()
     tf1()

@@ -4,6 +4,7 @@
 #include "exit_code.h"
 #include "option_text.h"
 #include "pipeline.h"
+#include "signatures.h"
 #include "tf2onnx/tf2onnx.h"
 #include "version.h"
 
@@ -85,12 +86,33 @@ Result to_memory(const t2o::Conversion& conversion, const Options& options, std:
                 [&](const t2o::Conversion& c) { return t2o::write_model_bytes(c, options, onnx_bytes); });
 }
 
+Result to_files(const Options& options, const std::string& path) {
+  Result result;
+  t2o::Diagnostics diagnostics;
+  const auto exports = t2o::convert_signatures(options, path, diagnostics);
+  add(result, diagnostics);
+  if (!result.ok()) return result;
+  add(result, t2o::write_models(exports, options, path));
+  if (!result.ok()) return result;
+  for (const t2o::SignatureExport& e : exports) {
+    const t2o::ir::Graph& g = *e.conversion.graph;
+    result.models.push_back({e.signature, e.path, interface_of(g.inputs()), interface_of(g.outputs()),
+                             static_cast<std::int64_t>(g.node_count())});
+    result.opset = e.conversion.target.opset;
+    result.ir_version = e.conversion.target.ir_version;
+  }
+  return result;
+}
+
 t2o::Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
 }  // namespace
 
 Result convert_file(const Options& options, const std::string& out_path) noexcept {
-  return guarded([&] { return to_file(t2o::convert(options), options, out_path); });
+  return guarded([&] {
+    return t2o::names_several_signatures(options) ? to_files(options, out_path)
+                                                  : to_file(t2o::convert(options), options, out_path);
+  });
 }
 
 Result convert_file_to_memory(const Options& options, std::string& onnx_bytes) noexcept {

@@ -13,6 +13,7 @@
 #include "exit_code.h"
 #include "onnx/writer.h"
 #include "pipeline.h"
+#include "signatures.h"
 
 namespace t2o::cli {
 namespace {
@@ -23,6 +24,7 @@ constexpr const char* kExamples =
     "  tf2onnx-cpp saved_model_dir -o model.onnx\n"
     "  tf2onnx-cpp frozen.pb --inputs X:0[1,28,28,3] --outputs Y:0 --opset 18 -o model.onnx\n"
     "  tf2onnx-cpp saved_model_dir --signature predict --rename-inputs image --verify\n"
+    "  tf2onnx-cpp saved_model_dir --signature encode,decode -o model.onnx\n"
     "  tf2onnx-cpp train_dir/model.meta --outputs logits --external-data";
 
 struct Outcome {
@@ -188,6 +190,75 @@ void check_frozen_graph(const ConvertArguments& a) {
   check_not_the_model(a, file, "--output-frozen-graph");
 }
 
+Json as_json(const SignatureExport& e, std::uint64_t bytes) {
+  const Conversion& c = e.conversion;
+  return {{"signature", e.signature},
+          {"output", e.path},
+          {"bytes", bytes},
+          {"nodes", c.graph->node_count()},
+          {"inputs", to_json(*c.graph, c.graph->inputs())},
+          {"outputs", to_json(*c.graph, c.graph->outputs())}};
+}
+
+void check_signature_files(const ConvertArguments& a, const std::vector<SignatureExport>& exports) {
+  for (const SignatureExport& e : exports) check_not_the_model(a, e.path);
+  if (a.options.external_data != tf2onnx::ExternalData::never)
+    check_not_the_model(a, shared_data_path(a.output));
+}
+
+// --signature a,b or all: a model for each, and one file with the weights that they share.
+int run_signatures(ConvertArguments& a, const Console& console) {
+  const Stopwatch time;
+  Diagnostics diagnostics;
+  onnx::Written written;
+  std::vector<SignatureExport>& exports = *std::make_unique<std::vector<SignatureExport>>().release();
+  {
+    Progress progress(console, "converting " + a.options.model);
+    exports = convert_signatures(a.options, a.output, diagnostics, &progress.meter());
+    if (!has_errors(diagnostics)) {
+      check_signature_files(a, exports);
+      progress.now("writing");
+      const Diagnostics trouble = write_models(exports, a.options, a.output, &written, &progress.meter());
+      diagnostics.insert(diagnostics.end(), trouble.begin(), trouble.end());
+    }
+  }
+  console.report(diagnostics);
+  int code = exit_code(diagnostics);
+  Json json = {{"model", a.options.model}, {"models", Json::array()}};
+  for (std::size_t i = 0; i < exports.size() && !has_errors(diagnostics); ++i) {
+    SignatureExport& e = exports[i];
+    json["models"].push_back(as_json(e, written.models[i]));
+    Json& entry = json["models"].back();
+    console.say(console.paint(Style::good, e.path) + ": " +
+                counted(e.conversion.graph->node_count(), "node") + ", opset " +
+                std::to_string(e.conversion.target.opset) + ", " + human_size(written.models[i]));
+    if (a.report) tell_report(e.conversion, entry);
+    e.conversion = {};
+    if (!a.verify) continue;
+    a.verification.source = e.options;
+    a.verification.onnx = e.path;
+    const int verified = run_verification(a.verification, console, entry["verification"]);
+    code = std::max(code, verified);
+  }
+  if (!has_errors(diagnostics)) {
+    if (written.data_bytes != 0)
+      console.say(console.paint(Style::good, shared_data_path(a.output)) + ": " +
+                  human_size(written.data_bytes) + " of weights that they share");
+    console.say(counted(exports.size(), "model") + ", " + human_time(time.seconds()));
+    if (written.data_bytes != 0) {
+      json["data"] = shared_data_path(a.output);
+      json["data_bytes"] = written.data_bytes;
+    }
+  }
+  if (console.json()) {
+    json["seconds"] = time.seconds();
+    json["diagnostics"] = to_json(diagnostics);
+    json["exit_code"] = code;
+    std::cout << printed(json) << std::endl;
+  }
+  return code;
+}
+
 int run_convert(const CLI::App& command, ConvertArguments& a) {
   const bool to_stdout = a.output == kStandardOutput;
   const Console console(a.common, to_stdout);
@@ -207,6 +278,7 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   if (to_stdout) check_standard_output(a);
   const bool is_named = !a.output.empty();
   if (!is_named) a.output = default_output(a.options.model);
+  if (names_several_signatures(a.options)) return run_signatures(a, console);
   check_not_the_model(a, a.output);
   if (a.options.external_data != tf2onnx::ExternalData::never) check_not_the_model(a, a.output + ".data");
   check_frozen_graph(a);

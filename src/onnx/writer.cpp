@@ -1,18 +1,22 @@
 #include "onnx/writer.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 
+#include "onnx/data_file.h"
 #include "support/file_set.h"
+#include "support/hash128.h"
 #include "support/write_behind.h"
 
 namespace t2o::onnx {
 namespace {
 
 constexpr std::uint64_t kProtobufLimit = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint64_t kPage = 4096, kCacheLine = 64, kPagedTensor = 64 * 1024;
 
 template <class Message>
 std::string serialized(const Message& m) {
@@ -26,8 +30,7 @@ std::string serialized(const Message& m) {
 
 struct Piece {
   std::string header;
-  const Value* value = nullptr;              // whose bytes follow the header; null: none
-  std::optional<std::uint64_t> data_offset;  // or stand here in the .data file
+  const Value* value = nullptr;  // whose bytes follow the header; null: none, or they are in the data file
 };
 
 // The layout of the file, known before its first byte is written.
@@ -51,32 +54,26 @@ void point_to_data(pb::TensorProto& t, const std::string& location, std::uint64_
   add("length", std::to_string(length));
 }
 
-// An empty location keeps all tensors in the model.
-Plan make_plan(const Skeleton& s, const std::string& location) {
+Plan make_plan(const Skeleton& s, const DataFile& data) {
   Plan plan;
   plan.model = serialized(s.model);
   plan.graph = serialized(s.graph);
   plan.nodes = s.nodes;
-  std::uint64_t graph_size = plan.nodes.size() + plan.graph.size(), data_end = 0;
+  std::uint64_t graph_size = plan.nodes.size() + plan.graph.size();
   for (const Value* v : s.initializers) {
     const std::uint64_t bytes = v->constant()->byte_size();
     pb::TensorProto header;
     set_tensor_header(header, *v);
+    const std::optional<std::uint64_t> offset = data.offset(*v);
+    if (offset) point_to_data(header, data.location(), *offset, bytes);
     Piece piece;
-    piece.value = bytes == 0 ? nullptr : v;
-    if (!location.empty() && bytes >= kSmallTensor) {
-      const std::uint64_t alignment = bytes >= kPagedTensor ? kPage : kCacheLine;
-      piece.data_offset = (data_end + alignment - 1) / alignment * alignment;
-      data_end = *piece.data_offset + bytes;
-      point_to_data(header, location, *piece.data_offset, bytes);
-    }
+    piece.value = bytes == 0 || offset ? nullptr : v;
     std::string tensor = serialized(header);
-    const bool is_inline = piece.value && !piece.data_offset;
-    if (is_inline) append_field_start(tensor, pb::TensorProto::kRawDataFieldNumber, bytes);
+    if (piece.value) append_field_start(tensor, pb::TensorProto::kRawDataFieldNumber, bytes);
     append_field_start(piece.header, pb::GraphProto::kInitializerFieldNumber,
-                       tensor.size() + (is_inline ? bytes : 0));
+                       tensor.size() + (piece.value ? bytes : 0));
     piece.header += tensor;
-    graph_size += piece.header.size() + (is_inline ? bytes : 0);
+    graph_size += piece.header.size() + (piece.value ? bytes : 0);
     plan.pieces.push_back(std::move(piece));
   }
   append_field_start(plan.model, pb::ModelProto::kGraphFieldNumber, graph_size);
@@ -86,35 +83,6 @@ Plan make_plan(const Skeleton& s, const std::string& location) {
 
 Bytes as_bytes(std::string_view s) { return std::as_bytes(std::span(s)); }
 
-constexpr std::size_t kStreamed = std::size_t{16} << 20;  // bigger tensors are never in memory as a whole
-
-void stream_data(const Value& v, const Sink& sink) {
-  const Tensor& t = *v.constant();
-  std::size_t seen = 0;
-  t.storage()->stream([&](Bytes b) {
-    seen += b.size();
-    if (seen <= t.byte_size()) sink(b);
-  });
-  t.storage()->release();
-  if (seen != t.byte_size())
-    fail(Code::internal, "constant '" + v.name() + "' gave " + std::to_string(seen) + " bytes instead of " +
-                             std::to_string(t.byte_size()));
-}
-
-constexpr std::size_t kMadeInParts = std::size_t{512} << 10;
-
-void write_data(const Value& v, WriteBehind& out) {
-  Storage& data = *v.constant()->storage();
-  if (data.size() <= kStreamed && data.size() >= kMadeInParts)
-    if (const PartReader parts = data.parts(); parts.computes) {
-      out.write(parts, data.size());
-      return data.release();
-    }
-  if (data.size() <= kStreamed) return out.write(data.take());
-  AtomicFile& file = out.finish();
-  stream_data(v, [&](Bytes b) { file.write(b); });
-}
-
 void write_model(const Plan& plan, AtomicFile& file) {
   file.reserve(plan.size);
   WriteBehind out(file);
@@ -123,28 +91,7 @@ void write_model(const Plan& plan, AtomicFile& file) {
   out.write(as_bytes(plan.graph));
   for (const Piece& p : plan.pieces) {
     out.write(as_bytes(p.header));
-    if (p.value && !p.data_offset) write_data(*p.value, out);
-  }
-  out.finish();
-}
-
-std::uint64_t external_size(const Plan& plan) {
-  std::uint64_t size = 0;
-  for (const Piece& p : plan.pieces)
-    if (p.data_offset) size = *p.data_offset + p.value->constant()->byte_size();
-  return size;
-}
-
-void write_external(const Plan& plan, AtomicFile& file) {
-  static constexpr std::array<std::byte, kPage> kZeros = {};
-  file.reserve(external_size(plan));
-  WriteBehind out(file);
-  std::uint64_t at = 0;
-  for (const Piece& p : plan.pieces) {
-    if (!p.data_offset) continue;
-    out.write(Bytes(kZeros).first(*p.data_offset - at));
-    write_data(*p.value, out);
-    at = *p.data_offset + p.value->constant()->byte_size();
+    if (p.value) write_weight(*p.value, out);
   }
   out.finish();
 }
@@ -154,12 +101,6 @@ void write_external(const Plan& plan, AtomicFile& file) {
        "the model has " + std::to_string(size) + " bytes; one protobuf message holds at most " +
            std::to_string(kProtobufLimit),
        std::move(remedy));
-}
-
-bool has_external(const Plan& plan) {
-  for (const Piece& p : plan.pieces)
-    if (p.data_offset) return true;
-  return false;
 }
 
 // A constant that repeats one number may be of any size, and a disk is full late: what is big is compared
@@ -177,44 +118,127 @@ void check_space(const std::string& path, std::uint64_t size) {
          "free space there, or choose another place for the output");
 }
 
+std::array<std::uint64_t, 2> hash_of(const Value& v) {
+  Hash128 hash;
+  stream_weight(v, [&](Bytes b) { hash.add(b); });
+  return hash.value();
+}
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// All weights that are worth it go to the file.
+DataFile all_weights(const std::vector<Skeleton>& models, const std::string& location) {
+  DataFile data(location);
+  std::map<std::pair<std::uint64_t, std::array<std::uint64_t, 2>>, const Value*> seen;
+  for (const Skeleton& s : models)
+    for (const Value* v : s.initializers) {
+      const std::uint64_t bytes = v->constant()->byte_size();
+      if (bytes < kSmallTensor) continue;
+      if (models.size() == 1) {
+        data.add(*v);
+        continue;
+      }
+      const auto [same, fresh] = seen.try_emplace({bytes, hash_of(*v)}, v);
+      fresh ? data.add(*v) : data.add_same(*v, *same->second);
+    }
+  return data;
+}
+
+// The weights that several models have go to the file.
+DataFile shared_weights(const std::vector<Skeleton>& models, const std::string& location) {
+  std::map<std::uint64_t, std::set<std::size_t>> by_size;  // the models that have a weight of the size
+  for (std::size_t i = 0; i < models.size(); ++i)
+    for (const Value* v : models[i].initializers) by_size[v->constant()->byte_size()].insert(i);
+  using Key = std::pair<std::uint64_t, std::array<std::uint64_t, 2>>;
+  std::map<Key, std::vector<std::pair<std::size_t, const Value*>>> equal;
+  std::vector<Key> order;
+  for (std::size_t i = 0; i < models.size(); ++i)
+    for (const Value* v : models[i].initializers) {
+      const std::uint64_t bytes = v->constant()->byte_size();
+      if (bytes < kSmallTensor || by_size[bytes].size() < 2) continue;
+      const Key key = {bytes, hash_of(*v)};
+      auto& values = equal[key];
+      if (values.empty()) order.push_back(key);
+      values.emplace_back(i, v);
+    }
+  DataFile data(location);
+  for (const Key& key : order) {
+    const auto& values = equal.at(key);
+    if (values.front().first == values.back().first) continue;  // of one model alone
+    data.add(*values.front().second);
+    for (const auto& [model, v] : values)
+      if (v != values.front().second) data.add_same(*v, *values.front().second);
+  }
+  return data;
+}
+
 }  // namespace
 
-Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::string& path, ExternalData mode,
-                   Meter* meter) {
-  const Skeleton skeleton = to_skeleton(graph, info);
-  const std::string location = path.substr(path.rfind('/') + 1) + ".data";
-  Plan plan = make_plan(skeleton, mode == ExternalData::always ? location : "");
-  if (plan.size > kProtobufLimit && mode == ExternalData::never)
-    fail_too_big(plan.size,
+Written write_files(const std::vector<ModelFile>& models, const std::string& data_path, ExternalData mode,
+                    Meter* meter) {
+  const std::string location = name_of(data_path);
+  std::vector<Skeleton> skeletons;
+  for (const ModelFile& m : models) skeletons.push_back(to_skeleton(*m.graph, m.info));
+  const bool several = models.size() > 1;
+  DataFile data = mode == ExternalData::always             ? all_weights(skeletons, location)
+                  : several && mode != ExternalData::never ? shared_weights(skeletons, location)
+                                                           : DataFile();
+  const auto planned = [&] {
+    std::vector<Plan> plans;
+    for (const Skeleton& s : skeletons) plans.push_back(make_plan(s, data));
+    return plans;
+  };
+  const auto largest = [](const std::vector<Plan>& plans) {
+    std::uint64_t size = 0;
+    for (const Plan& p : plans) size = std::max(size, p.size);
+    return size;
+  };
+  std::vector<Plan> plans = planned();
+  if (largest(plans) > kProtobufLimit && mode == ExternalData::never)
+    fail_too_big(largest(plans),
                  "allow external data: the weights then go to '" + location + "' beside the model");
-  if (plan.size > kProtobufLimit && mode == ExternalData::automatic) plan = make_plan(skeleton, location);
-  if (plan.size > kProtobufLimit) fail_too_big(plan.size, "make its string constants smaller");
-
-  check_space(path, external_size(plan));
-  if (meter) meter->begin("", Meter::Unit::bytes, plan.size + external_size(plan));
-  FileSet files(meter);
-  AtomicFile& model = files.add(path);
-  Written written;
-  if (has_external(plan)) {
-    if (!model.is_regular())
-      fail(Code::output,
-           "'" + path + "' is not a regular file, so a file with the weights cannot stand beside it",
-           "write the model to a file");
-    AtomicFile& data = files.add(path + ".data");
-    write_external(plan, data);
-    write_model(plan, model);
-    written.data_bytes = data.size();
-  } else {
-    write_model(plan, model);
+  if (largest(plans) > kProtobufLimit && mode == ExternalData::automatic) {
+    data = all_weights(skeletons, location);
+    plans = planned();
   }
-  written.model_bytes = model.size();
+  if (largest(plans) > kProtobufLimit) fail_too_big(largest(plans), "make its string constants smaller");
+
+  check_space(data_path, data.size());
+  std::uint64_t total = data.size();
+  for (const Plan& p : plans) total += p.size;
+  if (meter) meter->begin("", Meter::Unit::bytes, total);
+  FileSet files(meter);
+  std::vector<AtomicFile*> opened;
+  for (const ModelFile& m : models) opened.push_back(&files.add(m.path));
+  Written written;
+  if (!data.empty()) {
+    for (std::size_t i = 0; i < models.size(); ++i)
+      if (!opened[i]->is_regular())
+        fail(Code::output,
+             "'" + models[i].path +
+                 "' is not a regular file, so a file with the weights cannot stand beside it",
+             "write the model to a file");
+    AtomicFile& file = files.add(data_path);
+    data.write(file);
+    written.data_bytes = file.size();
+  }
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    write_model(plans[i], *opened[i]);
+    written.models.push_back(opened[i]->size());
+    written.model_bytes += opened[i]->size();
+  }
   files.commit();
   return written;
 }
 
+Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::string& path, ExternalData mode,
+                   Meter* meter) {
+  return write_files({{&graph, info, path}}, path + ".data", mode, meter);
+}
+
 void write_bytes(const ir::Graph& graph, const ModelInfo& info, std::string& bytes) {
   const Skeleton skeleton = to_skeleton(graph, info);
-  const Plan plan = make_plan(skeleton, "");
+  const Plan plan = make_plan(skeleton, DataFile());
   if (plan.size > kProtobufLimit)
     fail_too_big(plan.size, "write it to a file: its weights then go to a second file beside it");
   bytes.clear();
@@ -225,7 +249,7 @@ void write_bytes(const ir::Graph& graph, const ModelInfo& info, std::string& byt
   append(as_bytes(plan.graph));
   for (const Piece& p : plan.pieces) {
     append(as_bytes(p.header));
-    if (p.value) stream_data(*p.value, append);
+    if (p.value) stream_weight(*p.value, append);
   }
 }
 

@@ -35,17 +35,26 @@ struct Tensor {  // an input or output of the ONNX model
   std::vector<std::int64_t> shape;  // -1: not known before the model runs
 };
 
+struct Model {  // of one of several signatures
+  std::string signature, path;
+  std::vector<Tensor> inputs, outputs;
+  std::int64_t nodes = 0;
+};
+
 struct Result {
   std::vector<Diagnostic> diagnostics;  // all errors, warnings and notes, in the order of the source's nodes
   std::vector<Tensor> inputs, outputs;
   std::int64_t nodes = 0;
+  std::vector<Model> models;  // if options.signature names several ("a,b", "all"); the fields above are empty then
   int opset = 0;
   int ir_version = 0;
   int exit_code = 0;  // as the command line tool ends: 0 done, 1 not convertible, 2 bad option, 4 bad input
   bool ok() const { return exit_code == 0; }
 };
 
-// From options.model, to a file (written whole or not at all) or to memory.
+// From options.model, to a file (written whole or not at all) or to memory. If options.signature names several signatures,
+// convert_file writes OUT.SIGNATURE.onnx for each (or the signature in the place of "{signature}"), and the weights that they share
+// to one file beside them.
 TF2ONNX_API Result convert_file(const Options& options, const std::string& out_path) noexcept;
 TF2ONNX_API Result convert_file_to_memory(const Options& options, std::string& onnx_bytes) noexcept;
 

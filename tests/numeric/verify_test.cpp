@@ -12,6 +12,7 @@
 #include "ir/text.h"
 #include "onnx/writer.h"
 #include "pipeline.h"
+#include "signatures.h"
 #include "tf/text_proto.h"
 #include "verify/reference.h"
 
@@ -45,6 +46,34 @@ verify::VerifyReport verified(const TfGraph& graph, Options options = {}) {
   const verify::VerifyReport report = verified(options);
   std::filesystem::remove(options.model);
   return report;
+}
+
+// Each of the models reads its weights from the file that they share.
+TEST_F(Verify, SignaturesThatShareTheirWeights) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "shared_signatures";
+  std::filesystem::create_directories(folder);
+  Options options;
+  options.model = T2O_SOURCE_DIR "/tests/data/signatures";
+  options.signature = "all";
+  for (const auto mode : {tf2onnx::ExternalData::automatic, tf2onnx::ExternalData::always, tf2onnx::ExternalData::never}) {
+    options.external_data = mode;
+    const std::string out = (folder / "m.onnx").string();
+    Diagnostics diagnostics;
+    const std::vector<SignatureExport> exports = convert_signatures(options, out, diagnostics);
+    ASSERT_EQ(exports.size(), 4u);
+    ASSERT_FALSE(has_errors(diagnostics));
+    ASSERT_FALSE(has_errors(write_models(exports, options, out)));
+    EXPECT_EQ(std::filesystem::exists(shared_data_path(out)), mode != tf2onnx::ExternalData::never);
+    for (const SignatureExport& e : exports) {
+      verify::VerifyOptions v;
+      v.source = e.options;
+      v.onnx = e.path;
+      EXPECT_TRUE(verify::verify(v).ok()) << e.signature;
+    }
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Verify, RandomOutputsAreComparedInTypeAndShape) {

@@ -324,6 +324,43 @@ TEST(Writer, ExternalDataIsAligned) {
   EXPECT_EQ(external, 2) << "w and big; the others are small";
 }
 
+GraphPtr model_with(const std::string& weight, float value, const std::string& own, std::int64_t own_size) {
+  return ir::parse_graph("graph { input %x: f32[1024] const %" + weight + ": f32[1024] = splat " + std::to_string(value) + " const %" + own +
+                         ": f32[" + std::to_string(own_size) + "] = splat 3 %a: f32[1024] = Mul(%x, %" + weight + ") %b: f32[*] = Relu(%" + own +
+                         ") output %a, %b }");
+}
+
+TEST(Writer, ModelsShareEqualWeights) {
+  const GraphPtr first = model_with("w", 0.5F, "own", 512), second = model_with("v", 0.5F, "other", 640), third = model_with("w", 0.25F, "own", 700);
+  const auto written = [&](const Directory& dir, ExternalData mode) {
+    std::vector<ModelFile> files = {{first.get(), info_for(21), dir / "1.onnx"}, {second.get(), info_for(21), dir / "2.onnx"}, {third.get(), info_for(21), dir / "3.onnx"}};
+    return write_files(files, dir / "all.data", mode);
+  };
+  const auto external = [](const std::string& path) {
+    std::vector<std::string> names;
+    const pb::ModelProto model = parsed(content(path));
+    for (const pb::TensorProto& t : model.graph().initializer())
+      if (t.data_location() == pb::TensorProto::EXTERNAL) {
+        EXPECT_EQ(t.external_data(0).value(), "all.data");
+        names.push_back(t.name() + "@" + t.external_data(1).value());
+      }
+    return names;
+  };
+  const Directory dir;
+  const Written w = written(dir, ExternalData::automatic);
+  EXPECT_EQ(w.data_bytes, 4096U) << "0.5, once; 0.25 and each model's own stay where they are";
+  EXPECT_EQ(w.models.size(), 3U);
+  EXPECT_EQ(external(dir / "1.onnx"), std::vector<std::string>{"w@0"});
+  EXPECT_EQ(external(dir / "2.onnx"), std::vector<std::string>{"v@0"});
+  EXPECT_TRUE(external(dir / "3.onnx").empty());
+  const Directory whole;
+  EXPECT_EQ(written(whole, ExternalData::never).data_bytes, 0U);
+  EXPECT_EQ(whole.files(), (std::vector<std::string>{"1.onnx", "2.onnx", "3.onnx"}));
+  const Directory outside;
+  EXPECT_EQ(written(outside, ExternalData::always).data_bytes, 4096U + 2048 + 2560 + 4096 + 2800) << "each once";
+  EXPECT_EQ(external(outside / "3.onnx").size(), 2U);
+}
+
 // 3 GB that take no memory.
 class Huge final : public Storage {
  public:

@@ -172,6 +172,12 @@ Value* Rewrite::make(std::string op, Values inputs, Attrs attrs, DType dtype, Sh
       .output();
 }
 
+Value* Rewrite::make(ir::NodeSpec spec) {
+  spec.name = root_.origin().node + "/" + spec.op.substr(spec.op.rfind('.') + 1);
+  spec.origin = root_.shared_origin();
+  return g_.add(std::move(spec), &root_).output();
+}
+
 Value* Rewrite::constant(TensorPtr t) {
   return g_.add_constant(root_.origin().node + "/const", std::move(t));
 }

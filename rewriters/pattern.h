@@ -55,6 +55,7 @@ class Rewrite {
   Rewrite(ir::Graph& g, ir::Node& root) : g_(g), root_(root) {}
   Value* make(std::string op, Values inputs, Attrs attrs = {});  // with the root's dtype and shape
   Value* make(std::string op, Values inputs, Attrs attrs, DType, Shape);
+  Value* make(ir::NodeSpec);  // as it is; its first result. tf/op_builder.h makes specs of TensorFlow's operators
   Value* constant(TensorPtr);
   ir::Graph& graph() { return g_; }
 

@@ -4,6 +4,7 @@
 #include "ir/contents.h"
 #include "rewriters/all.h"
 #include "rewriters/tf/facts.h"
+#include "tf/op_builder.h"
 
 // Turns TensorLists of complex numbers into lists of pairs. Each complex number that a node writes into the
 // list becomes a pair (re, im) along one more, last axis. Each pair that a node reads from the list becomes a
@@ -45,26 +46,20 @@ class Parts {
   Value* pairs(Value* z) {
     const DType real = part_type(z->dtype());
     const auto part = [&](const char* op) {
-      return r_.make(op, {z}, {{"T", z->dtype()}, {"Tout", real}}, real, z->shape());
+      return r_.make(tf::op_spec(op, {z}, {{"Tout", real}}, {z->shape()}));
     };
     Value *re = part("Real"), *im = part("Imag");
-    return r_.make("Pack", {re, im}, {{"T", real}, {"N", std::int64_t{2}}, {"axis", std::int64_t{-1}}}, real,
-                   shape_of_pairs(z->shape()));
+    return r_.make(tf::op_spec("Pack", {re, im}, {{"axis", std::int64_t{-1}}}, {shape_of_pairs(z->shape())}));
   }
 
   Value* numbers(Value* pairs, DType type, const Shape& shape) {
     const auto part = [&](std::int32_t i) {
       Value* at = r_.constant(Tensor::scalar<std::int32_t>(i));
       Value* axis = r_.constant(Tensor::scalar<std::int32_t>(-1));
-      return r_.make("GatherV2", {pairs, at, axis},
-                     {{"Tparams", pairs->dtype()},
-                      {"Tindices", DType::i32},
-                      {"Taxis", DType::i32},
-                      {"batch_dims", std::int64_t{0}}},
-                     pairs->dtype(), shape);
+      return r_.make(tf::op_spec("GatherV2", {pairs, at, axis}, {}, {shape}));
     };
     Value *re = part(0), *im = part(1);
-    return r_.make("Complex", {re, im}, {{"T", re->dtype()}, {"Tout", type}}, type, shape);
+    return r_.make(tf::op_spec("Complex", {re, im}, {{"Tout", type}}, {shape}));
   }
 
   // The shape of the pairs. A scalar -1 stands for any shape; a tensor of unknown rank may be such a scalar.
@@ -81,9 +76,8 @@ class Parts {
       if (type == DType::i64) return r_.constant(Tensor::of<std::int64_t>(size, all));
       return r_.constant(Tensor::of<std::int32_t>(size, std::vector<std::int32_t>(all.begin(), all.end())));
     }
-    return r_.make("ConcatV2", {dims, two, r_.constant(Tensor::scalar<std::int32_t>(0))},
-                   {{"T", type}, {"N", std::int64_t{2}}, {"Tidx", DType::i32}}, type,
-                   Shape(Ints{kUnknownDim}));
+    return r_.make(tf::op_spec("ConcatV2", {dims, two, r_.constant(Tensor::scalar<std::int32_t>(0))}, {},
+                               {Shape(Ints{kUnknownDim})}));
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "rewriters/all.h"
 #include "rewriters/tf/linear.h"
+#include "tf/op_builder.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -64,9 +65,8 @@ Value* by_channel(const Match& m, Rewrite& r, const Pat& x, const Pat& kernel, c
   const std::vector<std::int32_t> dims{static_cast<std::int32_t>(k[0]), 1,
                                        static_cast<std::int32_t>(k[1] * k[2])};
   Value* sizes = r.constant(Tensor::of<std::int32_t>({3}, dims));
-  const DType type = m[kernel]->dtype();
-  Value* grouped = r.make("Reshape", {m[kernel], sizes}, {{"T", type}, {"Tshape", DType::i32}}, type,
-                          Shape(Ints{k[0], 1, k[1] * k[2]}));
+  Value* grouped =
+      r.make(tf::op_spec("Reshape", {m[kernel], sizes}, {}, {Shape(Ints{k[0], 1, k[1] * k[2]})}));
   return r.make("Conv", {m[x], grouped}, *std::move(attrs));
 }
 

@@ -2,6 +2,7 @@
 
 #include "rewriters/all.h"
 #include "rewriters/tf/loop.h"
+#include "tf/op_builder.h"
 
 // A loop that picks one row of a tensor in each round and collects them is one Gather. So pfor, and with it
 // vectorized_map, leaves x[i] of each i, where all the rest of a step is done for all steps at once.
@@ -187,14 +188,8 @@ class Gathering {
       }
       Value *zero = r.constant(Tensor::scalar<std::int32_t>(0)),
             *one = r.constant(Tensor::scalar<std::int32_t>(1));
-      Value* at =
-          r.make("Range", {zero, rounds_, one}, {{"Tidx", DType::i32}}, DType::i32, Shape(Ints{kUnknownDim}));
-      result = r.make("GatherV2", {p.rows, at, zero},
-                      {{"Tparams", p.rows->dtype()},
-                       {"Tindices", DType::i32},
-                       {"Taxis", DType::i32},
-                       {"batch_dims", std::int64_t{0}}},
-                      p.rows->dtype(), shape);
+      Value* at = r.make(tf::op_spec("Range", {zero, rounds_, one}, {}, {Shape(Ints{kUnknownDim})}));
+      result = r.make(tf::op_spec("GatherV2", {p.rows, at, zero}, {}, {shape}));
     }
     const std::vector<ir::Use> uses = node_.output(variable)->uses();
     for (const ir::Use& u : uses) replace_value(g_, u.node->output(), result);

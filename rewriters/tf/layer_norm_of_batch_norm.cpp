@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "rewriters/all.h"
+#include "tf/op_builder.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -103,10 +104,10 @@ struct LayerNorm {
     std::fill(narrow.begin() + *first, narrow.end(), 1);
     Value* over = r.constant(Tensor::of<std::int64_t>({std::ssize(axes)}, axes));
     const auto make = [&](const char* op, Values in, const Shape& shape) {
-      return r.make(op, std::move(in), {}, DType::f32, shape);
+      return r.make(tf::op_spec(op, std::move(in), {}, {shape}));
     };
     const auto mean_of = [&](Value* v) {
-      return r.make("Mean", {v, over}, {{"keep_dims", std::int64_t{1}}}, DType::f32, narrow);
+      return r.make(tf::op_spec("Mean", {v, over}, {{"keep_dims", std::int64_t{1}}}, {narrow}));
     };
     Value* mean = mean_of(data);
     Value* difference = make("Sub", {data, mean}, data->shape());

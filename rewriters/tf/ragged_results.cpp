@@ -2,6 +2,7 @@
 
 #include "rewriters/all.h"
 #include "rewriters/tf/loop.h"
+#include "tf/op_builder.h"
 
 // tf.map_fn collects rows of different lengths as a list of variants, which become a ragged tensor behind the
 // loop. Here the list has the lengths of the rows, and one more variable the rows so far.
@@ -53,9 +54,7 @@ Value* vector(Rewrite& r, std::int32_t n) { return r.constant(Tensor::of<std::in
 Value* number(Rewrite& r, std::int32_t n) { return r.constant(Tensor::scalar<std::int32_t>(n)); }
 
 Value* joined(Rewrite& r, Value* a, Value* b, Shape shape) {
-  return r.make("ConcatV2", {a, b, number(r, 0)},
-                {{"T", a->dtype()}, {"N", std::int64_t{2}}, {"Tidx", DType::i32}}, a->dtype(),
-                std::move(shape));
+  return r.make(tf::op_spec("ConcatV2", {a, b, number(r, 0)}, {}, {std::move(shape)}));
 }
 
 // What the loop gets beside its variables.
@@ -102,24 +101,13 @@ void replace(ir::Graph& g, const Found& f) {
   const DType type = f.from->output(0)->dtype();
   Value* row = f.row->input(0);
   Rewrite in(*f.set->graph(), *f.set);
-  Value* shape = in.make("Shape", {row}, {{"T", row->dtype()}, {"out_type", type}}, type, kAny);
-  Value* length = in.make(
-      "GatherV2", {shape, number(in, 0), number(in, 0)},
-      {{"Tparams", type}, {"Tindices", DType::i32}, {"Taxis", DType::i32}, {"batch_dims", std::int64_t{0}}},
-      type, Shape::scalar());
-  Value* flat = in.make("Reshape", {row, vector(in, -1)}, {{"T", row->dtype()}, {"Tshape", DType::i32}},
-                        row->dtype(), kAny);
-  const std::int64_t none = 0;
+  Value* shape = in.make(tf::op_spec("Shape", {row}, {{"out_type", type}}, {kAny}));
+  Value* length =
+      in.make(tf::op_spec("GatherV2", {shape, number(in, 0), number(in, 0)}, {}, {Shape::scalar()}));
+  Value* flat = in.make(tf::op_spec("Reshape", {row, vector(in, -1)}, {}, {kAny}));
   Value* one = vector(in, 1);
-  Value* sizes = in.make("StridedSlice", {shape, one, one, one},
-                         {{"T", type},
-                          {"Index", DType::i32},
-                          {"begin_mask", none},
-                          {"end_mask", std::int64_t{1}},
-                          {"ellipsis_mask", none},
-                          {"new_axis_mask", none},
-                          {"shrink_axis_mask", none}},
-                         type, kAny);
+  Value* sizes =
+      in.make(tf::op_spec("StridedSlice", {shape, one, one, one}, {{"end_mask", std::int64_t{1}}}, {kAny}));
   f.set->graph()->set_input(*f.set, 2, length);
   f.set->graph()->set_attr(*f.set, "element_dtype", type);
 
@@ -127,8 +115,8 @@ void replace(ir::Graph& g, const Found& f) {
   Value* count = maker(f.loop->input(f.variable), "TensorListReserve")->input(1);
   Value* scalars = before.constant(Tensor::of<std::int32_t>({0}, std::vector<std::int32_t>{}));
   Value* list =
-      before.make("TensorListReserve", {scalars, count},
-                  {{"element_dtype", type}, {"shape_type", DType::i32}}, DType::variant, Shape::scalar());
+      before.make(tf::op_spec("TensorListReserve", {scalars, count},
+                              {{"element_dtype", type}, {"shape_type", DType::i32}}, {Shape::scalar()}));
   g.set_input(*f.loop, f.variable, list);
   const auto nothing = [&](DType t) {
     return before.constant(Tensor::filled(t, {0}, std::vector<std::byte>(byte_size(t, 1))));
@@ -140,19 +128,16 @@ void replace(ir::Graph& g, const Found& f) {
   const Values last = with_variables(g, f, {{no_elements, elements}, {no_sizes, sizes}});
 
   Rewrite after(g, *f.from);
-  Value* lengths = after.make("TensorListStack", {f.stack->input(0), scalars},
-                              {{"element_dtype", type}, {"num_elements", std::int64_t{-1}}}, type, kAny);
-  Value* ends =
-      after.make("Cumsum", {lengths, number(after, 0)},
-                 {{"T", type}, {"Tidx", DType::i32}, {"exclusive", none}, {"reverse", none}}, type, kAny);
+  Value* lengths =
+      after.make(tf::op_spec("TensorListStack", {f.stack->input(0), scalars},
+                             {{"element_dtype", type}, {"num_elements", std::int64_t{-1}}}, {kAny}));
+  Value* ends = after.make(tf::op_spec("Cumsum", {lengths, number(after, 0)}, {}, {kAny}));
   Value* zero = type == DType::i64 ? after.constant(Tensor::of<std::int64_t>({1}, {0})) : vector(after, 0);
   Value* splits = joined(after, zero, ends, kAny);
-  Value* total =
-      after.make("Sum", {lengths, number(after, 0)},
-                 {{"T", type}, {"Tidx", DType::i32}, {"keep_dims", std::int64_t{1}}}, type, Shape(Ints{1}));
+  Value* total = after.make(
+      tf::op_spec("Sum", {lengths, number(after, 0)}, {{"keep_dims", std::int64_t{1}}}, {Shape(Ints{1})}));
   Value* dims = joined(after, total, last[1], kAny);
-  Value* rows = after.make("Reshape", {last[0], dims}, {{"T", row->dtype()}, {"Tshape", type}}, row->dtype(),
-                           f.from->output(1)->shape());
+  Value* rows = after.make(tf::op_spec("Reshape", {last[0], dims}, {}, {f.from->output(1)->shape()}));
   replace_value(g, f.from->output(0), splits);
   replace_value(g, f.from->output(1), rows);
 }

@@ -1,5 +1,6 @@
 #include "rewriters/all.h"
 #include "rewriters/tf/loop.h"
+#include "tf/op_builder.h"
 
 // tf.map_fn hands the rows of a ragged tensor to its loop as a list of variants. What a step takes out of the
 // list are values between two splits, and the splits of the levels below: here it reads them itself.
@@ -79,19 +80,12 @@ class Steps {
   explicit Steps(ir::Node& at) : r_(*at.graph(), at) {}
 
   Value* at(Value* x, Value* i) {  // x[i]
-    return r_.make("GatherV2", {x, i, number(DType::i32, 0)},
-                   {{"Tparams", x->dtype()},
-                    {"Tindices", i->dtype()},
-                    {"Taxis", DType::i32},
-                    {"batch_dims", std::int64_t{0}}},
-                   x->dtype(), Shape::scalar());
+    return r_.make(tf::op_spec("GatherV2", {x, i, number(DType::i32, 0)}, {}, {Shape::scalar()}));
   }
   Value* next(Value* i) {
-    return r_.make("AddV2", {i, number(i->dtype(), 1)}, {{"T", i->dtype()}}, i->dtype(), Shape::scalar());
+    return r_.make(tf::op_spec("AddV2", {i, number(i->dtype(), 1)}, {}, {Shape::scalar()}));
   }
-  Value* less(Value* x, Value* by) {
-    return r_.make("Sub", {x, by}, {{"T", x->dtype()}}, x->dtype(), x->shape());
-  }
+  Value* less(Value* x, Value* by) { return r_.make(tf::op_spec("Sub", {x, by}, {}, {x->shape()})); }
   Value* between(Value* x, Value* begin, Value* end) {  // x[begin:end]
     Value *from = vector(begin), *to = vector(end);
     return slice(x, from, to, 0);
@@ -106,26 +100,17 @@ class Steps {
     return r_.constant(t == DType::i64 ? Tensor::scalar<std::int64_t>(n) : Tensor::scalar<std::int32_t>(n));
   }
   Value* vector(Value* scalar) {
-    return r_.make("ExpandDims", {scalar, number(DType::i32, 0)},
-                   {{"T", scalar->dtype()}, {"Tdim", DType::i32}}, scalar->dtype(), Shape(Ints{1}));
+    return r_.make(tf::op_spec("ExpandDims", {scalar, number(DType::i32, 0)}, {}, {Shape(Ints{1})}));
   }
   Value* slice(Value* x, Value* from, Value* to, std::int64_t end_mask) {
-    const std::int64_t none = 0;
     Shape shape = x->shape();
     if (shape.ranked() && shape.rank() > 0) {
       Ints dims = shape.dims();
       dims[0] = kUnknownDim;
       shape = Shape(std::move(dims));
     }
-    return r_.make("StridedSlice", {x, from, to, vector(number(from->dtype(), 1))},
-                   {{"T", x->dtype()},
-                    {"Index", from->dtype()},
-                    {"begin_mask", none},
-                    {"end_mask", end_mask},
-                    {"ellipsis_mask", none},
-                    {"new_axis_mask", none},
-                    {"shrink_axis_mask", none}},
-                   x->dtype(), shape);
+    return r_.make(tf::op_spec("StridedSlice", {x, from, to, vector(number(from->dtype(), 1))},
+                               {{"end_mask", end_mask}}, {shape}));
   }
 
   Rewrite r_;

@@ -4,6 +4,7 @@
 
 #include "rewriters/pattern.h"
 #include "rewriters/tf/time_reversal.h"
+#include "tf/op_builder.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -68,21 +69,21 @@ class LayerBuilder {
     const Ints n{static_cast<std::int64_t>(ranges.size())};
     Value* b = w.constant(Tensor::of<std::int32_t>(n, begin));
     Value* c = w.constant(Tensor::of<std::int32_t>(n, size));
-    return w.make("Slice", {v, b, c}, {{"T", v->dtype()}, {"Index", DType::i32}}, v->dtype(), Shape(dims));
+    return w.make(tf::op_spec("Slice", {v, b, c}, {}, {Shape(dims)}));
   }
 
   Value* binary(const char* op, Value* a, Value* b, const Shape& shape) {
-    return rewrite_.make(op, {a, b}, {{"T", a->dtype()}}, a->dtype(), shape);
+    return rewrite_.make(tf::op_spec(op, {a, b}, {}, {shape}));
   }
-  Value* negated(Value* v) { return rewrite_.make("Neg", {v}, {{"T", v->dtype()}}, v->dtype(), v->shape()); }
+  Value* negated(Value* v) { return rewrite_.make(tf::op_spec("Neg", {v}, {}, {v->shape()})); }
 
   Value* weight(const Product& p) {
     Value* w = hoister_.hoist(p.weight);
     w = p.transposed ? slice(rewrite_, w, {p.columns, p.rows}) : slice(rewrite_, w, {p.rows, p.columns});
     if (p.transposed) {
       Value* perm = rewrite_.constant(Tensor::of<std::int32_t>({2}, {1, 0}));
-      w = rewrite_.make("Transpose", {w, perm}, {{"T", w->dtype()}, {"Tperm", DType::i32}}, w->dtype(),
-                        Shape(Ints{p.rows.count, p.columns.count}));
+      w = rewrite_.make(
+          tf::op_spec("Transpose", {w, perm}, {}, {Shape(Ints{p.rows.count, p.columns.count})}));
     }
     return p.sign < 0 ? negated(w) : w;
   }
@@ -101,10 +102,7 @@ class LayerBuilder {
     if (parts.size() == 1) return parts[0];
     Values in = parts;
     in.push_back(rewrite_.constant(Tensor::scalar<std::int32_t>(axis)));
-    return rewrite_.make(
-        "ConcatV2", in,
-        {{"N", static_cast<std::int64_t>(parts.size())}, {"T", parts[0]->dtype()}, {"Tidx", DType::i32}},
-        parts[0]->dtype(), std::move(shape));
+    return rewrite_.make(tf::op_spec("ConcatV2", in, {}, {std::move(shape)}));
   }
 
   Value* kernel(const Gate& g, const Cell& c) {
@@ -121,8 +119,7 @@ class LayerBuilder {
     Value* w = hoister_.hoist(v.value);
     if (w->shape().ranked() && w->shape().rank() == 2) {
       Value* flat = rewrite_.constant(Tensor::of<std::int32_t>({1}, {-1}));
-      w = rewrite_.make("Reshape", {w, flat}, {{"T", w->dtype()}, {"Tshape", DType::i32}}, w->dtype(),
-                        Shape(Ints{w->shape()[1]}));
+      w = rewrite_.make(tf::op_spec("Reshape", {w, flat}, {}, {Shape(Ints{w->shape()[1]})}));
     }
     if (w->shape().is_scalar()) return w;
     return slice(rewrite_, w, {{v.begin, v.count}});
@@ -248,18 +245,16 @@ class LayerBuilder {
     const auto ints = [&](const std::vector<std::int32_t>& v) {
       return rewrite_.constant(Tensor::of<std::int32_t>({static_cast<std::int64_t>(v.size())}, v));
     };
-    const Attrs attrs{{"T", DType::i32}, {"Index", DType::i32}};
-    Value* sizes = rewrite_.make("Shape", {rows()}, {{"T", rows()->dtype()}, {"out_type", DType::i32}},
-                                 DType::i32, Shape(Ints{3}));
-    Value* steps = rewrite_.make("Slice", {sizes, ints({0}), ints({1})}, attrs, DType::i32, Shape(Ints{1}));
+    Value* sizes =
+        rewrite_.make(tf::op_spec("Shape", {rows()}, {{"out_type", DType::i32}}, {Shape(Ints{3})}));
+    Value* steps = rewrite_.make(tf::op_spec("Slice", {sizes, ints({0}), ints({1})}, {}, {Shape(Ints{1})}));
     Value* rest = ints(std::vector<std::int32_t>(static_cast<std::size_t>(rank - 1), -1));
     Value* size = concat({steps, rest}, 0, Shape(Ints{rank}));
     Value* begin = ints(std::vector<std::int32_t>(static_cast<std::size_t>(rank), 0));
     const Shape& s = list->shape();
     Ints dims = s.ranked() ? s.dims() : Ints(static_cast<std::size_t>(rank), kUnknownDim);
     dims[0] = rows()->shape().ranked() ? rows()->shape()[0] : kUnknownDim;
-    return rewrite_.make("Slice", {list, begin, size}, {{"T", DType::boolean}, {"Index", DType::i32}},
-                         DType::boolean, Shape(dims));
+    return rewrite_.make(tf::op_spec("Slice", {list, begin, size}, {}, {Shape(dims)}));
   }
 
   // Lengths [batch], or bool [time, batch].
@@ -274,8 +269,7 @@ class LayerBuilder {
     if (!r_.mask.is_column) return mask_;
     const Shape& s = mask_->shape();
     const Shape flat = s.ranked() ? Shape(Ints{s[0], s[1]}) : Shape::unknown_dims(2);
-    return mask_ = rewrite_.make("Squeeze", {mask_}, {{"T", DType::boolean}, {"squeeze_dims", Ints{2}}},
-                                 DType::boolean, flat);
+    return mask_ = rewrite_.make(tf::op_spec("Squeeze", {mask_}, {{"squeeze_dims", Ints{2}}}, {flat}));
   }
 
   ir::Node* build(const Cell& c) {
@@ -329,20 +323,16 @@ class LayerBuilder {
       return rewrite_.constant(type == DType::i64 ? Tensor::scalar<std::int64_t>(i)
                                                   : Tensor::scalar<std::int32_t>(i));
     };
-    Value* sizes =
-        rewrite_.make("Shape", {rows()}, {{"T", rows()->dtype()}, {"out_type", type}}, type, Shape(Ints{3}));
+    Value* sizes = rewrite_.make(tf::op_spec("Shape", {rows()}, {{"out_type", type}}, {Shape(Ints{3})}));
     Value* at = rewrite_.constant(Tensor::scalar<std::int32_t>(0));
-    Value* time = rewrite_.make("GatherV2", {sizes, at, at},
-                                {{"Tparams", type}, {"Tindices", DType::i32}, {"Taxis", DType::i32}}, type,
-                                Shape::scalar());
-    return rewrite_.make("Range", {number(0), time, number(1)}, {{"Tidx", type}}, type,
-                         Shape::unknown_dims(1));
+    Value* time = rewrite_.make(tf::op_spec("GatherV2", {sizes, at, at}, {}, {Shape::scalar()}));
+    return rewrite_.make(tf::op_spec("Range", {number(0), time, number(1)}, {}, {Shape::unknown_dims(1)}));
   }
   Value* expanded(Value* v, std::int32_t axis) {
     Ints dims = v->shape().ranked() ? v->shape().dims() : Ints{kUnknownDim, kUnknownDim};
     dims.insert(dims.begin() + axis, 1);
-    return rewrite_.make("ExpandDims", {v, rewrite_.constant(Tensor::scalar<std::int32_t>(axis))},
-                         {{"T", v->dtype()}, {"Tdim", DType::i32}}, v->dtype(), Shape(dims));
+    return rewrite_.make(tf::op_spec("ExpandDims", {v, rewrite_.constant(Tensor::scalar<std::int32_t>(axis))},
+                                     {}, {Shape(dims)}));
   }
 
   // y + residual, and zeros where a row takes no part.
@@ -354,11 +344,11 @@ class LayerBuilder {
     if (!r_.mask.value) return sum;
     Value* takes_part = mask();
     if (takes_part->dtype() != DType::boolean)
-      takes_part = rewrite_.make("Less", {expanded(range_like(takes_part), 1), expanded(takes_part, 0)},
-                                 {{"T", takes_part->dtype()}}, DType::boolean, Shape::unknown_dims(2));
+      takes_part =
+          rewrite_.make(tf::op_spec("Less", {expanded(range_like(takes_part), 1), expanded(takes_part, 0)},
+                                    {}, {Shape::unknown_dims(2)}));
     Value* zero = rewrite_.constant(floats_of(y->dtype(), {}, {0}));
-    return rewrite_.make("SelectV2", {expanded(takes_part, 2), sum, zero}, {{"T", y->dtype()}}, y->dtype(),
-                         y->shape());
+    return rewrite_.make(tf::op_spec("SelectV2", {expanded(takes_part, 2), sum, zero}, {}, {y->shape()}));
   }
 
   void replace_list(const Written& w) {
@@ -373,8 +363,8 @@ class LayerBuilder {
         Value* last = last_output(w);
         if (is_stack(*u.node)) {
           Value* axis = rewrite_.constant(Tensor::scalar<std::int32_t>(0));
-          last = rewrite_.make("ExpandDims", {last, axis}, {{"T", last->dtype()}, {"Tdim", DType::i32}},
-                               last->dtype(), Shape(Ints{1, last->shape()[0], last->shape()[1]}));
+          last = rewrite_.make(tf::op_spec("ExpandDims", {last, axis}, {},
+                                           {Shape(Ints{1, last->shape()[0], last->shape()[1]})}));
         }
         replace_value(g_, read, last);
       } else if (reverse_) {

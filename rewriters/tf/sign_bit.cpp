@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "rewriters/all.h"
+#include "tf/op_builder.h"
 
 // Keras asks for the sign bit of a float by way of its bits, in signbit and, to tell -0 from 0, in argmax and
 // argmin. ONNX below opset 26 has no bits of floats: they are computed there, by some forty nodes. A NaN
@@ -38,16 +39,9 @@ struct Parts {
   const Match& m;
   Rewrite& r;
 
-  Value* make(const char* op, Values in, DType t, bool of_floats = true) const {
-    Attrs attrs;
-    if (of_floats) attrs.push_back({"T", DType::f32});
-    return r.make(op, std::move(in), std::move(attrs), t, Shape());
-  }
+  Value* make(const char* op, Values in) const { return r.make(tf::op_spec(op, std::move(in))); }
   Value* none() const { return r.constant(Tensor::of<float>({}, {0.0F})); }
-  Value* is_zero(Value* x) const {
-    return r.make("Equal", {x, none()}, {{"T", DType::f32}, {"incompatible_shape_error", std::int64_t{1}}},
-                  DType::boolean, Shape());
-  }
+  Value* is_zero(Value* x) const { return make("Equal", {x, none()}); }
 };
 
 // 1 / -0 is -inf.
@@ -57,8 +51,8 @@ Rewriter negative_zero() {
   return rewriter("sign_bit", both, [=](const Match& m, Rewrite& r) {
     const Parts p{m, r};
     Value* is_zero = p.is_zero(m[x]);
-    Value* inverse = p.make("Reciprocal", {m[x]}, DType::f32);
-    Value* is_below = p.make("Less", {inverse, p.none()}, DType::boolean);
+    Value* inverse = p.make("Reciprocal", {m[x]});
+    Value* is_below = p.make("Less", {inverse, p.none()});
     return r.make("LogicalAnd", {is_zero, is_below});
   });
 }
@@ -68,8 +62,8 @@ Rewriter negative() {
   return rewriter("sign_bit", sign_bit(x), [=](const Match& m, Rewrite& r) {
     const Parts p{m, r};
     Value* is_zero = p.is_zero(m[x]);
-    Value* inverse = p.make("Reciprocal", {m[x]}, DType::f32);
-    Value* told = p.make("SelectV2", {is_zero, inverse, m[x]}, DType::f32);
+    Value* inverse = p.make("Reciprocal", {m[x]});
+    Value* told = p.make("SelectV2", {is_zero, inverse, m[x]});
     return r.make("Less", {told, p.none()}, {{"T", DType::f32}});
   });
 }

@@ -1,0 +1,99 @@
+#include "tf/op_builder.h"
+
+#include <algorithm>
+
+#include "diagnostics.h"
+#include "tf/op_defs.h"
+
+namespace t2o::tf {
+namespace {
+
+class Builder {
+ public:
+  Builder(const std::string& op, const Values& inputs, Attrs& attrs)
+      : op_(op), def_(find_op_def(op)), inputs_(inputs), attrs_(attrs) {
+    if (!def_) refuse("TensorFlow has no such operator");
+  }
+
+  DTypes results() {
+    std::size_t next = 0;
+    for (const ArgDef& arg : def_->inputs) next += take(arg, next);
+    if (next != inputs_.size()) refuse("it takes " + std::to_string(next) + " inputs");
+    add_defaults(*def_, attrs_);
+    for (const AttrDef& a : def_->attrs)
+      if (!given(a.name)) refuse("it needs the attribute '" + a.name + "'");
+    for (const ir::NamedAttr& a : attrs_)
+      if (!def_->attr(a.name)) refuse("it has no attribute '" + a.name + "'");
+    return tensor_types(def_->outputs, attrs_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { fail(Code::internal, op_ + ": " + why); }
+
+  const Attr* given(const std::string& name) const {
+    const auto found =
+        std::find_if(attrs_.begin(), attrs_.end(), [&](const ir::NamedAttr& a) { return a.name == name; });
+    return found == attrs_.end() ? nullptr : &found->value;
+  }
+
+  void infer(const std::string& name, Attr value) {
+    const Attr* known = given(name);
+    if (!known)
+      attrs_.push_back({name, std::move(value)});
+    else if (*known != value)
+      refuse("the attribute '" + name + "' does not fit the inputs");
+  }
+
+  // One list of tensors takes all inputs that the other arguments, of one tensor each, leave.
+  std::size_t count_of(const ArgDef& arg) const {
+    if (arg.number_attr.empty() && arg.type_list_attr.empty()) return 1;
+    if (const Attr* n = arg.number_attr.empty() ? nullptr : given(arg.number_attr))
+      if (const auto* number = std::get_if<std::int64_t>(n)) return static_cast<std::size_t>(*number);
+    if (const Attr* t = arg.type_list_attr.empty() ? nullptr : given(arg.type_list_attr))
+      if (const auto* types = std::get_if<DTypes>(t)) return types->size();
+    const auto is_list = [](const ArgDef& a) { return !a.number_attr.empty() || !a.type_list_attr.empty(); };
+    if (std::count_if(def_->inputs.begin(), def_->inputs.end(), is_list) > 1)
+      refuse("it has several lists of inputs: give their numbers");
+    const std::size_t others = def_->inputs.size() - 1;
+    return inputs_.size() < others ? 0 : inputs_.size() - others;
+  }
+
+  std::size_t take(const ArgDef& arg, std::size_t from) {
+    const std::size_t count = count_of(arg);
+    if (from + count > inputs_.size()) refuse("input '" + arg.name + "' is missing");
+    DTypes types;
+    for (std::size_t i = from; i < from + count; ++i) types.push_back(inputs_[i]->dtype());
+    if (!arg.number_attr.empty()) infer(arg.number_attr, static_cast<std::int64_t>(count));
+    if (!arg.type_list_attr.empty()) {
+      infer(arg.type_list_attr, types);
+      return count;
+    }
+    for (const DType t : types) {
+      if (!arg.type_attr.empty())
+        infer(arg.type_attr, t);
+      else if (arg.type != t)
+        refuse("input '" + arg.name + "' is of type " + std::string(name(t)));
+    }
+    return count;
+  }
+
+  const std::string& op_;
+  const OpDef* def_;
+  const Values& inputs_;
+  Attrs& attrs_;
+};
+
+}  // namespace
+
+ir::NodeSpec op_spec(std::string op, Values inputs, Attrs attrs, std::vector<Shape> shapes) {
+  const DTypes types = Builder(op, inputs, attrs).results();
+  ir::NodeSpec spec;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    spec.outputs.push_back({"", types[i], i < shapes.size() ? std::move(shapes[i]) : Shape()});
+  spec.op = std::move(op);
+  spec.inputs = std::move(inputs);
+  spec.attrs = std::move(attrs);
+  return spec;
+}
+
+}  // namespace t2o::tf

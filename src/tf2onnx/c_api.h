@@ -33,7 +33,8 @@ TF2ONNX_API void tf2onnx_options_free(tf2onnx_options* options);
 TF2ONNX_API int tf2onnx_options_set(tf2onnx_options* options, const char* name, const char* value,
                                     char** messages);
 
-/* From a model's path to a file, written whole or not at all. `options` may be NULL here and below. */
+/* From a model's path to a file, written whole or not at all. `options` may be NULL here and below. If the option "signature"
+ * names several signatures ("a,b" or "all"), each gets a file of its own, as on the command line. */
 TF2ONNX_API int tf2onnx_convert_file(const tf2onnx_options* options, const char* model_path,
                                      const char* out_path, char** messages);
 

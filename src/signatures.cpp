@@ -7,6 +7,7 @@
 #include "model_info.h"
 #include "onnx/writer.h"
 #include "option_text.h"
+#include "stale_models.h"
 
 namespace t2o {
 namespace {
@@ -129,8 +130,13 @@ Diagnostics write_models(const std::vector<SignatureExport>& exports, const Opti
       std::vector<onnx::ModelFile> files;
       for (const SignatureExport& e : exports)
         files.push_back({e.conversion.graph.get(), model_info(e.conversion, e.options), e.path});
-      const onnx::Written sizes = onnx::write_files(files, shared_data_path(output), o.external_data, meter);
+      std::vector<std::string> paths;
+      for (const SignatureExport& e : exports) paths.push_back(e.path);
+      const std::string data = shared_data_path(output);
+      Diagnostics stale = warn_of_stale_models(data, paths);
+      const onnx::Written sizes = onnx::write_files(files, data, o.external_data, meter);
       if (written) *written = sizes;
+      if (sizes.data_bytes != 0) diagnostics.insert(diagnostics.end(), stale.begin(), stale.end());
     });
   } catch (const std::exception& e) {
     diagnostics.push_back(diagnostic_of(e));

@@ -39,6 +39,21 @@ TEST_F(Usage, SignaturesHaveThePlaceInTheNameThatIsAskedFor) {
   EXPECT_EQ(files_in(out), (std::set<std::string>{"encode_v1.onnx", "project_v1.onnx", "shared_v1.onnx.data"}));
 }
 
+// A later conversion of fewer signatures replaces the weights that the model of another one reads.
+TEST_F(Usage, ModelsWhoseWeightsAreReplacedAreReported) {
+  const std::filesystem::path out = dir_ / "stale";
+  std::filesystem::create_directory(out);
+  const std::string path = (out / "m.onnx").string();
+  ASSERT_EQ(run({kModel, "--signature", "all", "-o", path}).exit_code, 0);
+  EXPECT_EQ(run({kModel, "--signature", "all", "-o", path, "-q"}).err, "") << "all are replaced";
+  const Finished fewer = run({kModel, "--signature", "encode,project", "-o", path});
+  EXPECT_EQ(fewer.exit_code, 0);
+  for (const char* model : {"m.look.onnx", "m.glance.onnx"}) EXPECT_TRUE(has(fewer.err, model)) << fewer.err;
+  EXPECT_FALSE(has(fewer.err, "'m.encode.onnx' reads"));
+  const Finished single = run({kModel, "--signature", "project", "-o", path, "--external-data"});
+  EXPECT_TRUE(has(single.err, "m.encode.onnx") && has(single.err, "has replaced")) << single.err;
+}
+
 TEST_F(Usage, NoModelIsWrittenIfASignatureIsRefused) {
   const std::filesystem::path out = dir_ / "refused";
   std::filesystem::create_directory(out);

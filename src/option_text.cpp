@@ -119,11 +119,9 @@ constexpr OptionRow kRows[] = {
      "The format of MODEL: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.",
      model, set_format, "auto,graphdef,saved-model,checkpoint"},
     {"signature", "NAME",
-     "The signature of a SavedModel. The default is serving_default, or the only one. NAME,NAME or all: "
-     "convert writes a "
-     "model for each, OUT.NAME.onnx or --output with the name in the place of {signature}, and the weights "
-     "that they share "
-     "to one file, OUT.onnx.data.",
+     "The signature of a SavedModel. The default is serving_default, or the only one. 'convert' takes "
+     "several as well: "
+     "NAME,NAME or all.",
      model, set_text<&Options::signature>},
     {"tag", "TAGS",
      "The graph of a SavedModel, by its comma-separated tags. The default is serve, or the only one.", model,

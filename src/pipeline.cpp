@@ -185,6 +185,12 @@ Inspection inspect(const Options& o, Diagnostics& diagnostics) {
     const Reading scope(format_of(o).file(o));
     const ConversionRegistry registry = registry_for(o, diagnostics);
     if (has_errors(diagnostics)) return;
+    Diagnostics plan;  // what convert would refuse in the options
+    make_plan(o, plan);
+    for (Diagnostic& d : plan) {
+      d.severity = std::min(d.severity, Severity::warning);
+      diagnostics.push_back(std::move(d));
+    }
     const Prepared p = prepare(*format_of(o).open(o), o, registry, diagnostics);
     if (!p.graph) return;
     result.nodes = p.graph->node_count();
@@ -192,7 +198,7 @@ Inspection inspect(const Options& o, Diagnostics& diagnostics) {
     result.source = p.graph;
     Conversion c;
     c.target = registry.target();
-    convert_graph(o, {registry, {}}, *p.graph, c, nullptr);
+    collect(c.diagnostics, [&] { convert_graph(o, {registry, {}}, *p.graph, c, nullptr); });
     result.exported = c.graph;
     result.without_way = registry.without_way(*p.graph);
     for (Diagnostic& d : c.diagnostics)

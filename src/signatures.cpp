@@ -1,6 +1,7 @@
 #include "signatures.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "formats/formats.h"
@@ -41,6 +42,10 @@ void check_options(const Options& o, const std::string& output) {
   if (!o.rename_outputs.empty()) refuse("--rename-outputs");
   if (!o.output_frozen_graph.empty()) refuse("--output-frozen-graph");
   if (!o.concrete_function.empty()) refuse("--concrete-function");
+  std::error_code none;
+  if (output.ends_with('/') || std::filesystem::is_directory(output, none))
+    fail(Code::bad_option, "--output: '" + output + "' is a directory",
+         "name a file: " + (std::filesystem::path(output) / "model.onnx").string());
   if (output == "-")
     fail(Code::bad_option, "several models cannot go to standard output", "give --output a file's name");
   const std::size_t place = output.rfind(kPlace), slash = output.rfind('/');
@@ -50,20 +55,20 @@ void check_options(const Options& o, const std::string& output) {
          "the models share one file of weights, which is in the same folder");
 }
 
+bool is_there(const std::vector<ModelSignature>& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const ModelSignature& s) { return s.name == name; });
+}
+
 std::vector<std::string> chosen(const Options& o, Diagnostics& diagnostics) {
   std::vector<std::string> names;
-  std::vector<ModelSignature> all = format_of(o).look(o)->signatures();
-  const auto is_there = [&](const std::string& name) {
-    return std::any_of(all.begin(), all.end(), [&](const ModelSignature& s) { return s.name == name; });
-  };
   if (o.signature != kAll) {
     for (const std::string& name : split_names(o.signature))
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     return names;
   }
+  const std::vector<ModelSignature> all = format_of(o).look(o)->signatures();
   if (all.empty())
     fail(Code::bad_option, o.model + " has no signatures", "name its tensors with --inputs and --outputs");
-  if (is_there(std::string(kAll))) return {std::string(kAll)};
   for (const ModelSignature& s : all) {
     if (!s.outputs.empty())
       names.push_back(s.name);
@@ -76,18 +81,35 @@ std::vector<std::string> chosen(const Options& o, Diagnostics& diagnostics) {
   return names;
 }
 
-void check_paths(const std::vector<SignatureExport>& exports) {
-  std::set<std::string> seen;
+// Links lead to other names of a file.
+std::string resolved(const std::string& path) {
+  constexpr int kMostLinks = 40;
+  std::error_code none;
+  std::filesystem::path p = std::filesystem::absolute(path, none);
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(p, none); ++i)
+    p = p.parent_path() / std::filesystem::read_symlink(p, none);
+  return std::filesystem::weakly_canonical(p, none).string();
+}
+
+void check_paths(const std::vector<SignatureExport>& exports, const std::string& data) {
+  std::set<std::string> seen = {resolved(data)};
   for (const SignatureExport& e : exports)
-    if (!seen.insert(e.path).second)
-      fail(Code::bad_option, "two signatures would be written to '" + e.path + "'",
-           "convert one of them alone");
+    if (!seen.insert(resolved(e.path)).second)
+      fail(Code::bad_option,
+           "the model of the signature '" + e.signature + "' would be written to '" + e.path +
+               "', which another file of this conversion needs",
+           "give --output another name");
 }
 
 }  // namespace
 
+// A name may have a comma, and be "all".
 bool names_several_signatures(const Options& o) {
-  return o.signature == kAll || split_names(o.signature).size() > 1;
+  if (o.signature != kAll && split_names(o.signature).size() < 2) return false;
+  bool several = true;
+  Diagnostics ignored;  // the conversion reports what is wrong with the model
+  collect(ignored, [&] { several = !is_there(format_of(o).look(o)->signatures(), o.signature); });
+  return several;
 }
 
 std::string path_of_signature(const std::string& output, const std::string& signature) {
@@ -109,7 +131,7 @@ std::vector<SignatureExport> convert_signatures(const Options& o, const std::str
           exports.emplace_back(SignatureExport{name, path_of_signature(output, name), o, {}});
       e.options.signature = name;
     }
-    check_paths(exports);
+    check_paths(exports, shared_data_path(output));
   });
   if (!ok) return {};
   for (SignatureExport& e : exports) {

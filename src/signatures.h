@@ -14,7 +14,7 @@ struct SignatureExport {
   Conversion conversion;
 };
 
-// Does options.signature name several: "a,b" or "all"?
+// Does options.signature name several: "a,b" or "all"? A signature of exactly that name comes first.
 bool names_several_signatures(const Options&);
 
 // OUT.SIGNATURE.onnx, or `output` with the signature in the place of "{signature}".

@@ -206,6 +206,14 @@ void check_signature_files(const ConvertArguments& a, const std::vector<Signatur
     check_not_the_model(a, shared_data_path(a.output));
 }
 
+void tell_of_old_data(const std::string& data, const onnx::Written& written, const Console& console) {
+  std::error_code none;
+  if (written.data_bytes == 0 && fs::is_regular_file(data, none))
+    console.report(
+        {{Severity::warning, Code::output, "'" + data + "' exists already; these models do not need it",
+          "delete it if nothing else needs it"}});
+}
+
 // --signature a,b or all: a model for each, and one file with the weights that they share.
 int run_signatures(ConvertArguments& a, const Console& console) {
   const Stopwatch time;
@@ -244,6 +252,7 @@ int run_signatures(ConvertArguments& a, const Console& console) {
     if (written.data_bytes != 0)
       console.say(console.paint(Style::good, shared_data_path(a.output)) + ": " +
                   human_size(written.data_bytes) + " of weights that they share");
+    tell_of_old_data(shared_data_path(a.output), written, console);
     console.say(counted(exports.size(), "model") + ", " + human_time(time.seconds()));
     if (written.data_bytes != 0) {
       json["data"] = shared_data_path(a.output);
@@ -317,7 +326,8 @@ void add_convert(CLI::App& root, Session& session) {
   command
       ->add_option("-o,--output", a->output,
                    "The file to write. The default is MODEL's name with .onnx, in this directory. '-' is "
-                   "standard output.")
+                   "standard output. Several signatures give OUT.NAME.onnx each, or have their name in the "
+                   "place of {signature}; the weights that they share go to one file, OUT.onnx.data.")
       ->type_name("FILE")
       ->group("Output")
       ->each(only_one("output files"));

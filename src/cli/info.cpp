@@ -42,10 +42,10 @@ std::vector<Unsupported> unsupported_ops(const Inspection& model) {
   return all;
 }
 
-// Complex inputs and outputs are shown as the model has them, not as the pairs that an export has.
-const ir::Graph& shown_interface(const Inspection& model) {
+// Without --complex-as-pairs, complex inputs and outputs are shown as the model has them.
+const ir::Graph& shown_interface(const Inspection& model, const Options& o) {
   Diagnostics complex;
-  refuse_complex_interface(*model.source, complex);
+  if (!o.complex_as_pairs) refuse_complex_interface(*model.source, complex);
   return model.exported && complex.empty() ? *model.exported : *model.source;
 }
 
@@ -120,8 +120,8 @@ std::string as_text(const Console& console, const Counts& nodes) {
   return console.paint(Style::strong, "ops") + " of the file and its functions" + as_text(nodes);
 }
 
-Json as_json(const Inspection& model, int opset) {
-  const ir::Graph& graph = shown_interface(model);
+Json as_json(const Inspection& model, const Options& o, int opset) {
+  const ir::Graph& graph = shown_interface(model, o);
   Json unsupported = Json::array();
   for (const Unsupported& u : unsupported_ops(model))
     unsupported.push_back(
@@ -134,8 +134,9 @@ Json as_json(const Inspection& model, int opset) {
           {"unsupported", std::move(unsupported)}};
 }
 
-std::string as_text(const Console& console, const Inspection& model, int opset, bool refused) {
-  const ir::Graph& graph = shown_interface(model);
+std::string as_text(const Console& console, const Inspection& model, const Options& o, int opset,
+                    bool refused) {
+  const ir::Graph& graph = shown_interface(model, o);
   std::string out = console.paint(Style::strong, "inputs") + "\n";
   for (const Value* v : graph.inputs()) out += "  " + interface_text(graph, v) + "\n";
   out += console.paint(Style::strong, "outputs") + "\n";
@@ -172,9 +173,9 @@ int inform(const InfoArguments& a) {
     for (Diagnostic& d : refusals) d.severity = Severity::warning;  // it is told, not converted
     diagnostics.insert(diagnostics.end(), refusals.begin(), refusals.end());
     if (console.json())
-      json.update(as_json(model, opset));
+      json.update(as_json(model, a.options, opset));
     else
-      std::cout << harmless(as_text(console, model, opset, !refusals.empty())) << std::endl;
+      std::cout << harmless(as_text(console, model, a.options, opset, !refusals.empty())) << std::endl;
   } else {
     json["ops"] = contents.nodes;
     if (!console.json() && !contents.nodes.empty())

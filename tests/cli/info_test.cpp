@@ -103,6 +103,13 @@ TEST_F(Usage, InfoKnowsTheShapeAtACutAsConvertDoes) {
   EXPECT_EQ(info["outputs"], done["outputs"]);
 }
 
+TEST_F(Usage, InfoRefusesAListAsAnInput) {
+  const std::string model = T2O_SOURCE_DIR "/tests/data/tensor_lists/concat.pb";
+  const Finished f = run({"info", model, "--outputs", "TensorListConcatV2/element_shape:0", "--inputs", "TensorArrayV2:0[2,-1]", "--json"});
+  EXPECT_EQ(f.exit_code, 0) << f.err;
+  EXPECT_EQ(Json::parse(f.out)["unsupported"].size(), 1u) << f.out;
+}
+
 // What only a mapper sees is refused in info too.
 TEST_F(Usage, InfoKnowsWhatAMapperRefuses) {
   dir_.file("model.pb", graph_def({placeholder("x"), node("z", "AudioSpectrogram", {"x"}, {int_attr("window_size", 1 << 30), int_attr("stride", 1 << 30)})}));

@@ -71,6 +71,11 @@ TEST_F(Usage, NoModelIsWrittenIfASignatureIsRefused) {
   fails({"--signature", "encode,look", "-o", path, "--output-frozen-graph", "f.pb"}, {"--output-frozen-graph is for one"});
   fails({"--signature", "encode,look", "-o", (out / "{signature}/m.onnx").string()}, {"the file's name, not its folder's"});
   fails({"--signature", "encode,look", "-o", "-"}, {"standard output"});
+  fails({"--signature", "encode,look", "-o", out.string() + "/"}, {"is a directory"});
+  std::filesystem::create_symlink(out / "same.onnx", out / "m.encode.onnx");
+  std::filesystem::create_symlink(out / "same.onnx", out / "m.look.onnx");
+  const Finished linked = run({kModel, "--signature", "encode,look", "-o", path});
+  EXPECT_TRUE(linked.exit_code == kUsage && has(linked.err, "another file of this conversion")) << linked.err;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 
 namespace t2o {
 
-// A new format is a row here; docs/adding-a-format.md
+// A new format is a row above TensorFlow, which takes all that is left and says what is wrong with it.
+// docs/adding-a-format.md
 std::span<const ModelFormat> formats() {
   static const ModelFormat table[] = {
       {"tensorflow", tf::reads, tf::file_of, tf::open, tf::look, tf::open_bytes, verify::tf_reference,

@@ -16,8 +16,8 @@ struct EngineOptions;
 
 namespace t2o {
 
-// A model format: how a model is detected, opened, prepared (Source::prepare) and, for `verify`, run by its own runtime. A null
-// function: the format does not have that.
+// A model format: how a model is detected, opened, prepared (Source::prepare) and, for `verify`, run by its own runtime. No function
+// may be null: one that is not there fails with Code::not_yet.
 struct ModelFormat {
   std::string_view name;
   bool (*reads)(const tf2onnx::Options&);            // is options.model, or options.format, of this format?

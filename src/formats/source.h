@@ -54,9 +54,10 @@ class Source {
   virtual std::map<std::string, std::size_t> op_counts() const = 0;  // of the file, with its functions
   // Do the options cut the graph at tensors that the model's own runtime can neither feed nor return?
   virtual bool cuts_inside(const tf2onnx::Options&) const = 0;
-  // The graph that the options choose. Everything that is wrong with them is reported.
+  // The graph that the options choose. Everything that is wrong with them is reported. The graph must outlive the Source: the
+  // storages of its constants own the mapped file.
   virtual Prepared prepare(const tf2onnx::Options&, const InferShapes&, Diagnostics&) const = 0;
-  // Reports what cannot be frozen.
+  // For --output-frozen-graph. Reports what cannot be frozen; a format without such a form reports that, and returns null.
   virtual std::shared_ptr<const FrozenModel> freeze(const tf2onnx::Options&, const Prepared&, Diagnostics&) const = 0;
 };
 using SourcePtr = std::unique_ptr<Source>;

@@ -205,6 +205,7 @@ constexpr OptionRow kRows[] = {
     {"trace-match", "REWRITERS", "Print what these rewriters try, and why a match fails.", debug,
      set_list<&Options::trace_match>},
     {"without", "REWRITERS", "Leave these rewriters out.", hidden, set_list<&Options::without>},
+    {"check-phases", "", "Check the contract of each phase.", hidden, set_switch<&Options::check_phases>},
 };
 
 }  // namespace

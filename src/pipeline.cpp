@@ -212,10 +212,10 @@ Diagnostics write_model(const Conversion& c, const Options& o, const std::string
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
     const FrozenFile frozen(c.frozen.get(), o.output_frozen_graph);
-    const Diagnostics stale = warn_of_stale_models(path + ".data", {path});
+    const StaleModels stale(path, path + ".data");
     const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data, meter);
     if (written) *written = sizes;
-    if (sizes.data_bytes != 0) diagnostics.insert(diagnostics.end(), stale.begin(), stale.end());
+    if (sizes.data_bytes != 0) diagnostics = stale.warnings({path});
     frozen.commit();
   });
   return diagnostics;

@@ -155,10 +155,10 @@ Diagnostics write_models(const std::vector<SignatureExport>& exports, const Opti
       std::vector<std::string> paths;
       for (const SignatureExport& e : exports) paths.push_back(e.path);
       const std::string data = shared_data_path(output);
-      Diagnostics stale = warn_of_stale_models(data, paths);
+      const StaleModels stale(output, data);
       const onnx::Written sizes = onnx::write_files(files, data, o.external_data, meter);
       if (written) *written = sizes;
-      if (sizes.data_bytes != 0) diagnostics.insert(diagnostics.end(), stale.begin(), stale.end());
+      if (sizes.data_bytes != 0) diagnostics = stale.warnings(paths);
     });
   } catch (const std::exception& e) {
     diagnostics.push_back(diagnostic_of(e));

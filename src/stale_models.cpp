@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 namespace t2o {
 namespace {
@@ -22,27 +23,43 @@ bool names(const fs::path& model, const std::string& data) {
   return bytes.find(data) != std::string::npos;
 }
 
+bool fits(const std::string& name, const std::string& output) {
+  constexpr std::string_view kPlace = "{signature}";
+  const std::size_t at = output.rfind(kPlace);
+  if (at != std::string::npos)
+    return name.starts_with(output.substr(0, at)) && name.ends_with(output.substr(at + kPlace.size()));
+  const std::size_t dot = output.rfind('.');
+  return name.starts_with(output.substr(0, dot) + ".") &&
+         (dot == std::string::npos || name.ends_with(output.substr(dot)));
+}
+
 }  // namespace
 
-Diagnostics warn_of_stale_models(const std::string& data_path, const std::vector<std::string>& written) {
-  Diagnostics warnings;
+StaleModels::StaleModels(std::string output, std::string data_path)
+    : output_(std::move(output)), data_path_(std::move(data_path)) {
   std::error_code none;
-  if (!fs::is_regular_file(data_path, none)) return warnings;
-  const fs::path data(data_path), folder = data.has_parent_path() ? data.parent_path() : fs::path(".");
+  replaces_ = fs::is_regular_file(data_path_, none);
+}
+
+Diagnostics StaleModels::warnings(const std::vector<std::string>& written) const {
+  Diagnostics warnings;
+  if (!replaces_) return warnings;
+  const fs::path data(data_path_), folder = data.has_parent_path() ? data.parent_path() : fs::path(".");
+  const std::string output = fs::path(output_).filename().string();
+  std::error_code none;
   std::vector<std::string> stale;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
     const fs::path& path = entry.path();
     const auto is_it = [&](const std::string& w) { return fs::equivalent(w, path, none); };
-    if (path.extension() != ".onnx" || !entry.is_regular_file(none) ||
-        std::any_of(written.begin(), written.end(), is_it))
-      continue;
-    if (names(path, data.filename().string())) stale.push_back(path.lexically_normal().string());
+    if (fits(path.filename().string(), output) && !is_it(data_path_) && entry.is_regular_file(none) &&
+        std::none_of(written.begin(), written.end(), is_it) && names(path, data.filename().string()))
+      stale.push_back(path.lexically_normal().string());
   }
   std::sort(stale.begin(), stale.end());
   for (const std::string& model : stale)
     warnings.push_back(
         {Severity::warning, Code::output,
-         "'" + model + "' reads its weights from '" + data_path + "', which this conversion has replaced",
+         "'" + model + "' reads its weights from '" + data_path_ + "', which this conversion has replaced",
          "delete that model, or convert it again with the others"});
   return warnings;
 }

@@ -159,13 +159,7 @@ class Hoist {
 }  // namespace
 
 Rewriter loop_invariant_code(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (const auto loop = Steps::view(n)) changes += Hoist(*loop, target).run();
-    return changes;
-  };
-  return {"loop_invariant_code", run, {"Loop"}};
+  return for_each_loop<Hoist>("loop_invariant_code", target);
 }
 
 }  // namespace t2o::rewriters

@@ -144,15 +144,6 @@ void ToScan::change_body(const Values& outputs) {
 
 }  // namespace
 
-Rewriter loop_to_scan(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (const auto loop = Steps::view(n); loop && ToScan(*loop, target).run()) ++changes;
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {"loop_to_scan", run, {"Loop"}};
-}
+Rewriter loop_to_scan(const onnx::Target& target) { return for_each_loop<ToScan>("loop_to_scan", target); }
 
 }  // namespace t2o::rewriters

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "onnx/emitter.h"
+#include "rewriters/pattern.h"
 
 namespace t2o::rewriters {
 
@@ -32,5 +33,17 @@ class Steps {
   ir::Node* node_;
   ir::Graph* body_;
 };
+
+// Does the work on each Loop of a graph: Work(loop, target).run(), which returns how often it changed the graph.
+template <class Work> Rewriter for_each_loop(std::string name, const onnx::Target& target) {
+  const auto run = [target](ir::Graph& g) {
+    int changes = 0;
+    for (ir::Node& n : g.nodes())
+      if (const auto loop = Steps::view(n)) changes += Work(*loop, target).run();
+    if (changes != 0) g.erase_dead();
+    return changes;
+  };
+  return {std::move(name), run, {"Loop"}};
+}
 
 }  // namespace t2o::rewriters

@@ -64,15 +64,6 @@ class CountRounds {
 
 }  // namespace
 
-Rewriter trip_counts(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (const auto loop = Steps::view(n); loop && CountRounds(*loop, target).run()) ++changes;
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {"trip_counts", run, {"Loop"}};
-}
+Rewriter trip_counts(const onnx::Target& target) { return for_each_loop<CountRounds>("trip_counts", target); }
 
 }  // namespace t2o::rewriters

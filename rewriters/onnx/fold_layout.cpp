@@ -49,7 +49,9 @@ std::vector<Ints> forms_of(const ir::Graph& g) {
 // and a fold may change the producer: then another fold may find a cheaper layout.
 int fold_whole_form(ir::Graph& g, const Form& form, const onnx::Target& target, bool at_interface) {
   constexpr int kMostRounds = 4;
-  const int rounds = form.perm() == form.inverse() && !at_interface ? kMostRounds : 1;
+  const bool has_interface =
+      at_interface && !g.parent();  // its Transposes are where the user wants them: no second fold
+  const int rounds = form.perm() == form.inverse() && !has_interface ? kMostRounds : 1;
   int changes = 0;
   for (int i = 0; i < rounds; ++i) {
     const int now = fold_into(g, form, target, at_interface);

@@ -2,9 +2,9 @@
 #include <new>
 
 #include "exit_code.h"
+#include "onnx/writer.h"
 #include "option_text.h"
 #include "pipeline.h"
-#include "signatures.h"
 #include "tf2onnx/tf2onnx.h"
 #include "version.h"
 
@@ -26,11 +26,14 @@ void add(Result& result, const t2o::Diagnostics& diagnostics) {
   if (result.exit_code == 0) result.exit_code = t2o::exit_code(diagnostics);
 }
 
-std::vector<Tensor> interface_of(const t2o::Values& values) {
+std::vector<Tensor> interface_of(const t2o::Values& values, const t2o::ir::ModelGraph& graph) {
   std::vector<Tensor> tensors;
   for (const t2o::Value* v : values) {
-    Tensor& t =
-        tensors.emplace_back(Tensor{v->name(), std::string(t2o::name(v->dtype())), v->shape().ranked(), {}});
+    Tensor& t = tensors.emplace_back();
+    t.name = v->name();
+    t.dtype = t2o::name(v->dtype());
+    t.ranked = v->shape().ranked();
+    for (const auto& [input, value] : graph.input_defaults) t.has_default |= input == t.name;
     if (!t.ranked) continue;
     for (const t2o::Dim d : v->shape().dims()) t.shape.push_back(t2o::is_known(d) ? d : -1);
   }
@@ -59,17 +62,37 @@ Result guarded(Work&& work) noexcept {
   }
 }
 
+std::vector<Model> models_of(const t2o::Conversion& c, const t2o::onnx::Written& written) {
+  std::vector<Model> models;
+  for (const t2o::ir::ModelGraph& g : c.model.graphs) {
+    Model& m = models.emplace_back();
+    m.signature = g.name;
+    m.path = written.models.at(models.size() - 1).path;
+    m.bytes = written.models[models.size() - 1].bytes;
+    m.inputs = interface_of(g.graph->inputs(), g);
+    m.outputs = interface_of(g.graph->outputs(), g);
+    m.nodes = static_cast<std::int64_t>(g.graph->node_count());
+  }
+  return models;
+}
+
 template <class Write>
 Result finish(const t2o::Conversion& conversion, Write&& write) {
   Result result;
   add(result, conversion.diagnostics);
   if (!conversion.ok() || !result.ok()) return result;
-  add(result, write(conversion));
-  result.inputs = interface_of(conversion.graph->inputs());
-  result.outputs = interface_of(conversion.graph->outputs());
-  result.nodes = static_cast<std::int64_t>(conversion.graph->node_count());
+  t2o::onnx::Written written;
+  add(result, write(written));
   result.opset = conversion.target.opset;
   result.ir_version = conversion.target.ir_version;
+  if (!result.ok()) return result;
+  result.models = models_of(conversion, written);
+  result.data_path = written.data.path;
+  result.data_bytes = written.data.bytes;
+  if (conversion.is_several) return result;
+  result.inputs = result.models[0].inputs;
+  result.outputs = result.models[0].outputs;
+  result.nodes = result.models[0].nodes;
   return result;
 }
 
@@ -77,31 +100,17 @@ Result finish(const t2o::Conversion& conversion, Write&& write) {
 std::string file_called(const std::string& path) { return path == "-" ? "./-" : path; }
 
 Result to_file(const t2o::Conversion& conversion, const Options& options, const std::string& path) {
-  return finish(conversion,
-                [&](const t2o::Conversion& c) { return t2o::write_model(c, options, file_called(path)); });
+  return finish(conversion, [&](t2o::onnx::Written& written) {
+    return t2o::write_model(conversion, options, file_called(path), &written);
+  });
 }
 
 Result to_memory(const t2o::Conversion& conversion, const Options& options, std::string& onnx_bytes) {
-  return finish(conversion,
-                [&](const t2o::Conversion& c) { return t2o::write_model_bytes(c, options, onnx_bytes); });
-}
-
-Result to_files(const Options& options, const std::string& path) {
-  Result result;
-  t2o::Diagnostics diagnostics;
-  const auto exports = t2o::convert_signatures(options, path, diagnostics);
-  add(result, diagnostics);
-  if (!result.ok()) return result;
-  add(result, t2o::write_models(exports, options, path));
-  if (!result.ok()) return result;
-  for (const t2o::SignatureExport& e : exports) {
-    const t2o::ir::Graph& g = *e.conversion.graph;
-    result.models.push_back({e.signature, e.path, interface_of(g.inputs()), interface_of(g.outputs()),
-                             static_cast<std::int64_t>(g.node_count())});
-    result.opset = e.conversion.target.opset;
-    result.ir_version = e.conversion.target.ir_version;
-  }
-  return result;
+  return finish(conversion, [&](t2o::onnx::Written& written) {
+    const t2o::Diagnostics trouble = t2o::write_model_bytes(conversion, options, onnx_bytes);
+    written.models = {{"", onnx_bytes.size()}};
+    return trouble;
+  });
 }
 
 t2o::Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
@@ -109,10 +118,7 @@ t2o::Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text
 }  // namespace
 
 Result convert_file(const Options& options, const std::string& out_path) noexcept {
-  return guarded([&] {
-    return t2o::names_several_signatures(options) ? to_files(options, out_path)
-                                                  : to_file(t2o::convert(options), options, out_path);
-  });
+  return guarded([&] { return to_file(t2o::convert(options), options, out_path); });
 }
 
 Result convert_file_to_memory(const Options& options, std::string& onnx_bytes) noexcept {

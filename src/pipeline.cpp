@@ -2,25 +2,33 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "formats/formats.h"
 #include "frozen_file.h"
 #include "interface.h"
 #include "ir/text.h"
-#include "model_info.h"
 #include "onnx/checker.h"
 #include "onnx/writer.h"
 #include "op_mappers/custom_ops.h"
 #include "op_mappers/map_ops.h"
 #include "plan.h"
 #include "rewriters/all.h"
+#include "signatures.h"
 #include "stale_models.h"
 #include "support/meter.h"
 #include "support/parallel.h"
 #include "support/wire.h"
+#include "version.h"
 
 namespace t2o {
 namespace {
+
+#ifdef NDEBUG
+constexpr bool kDebugBuild = false;
+#else
+constexpr bool kDebugBuild = true;
+#endif
 
 void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
   if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
@@ -33,10 +41,7 @@ void begin(Meter* meter, const char* stage) {
 }
 
 PhaseOptions phase_options(const Options& o, const ir::Graph& g) {
-  PhaseOptions p{o.without, o.rewriter_order, o.check_phases, {}};
-#ifndef NDEBUG
-  p.check = true;
-#endif
+  PhaseOptions p{o.without, o.rewriter_order, o.check_phases || kDebugBuild, {}};
   p.after = [&o, &g](const std::string& rewriter) { dump(rewriter, g, o); };
   return p;
 }
@@ -55,28 +60,41 @@ std::map<std::string, std::size_t> count_ops(const ir::Graph& main_graph) {
   return counts;
 }
 
-// rewrite TF -> map -> rewrite ONNX -> check
-void convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Conversion& c, Meter* meter) {
+onnx::WriteOptions write_options(const onnx::Target& target,
+                                 const std::vector<std::pair<std::string, int>>& extra_opsets,
+                                 const Options& o) {
+  return {.target = target,
+          .extra_opsets = extra_opsets,
+          .node_metadata = o.node_metadata,
+          .ir_version = o.ir_version,
+          .verify_ir = kDebugBuild};
+}
+
+// rewrite TF -> map -> rewrite ONNX -> check; null if there are errors
+GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Diagnostics& diagnostics,
+                       Meter* meter) {
+  const onnx::Target& target = plan.registry.target();
   begin(meter, "rewriting the TensorFlow graph");
   if (lacks_shapes(tf_phases(), model)) infer_shapes(model, plan.registry);
   run_phases(tf_phases(), model, phase_options(o, model));
   dump("tf", model, o);
-  warn_of_idle(o.custom_ops, model, c.diagnostics);
+  warn_of_idle(o.custom_ops, model, diagnostics);
   begin(meter, "mapping");
-  const GraphPtr mapped = map_ops(model, plan.registry, c.diagnostics,
+  const GraphPtr mapped = map_ops(model, plan.registry, diagnostics,
                                   {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()});
-  if (has_errors(c.diagnostics)) return;
+  if (has_errors(diagnostics)) return nullptr;
   dump("map", *mapped, o);
   begin(meter, "rewriting the ONNX graph");
-  apply_layout_options(*mapped, c.target, o, c.diagnostics);
-  run_phases(onnx_phases(c.target, o.layout), *mapped, phase_options(o, *mapped));
+  apply_layout_options(*mapped, target, o, diagnostics);
+  run_phases(onnx_phases(target, o.layout), *mapped, phase_options(o, *mapped));
   mapped->name_rest();
   mapped->name_altered();
   dump("onnx", *mapped, o);
   begin(meter, "checking");
-  for (Diagnostic& d : onnx::check(*mapped, model_info(c, o))) c.diagnostics.push_back(std::move(d));
-  warn_unranked(*mapped, c.diagnostics);
-  if (!has_errors(c.diagnostics)) c.graph = mapped;
+  for (Diagnostic& d : onnx::check(*mapped, write_options(target, plan.extra_opsets, o)))
+    diagnostics.push_back(std::move(d));
+  warn_unranked(*mapped, diagnostics);
+  return has_errors(diagnostics) ? nullptr : mapped;
 }
 
 Prepared prepare(const Source& source, const Options& o, const ConversionRegistry& registry,
@@ -93,22 +111,26 @@ void warn_of_no_state(const Options& o, const Prepared& p, Diagnostics& diagnost
       {Severity::warning, Code::bad_option, "--stateful-io: the model changes no variable"});
 }
 
-// prepare -> convert_graph
-void convert_source(const Options& o, const Plan& plan, SourcePtr source, Conversion& c, Meter* meter) {
-  c.source = source->description();
-  Prepared p = prepare(*source, o, plan.registry, c.diagnostics);
-  c.source_graph = p.graph;
-  if (!p.graph) return;
-  if (!o.output_frozen_graph.empty()) c.frozen = source->freeze(o, p, c.diagnostics);
-  source.reset();
-  warn_of_no_state(o, p, c.diagnostics);
-  c.input_defaults = std::move(p.input_defaults);
-  if (!o.complex_as_pairs) refuse_complex_interface(*p.graph, c.diagnostics);
+// prepare -> convert_graph, for one entry point. Nothing needs the source afterwards if it is the last one.
+std::optional<ir::ModelGraph> convert_entry(const Options& o, const Plan& plan, SourcePtr& source,
+                                            bool is_last, Conversion& c, Diagnostics& diagnostics,
+                                            Meter* meter) {
+  Prepared p = prepare(*source, o, plan.registry, diagnostics);
+  if (!c.is_several) c.source_graph = p.graph;
+  if (!p.graph) return {};
+  ir::ModelGraph result;
+  result.properties = {{"source", source->description(o)}};
+  if (!o.output_frozen_graph.empty()) c.frozen = source->freeze(o, p, diagnostics);
+  if (is_last) source.reset();
+  warn_of_no_state(o, p, diagnostics);
+  result.input_defaults = std::move(p.input_defaults);
+  if (!o.complex_as_pairs) refuse_complex_interface(*p.graph, diagnostics);
   dump("read", *p.graph, o);
-  convert_graph(o, plan, *p.graph, c, meter);
+  result.graph = convert_graph(o, plan, *p.graph, diagnostics, meter);
+  return result.graph ? std::optional(std::move(result)) : std::nullopt;
 }
 
-// Runs the stages and turns their exceptions into diagnostics.
+// Does the work and turns its exceptions into diagnostics.
 template <class Work>
 void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   try {
@@ -126,6 +148,32 @@ void guarded(Diagnostics& diagnostics, const std::string& model, Work&& work) {
   }
 }
 
+void convert_source(const Options& o, const Plan& plan, SourcePtr source, Conversion& c, Meter* meter) {
+  const std::optional<Strings> names = named_signatures(o, *source, c.diagnostics);
+  c.is_several = names.has_value();
+  if (!names) {
+    if (auto g = convert_entry(o, plan, source, true, c, c.diagnostics, meter))
+      c.model.graphs.push_back(std::move(*g));
+    return;
+  }
+  Options one = o;
+  for (const std::string& name : *names) {
+    Diagnostics found;
+    one.signature = name;
+    begin(meter, "reading");
+    guarded(found, o.model, [&] {
+      auto g = convert_entry(one, plan, source, &name == &names->back(), c, found, meter);
+      if (!g) return;
+      g->name = name;
+      c.model.graphs.push_back(std::move(*g));
+    });
+    for (Diagnostic& d : found) {
+      d.message = "signature '" + name + "': " + d.message;
+      c.diagnostics.push_back(std::move(d));
+    }
+  }
+}
+
 // Traces the named rewriters in this thread. The end of the scope stops the trace, so the next conversion in
 // the thread prints none.
 class Tracing {
@@ -139,7 +187,7 @@ class Tracing {
 template <class Work>
 Conversion converted(const Options& o, Meter* meter, Work&& work) {
   Conversion c;
-  if (meter) meter->begin("reading");
+  begin(meter, "reading");
   const Tracing tracing(o.trace_match);
   guarded(c.diagnostics, o.model, [&] {
     const Reading scope(o.model.empty() ? "" : format_of(o).file(o));
@@ -147,8 +195,12 @@ Conversion converted(const Options& o, Meter* meter, Work&& work) {
     if (has_errors(c.diagnostics)) return;
     c.target = plan.registry.target();
     c.extra_opsets = plan.extra_opsets;
+    c.model.producer_version = kVersion;
+    c.model.doc_string = o.doc_string;
+    c.model.properties = {{"target_runtime", c.target.runtime}};
     work(plan, c);
   });
+  if (has_errors(c.diagnostics)) c.model.graphs.clear();
   return c;
 }
 
@@ -169,7 +221,8 @@ Conversion convert(const Options& o, Bytes model) {
 Conversion convert(const Options& o, GraphPtr source_graph) {
   return converted(o, nullptr, [&](const Plan& plan, Conversion& c) {
     c.source_graph = std::move(source_graph);
-    convert_graph(o, plan, *c.source_graph, c, nullptr);
+    if (GraphPtr g = convert_graph(o, plan, *c.source_graph, c.diagnostics, nullptr))
+      c.model.graphs.push_back({.graph = std::move(g)});
   });
 }
 
@@ -184,24 +237,28 @@ Inspection inspect(const Options& o, Diagnostics& diagnostics) {
   guarded(diagnostics, o.model, [&] {
     const Reading scope(format_of(o).file(o));
     const ConversionRegistry registry = registry_for(o, diagnostics);
-    if (has_errors(diagnostics)) return;
     Diagnostics plan;  // what convert would refuse in the options
-    make_plan(o, plan);
+    if (!has_errors(diagnostics)) make_plan(o, plan);
     for (Diagnostic& d : plan) {
       d.severity = std::min(d.severity, Severity::warning);
       diagnostics.push_back(std::move(d));
     }
-    const Prepared p = prepare(*format_of(o).open(o), o, registry, diagnostics);
+    SourcePtr source = format_of(o).open(o);
+    result.signatures = source->signatures();
+    Prepared p;
+    const bool unread = has_errors(diagnostics) ||
+                        !collect(diagnostics, [&] { p = prepare(*source, o, registry, diagnostics); });
+    Diagnostics ignored;  // the graph's are reported
+    if (unread || !p.graph) collect(ignored, [&] { result.file_ops = source->op_counts(); });
+    source.reset();
     if (!p.graph) return;
     result.nodes = p.graph->node_count();
     result.ops = count_ops(*p.graph);
     result.source = p.graph;
-    Conversion c;
-    c.target = registry.target();
-    collect(c.diagnostics, [&] { convert_graph(o, {registry, {}}, *p.graph, c, nullptr); });
-    result.exported = c.graph;
+    Diagnostics found;
+    collect(found, [&] { result.exported = convert_graph(o, {registry, {}}, *p.graph, found, nullptr); });
     result.without_way = registry.without_way(*p.graph);
-    for (Diagnostic& d : c.diagnostics)
+    for (Diagnostic& d : found)
       (d.severity == Severity::error ? result.refusals : diagnostics).push_back(std::move(d));
   });
   return result;
@@ -212,10 +269,12 @@ Diagnostics write_model(const Conversion& c, const Options& o, const std::string
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
     const FrozenFile frozen(c.frozen.get(), o.output_frozen_graph);
-    const StaleModels stale(path, path + ".data");
-    const onnx::Written sizes = onnx::write_file(*c.graph, model_info(c, o), path, o.external_data, meter);
+    const OutputFiles files = output_files(c, path);
+    const StaleModels stale(path, files.data);
+    const onnx::Written sizes = onnx::write_files(c.model, write_options(c.target, c.extra_opsets, o),
+                                                  files.models, files.data, o.external_data, meter);
     if (written) *written = sizes;
-    if (sizes.data_bytes != 0) diagnostics = stale.warnings({path});
+    if (sizes.data.bytes != 0) diagnostics = stale.warnings(files.models);
     frozen.commit();
   });
   return diagnostics;
@@ -224,8 +283,11 @@ Diagnostics write_model(const Conversion& c, const Options& o, const std::string
 Diagnostics write_model_bytes(const Conversion& c, const Options& o, std::string& bytes) {
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
+    if (c.is_several)
+      fail(Code::bad_option, "several models cannot be written to memory",
+           "convert one signature at a time, or write to files");
     const FrozenFile frozen(c.frozen.get(), o.output_frozen_graph);
-    onnx::write_bytes(*c.graph, model_info(c, o), bytes);
+    onnx::write_bytes(c.model, write_options(c.target, c.extra_opsets, o), bytes);
     frozen.commit();
   });
   return diagnostics;

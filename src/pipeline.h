@@ -5,7 +5,7 @@
 
 #include "diagnostics.h"
 #include "formats/source.h"
-#include "ir/graph.h"
+#include "ir/model.h"
 #include "onnx/opset_table.h"
 #include "op_mappers/conversion_registry.h"
 #include "tf2onnx/options.h"
@@ -21,19 +21,19 @@ class Meter;
 using Options = tf2onnx::Options;
 
 struct Conversion {
-  GraphPtr graph;           // the ONNX graph; null when there are errors
-  GraphPtr source_graph;    // the TensorFlow graph that it was mapped from
+  ir::Model model;          // the ONNX graphs, one for each signature; none when there are errors
+  bool is_several = false;  // the options name several signatures, even if one of them is left: each gets a file of its own
+  GraphPtr source_graph;    // the TensorFlow graph that the model was mapped from; null if is_several
   onnx::Target target;
   std::vector<std::pair<std::string, int>> extra_opsets;  // opsets of other domains that the model imports
-  std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // values of inputs that the caller may leave out
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
   std::shared_ptr<const FrozenModel> frozen;  // for options.output_frozen_graph; else null
-  std::string source;       // a description of the source for the model's metadata: kind, signature, producer version
-  bool ok() const { return graph != nullptr; }
+  bool ok() const { return !model.graphs.empty(); }
+  GraphPtr graph() const { return ok() ? model.graphs.front().graph : nullptr; }
 };
 
-// Reads, rewrites, maps and checks a model. Never throws: the diagnostics hold all errors. Reports each stage to
-// the meter.
+// Reads, rewrites, maps and checks a model, for each signature that the options name. Never throws: the diagnostics hold all errors.
+// Reports each stage to the meter.
 Conversion convert(const Options&, Meter* = nullptr);
 // Reads a GraphDef from memory instead of options.model. The caller owns the bytes; they must live as long as the
 // Conversion.
@@ -47,6 +47,8 @@ Prepared prepare_source(const Source&, const Options&, Diagnostics&);
 
 // What a conversion would do with a model, without writing it (for `info`).
 struct Inspection {
+  std::vector<ModelSignature> signatures;
+  std::map<std::string, std::size_t> file_ops;  // of the file, if no graph can be made of it
   GraphPtr source;                         // the prepared graph, rewritten; null: the errors are reported
   std::size_t nodes = 0;                   // of the prepared graph
   std::map<std::string, std::size_t> ops;  // of the prepared graph and the graphs inside of it
@@ -56,8 +58,8 @@ struct Inspection {
 };
 Inspection inspect(const Options&, Diagnostics&);
 
-// Write the model to a file or to bytes, and with it the frozen graph. The file appears atomically, together with its
-// .data file if the options ask for one or the size needs one. Never throw.
+// Write the model to files (output_files) or its only graph to bytes, and with it the frozen graph. The files appear atomically,
+// together with the .data file if the options ask for one, or the size or several signatures need one. Never throw.
 Diagnostics write_model(const Conversion&, const Options&, const std::string& path, onnx::Written* = nullptr,
                         Meter* = nullptr);
 Diagnostics write_model_bytes(const Conversion&, const Options&, std::string& bytes);

@@ -4,11 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "formats/formats.h"
-#include "model_info.h"
-#include "onnx/writer.h"
 #include "option_text.h"
-#include "stale_models.h"
 
 namespace t2o {
 namespace {
@@ -31,7 +27,7 @@ std::string as_file_name(std::string name) {
   return name;
 }
 
-void check_options(const Options& o, const std::string& output) {
+void check_options(const Options& o) {
   const auto refuse = [](const char* option) {
     fail(Code::bad_option, std::string(option) + " is for one signature, and --signature names several",
          "convert that signature alone");
@@ -42,6 +38,9 @@ void check_options(const Options& o, const std::string& output) {
   if (!o.rename_outputs.empty()) refuse("--rename-outputs");
   if (!o.output_frozen_graph.empty()) refuse("--output-frozen-graph");
   if (!o.concrete_function.empty()) refuse("--concrete-function");
+}
+
+void check_output(const std::string& output) {
   std::error_code none;
   if (output.ends_with('/') || std::filesystem::is_directory(output, none))
     fail(Code::bad_option, "--output: '" + output + "' is a directory",
@@ -55,20 +54,10 @@ void check_options(const Options& o, const std::string& output) {
          "the models share one file of weights, which is in the same folder");
 }
 
-bool is_there(const std::vector<ModelSignature>& all, const std::string& name) {
-  return std::any_of(all.begin(), all.end(), [&](const ModelSignature& s) { return s.name == name; });
-}
-
-std::vector<std::string> chosen(const Options& o, Diagnostics& diagnostics) {
-  std::vector<std::string> names;
-  if (o.signature != kAll) {
-    for (const std::string& name : split_names(o.signature))
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    return names;
-  }
-  const std::vector<ModelSignature> all = format_of(o).look(o)->signatures();
+Strings all_with_outputs(const Options& o, const std::vector<ModelSignature>& all, Diagnostics& diagnostics) {
   if (all.empty())
     fail(Code::bad_option, o.model + " has no signatures", "name its tensors with --inputs and --outputs");
+  Strings names;
   for (const ModelSignature& s : all) {
     if (!s.outputs.empty())
       names.push_back(s.name);
@@ -91,79 +80,39 @@ std::string resolved(const std::string& path) {
   return std::filesystem::weakly_canonical(p, none).string();
 }
 
-void check_paths(const std::vector<SignatureExport>& exports, const std::string& data) {
-  std::set<std::string> seen = {resolved(data)};
-  for (const SignatureExport& e : exports)
-    if (!seen.insert(resolved(e.path)).second)
-      fail(Code::bad_option,
-           "the model of the signature '" + e.signature + "' would be written to '" + e.path +
-               "', which another file of this conversion needs",
-           "give --output another name");
-}
-
 }  // namespace
 
+bool may_name_several(const Options& o) { return o.signature == kAll || split_names(o.signature).size() > 1; }
+
 // A name may have a comma, and be "all".
-bool names_several_signatures(const Options& o) {
-  if (o.signature != kAll && split_names(o.signature).size() < 2) return false;
-  bool several = true;
-  Diagnostics ignored;  // the conversion reports what is wrong with the model
-  collect(ignored, [&] { several = !is_there(format_of(o).look(o)->signatures(), o.signature); });
-  return several;
+std::optional<Strings> named_signatures(const Options& o, const Source& source, Diagnostics& diagnostics) {
+  if (!may_name_several(o)) return std::nullopt;
+  const std::vector<ModelSignature> all = source.signatures();
+  if (std::any_of(all.begin(), all.end(), [&](const ModelSignature& s) { return s.name == o.signature; }))
+    return std::nullopt;
+  check_options(o);
+  if (o.signature == kAll) return all_with_outputs(o, all, diagnostics);
+  Strings names;
+  for (const std::string& name : split_names(o.signature))
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
 }
 
-std::string path_of_signature(const std::string& output, const std::string& signature) {
-  return with_place_filled(output, as_file_name(signature));
-}
-
-std::string shared_data_path(const std::string& output) {
+OutputFiles output_files(const Conversion& c, const std::string& output) {
+  if (!c.is_several) return {{output}, output + ".data"};
+  check_output(output);
   const bool has_place = output.rfind(kPlace) != std::string::npos;
-  return (has_place ? with_place_filled(output, "shared") : output) + ".data";
-}
-
-std::vector<SignatureExport> convert_signatures(const Options& o, const std::string& output,
-                                                Diagnostics& diagnostics, Meter* meter) {
-  std::vector<SignatureExport> exports;
-  const bool ok = collect(diagnostics, [&] {
-    check_options(o, output);
-    for (const std::string& name : chosen(o, diagnostics)) {
-      SignatureExport& e =
-          exports.emplace_back(SignatureExport{name, path_of_signature(output, name), o, {}});
-      e.options.signature = name;
-    }
-    check_paths(exports, shared_data_path(output));
-  });
-  if (!ok) return {};
-  for (SignatureExport& e : exports) {
-    e.conversion = convert(e.options, meter);
-    for (Diagnostic d : e.conversion.diagnostics) {
-      d.message = "signature '" + e.signature + "': " + d.message;
-      diagnostics.push_back(std::move(d));
-    }
+  OutputFiles files = {{}, (has_place ? with_place_filled(output, "shared") : output) + ".data"};
+  std::set<std::string> seen = {resolved(files.data)};
+  for (const ir::ModelGraph& g : c.model.graphs) {
+    const std::string& path = files.models.emplace_back(with_place_filled(output, as_file_name(g.name)));
+    if (!seen.insert(resolved(path)).second)
+      fail(Code::bad_option,
+           "the model of the signature '" + g.name + "' would be written to '" + path +
+               "', which another file of this conversion needs",
+           "give --output another name");
   }
-  return exports;
-}
-
-Diagnostics write_models(const std::vector<SignatureExport>& exports, const Options& o,
-                         const std::string& output, onnx::Written* written, Meter* meter) {
-  Diagnostics diagnostics;
-  try {
-    collect(diagnostics, [&] {
-      std::vector<onnx::ModelFile> files;
-      for (const SignatureExport& e : exports)
-        files.push_back({e.conversion.graph.get(), model_info(e.conversion, e.options), e.path});
-      std::vector<std::string> paths;
-      for (const SignatureExport& e : exports) paths.push_back(e.path);
-      const std::string data = shared_data_path(output);
-      const StaleModels stale(output, data);
-      const onnx::Written sizes = onnx::write_files(files, data, o.external_data, meter);
-      if (written) *written = sizes;
-      if (sizes.data_bytes != 0) diagnostics = stale.warnings(paths);
-    });
-  } catch (const std::exception& e) {
-    diagnostics.push_back(diagnostic_of(e));
-  }
-  return diagnostics;
+  return files;
 }
 
 }  // namespace t2o

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -6,28 +7,19 @@
 
 namespace t2o {
 
-// One of several signatures of a model.
-struct SignatureExport {
-  std::string signature;
-  std::string path;  // of its ONNX model
-  Options options;   // the conversion's, for this signature alone
-  Conversion conversion;
+// May options.signature name several: "a,b" or "all"? The model decides (named_signatures).
+bool may_name_several(const Options&);
+
+// The signatures that the options name, if they name several. A signature of exactly that name comes first, and there are none
+// then. Signatures without outputs are left out of "all", with a note. Fails if the options hold more than a choice of signatures.
+std::optional<Strings> named_signatures(const Options&, const Source&, Diagnostics&);
+
+// The files of a conversion's models, in the order of its graphs: `output`; for several signatures OUT.SIGNATURE.onnx, or `output`
+// with the signature in the place of "{signature}". Fails if the files would not be different ones.
+struct OutputFiles {
+  Strings models;
+  std::string data;  // of the weights beside them
 };
-
-// Does options.signature name several: "a,b" or "all"? A signature of exactly that name comes first.
-bool names_several_signatures(const Options&);
-
-// OUT.SIGNATURE.onnx, or `output` with the signature in the place of "{signature}".
-std::string path_of_signature(const std::string& output, const std::string& signature);
-std::string shared_data_path(const std::string& output);  // the file with the weights that the models share
-
-// Converts each signature. Signatures without outputs are left out of "all". The diagnostics name their signature; if there are
-// errors, nothing may be written.
-std::vector<SignatureExport> convert_signatures(const Options&, const std::string& output, Diagnostics&,
-                                                Meter* = nullptr);
-
-// Writes all models; a weight that several of them have is written once, to shared_data_path(output). The files appear together.
-Diagnostics write_models(const std::vector<SignatureExport>&, const Options&, const std::string& output,
-                         onnx::Written* = nullptr, Meter* = nullptr);
+OutputFiles output_files(const Conversion&, const std::string& output);
 
 }  // namespace t2o

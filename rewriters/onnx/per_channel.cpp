@@ -1,6 +1,7 @@
 #include "rewriters/onnx/per_channel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -38,6 +39,12 @@ class ScaledStorage final : public MadeStorage {
   void release() override {
     MadeStorage::release();
     in_->storage()->release();
+  }
+
+  std::string identity() const override {
+    std::string text = "scaled " + std::string(name(in_->dtype())) + " " + std::to_string(row_);
+    for (const double f : factors_) text += " " + std::to_string(std::bit_cast<std::uint64_t>(f));
+    return text + " " + in_->storage()->identity();
   }
 
   PartReader parts() override {

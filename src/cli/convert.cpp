@@ -77,21 +77,34 @@ bool is_part_of(const std::string& model, const std::string& file) {
 }
 
 // What was asked for and is not there, and what is there and was not asked for.
-void tell_of_data_file(const ConvertArguments& a, Outcome& outcome) {
-  if (outcome.written.data_bytes != 0) return;
-  const std::string data = a.output + ".data";
+void tell_of_data_file(const ConvertArguments& a, const std::string& data, Outcome& outcome) {
+  if (outcome.written.data.bytes != 0) return;
   const auto tell = [&](std::string message, std::string remedy) {
     outcome.diagnostics.push_back(
         {Severity::warning, Code::output, std::move(message), std::move(remedy), {}});
   };
+  const bool is_several = outcome.conversion.is_several;
   if (a.options.external_data == tf2onnx::ExternalData::always)
     tell("'" + data + "' was not written: no weight has " + std::to_string(onnx::kSmallTensor) +
              " bytes, and smaller ones stay in the model",
          "");
   std::error_code none;
   if (fs::is_regular_file(data, none))
-    tell("'" + data + "' exists already; '" + a.output + "' does not need it",
+    tell("'" + data + "' exists already; " + (is_several ? "these models do" : "'" + a.output + "' does") +
+             " not need it",
          "delete it if nothing else needs it");
+}
+
+void check_not_the_model(const ConvertArguments& a, const std::string& written,
+                         const std::string& option = "--output") {
+  if (is_part_of(a.options.model, written))
+    fail(Code::bad_option, "'" + written + "' is part of the model itself, which would be lost",
+         "give " + option + " another name");
+}
+
+void check_not_the_model(const ConvertArguments& a, const OutputFiles& files) {
+  for (const std::string& path : files.models) check_not_the_model(a, path);
+  if (a.options.external_data != tf2onnx::ExternalData::never) check_not_the_model(a, files.data);
 }
 
 Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
@@ -100,50 +113,87 @@ Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
   Progress progress(console, "converting " + a.options.model);
   outcome.conversion = convert(a.options, &progress.meter());
   outcome.diagnostics = outcome.conversion.diagnostics;
-  if (outcome.ok() && outcome.conversion.ok()) {
+  collect(outcome.diagnostics, [&] {
+    if (!outcome.ok() || !outcome.conversion.ok()) return;
+    const OutputFiles files = output_files(outcome.conversion, a.output);
+    if (outcome.conversion.is_several) check_not_the_model(a, files);
     progress.now("writing " + a.output);
     const Diagnostics trouble =
         write_model(outcome.conversion, a.options, a.output, &outcome.written, &progress.meter());
     outcome.diagnostics.insert(outcome.diagnostics.end(), trouble.begin(), trouble.end());
-    if (outcome.ok()) tell_of_data_file(a, outcome);
-  }
+    if (outcome.ok()) tell_of_data_file(a, files.data, outcome);
+  });
   outcome.seconds = time.seconds();
   return outcome;
 }
 
-void summarize(const ConvertArguments& a, const Console& console, const Outcome& outcome) {
+std::uint64_t total_bytes(const onnx::Written& written) {
+  std::uint64_t bytes = written.data.bytes;
+  for (const onnx::WrittenFile& f : written.models) bytes += f.bytes;
+  return bytes;
+}
+
+void summarize(const Console& console, const Outcome& outcome) {
   const Conversion& c = outcome.conversion;
-  if (console.verbose()) {
-    for (const Value* v : c.graph->inputs()) console.say("input   " + interface_text(*c.graph, v));
-    for (const Value* v : c.graph->outputs()) console.say("output  " + interface_text(*c.graph, v));
+  const onnx::Written& written = outcome.written;
+  const std::string opset = ", opset " + std::to_string(c.target.opset) + ", ";
+  for (std::size_t i = 0; i < c.model.graphs.size(); ++i) {
+    const ir::Graph& g = *c.model.graphs[i].graph;
+    if (console.verbose()) {
+      for (const Value* v : g.inputs()) console.say("input   " + interface_text(g, v));
+      for (const Value* v : g.outputs()) console.say("output  " + interface_text(g, v));
+    }
+    const std::string line =
+        console.paint(Style::good, written.models[i].path) + ": " + counted(g.node_count(), "node") + opset;
+    if (c.is_several)
+      console.say(line + human_size(written.models[i].bytes));
+    else
+      console.say(line + human_size(total_bytes(written)) +
+                  (written.data.bytes != 0 ? " with " + written.data.path : "") + ", " +
+                  human_time(outcome.seconds));
   }
-  std::string line = console.paint(Style::good, a.output) + ": " + counted(c.graph->node_count(), "node") +
-                     ", opset " + std::to_string(c.target.opset) + ", " +
-                     human_size(outcome.written.model_bytes + outcome.written.data_bytes);
-  if (outcome.written.data_bytes != 0) line += " with " + a.output + ".data";
-  console.say(line + ", " + human_time(outcome.seconds));
+  if (!c.is_several) return;
+  if (written.data.bytes != 0)
+    console.say(console.paint(Style::good, written.data.path) + ": " + human_size(written.data.bytes) +
+                " of weights that they share");
+  console.say(counted(c.model.graphs.size(), "model") + ", " + human_time(outcome.seconds));
+}
+
+Json as_json(const onnx::WrittenFile& file, const ir::Graph& g) {
+  return {{"output", file.path},
+          {"bytes", file.bytes},
+          {"nodes", g.node_count()},
+          {"inputs", to_json(g, g.inputs())},
+          {"outputs", to_json(g, g.outputs())}};
 }
 
 Json as_json(const ConvertArguments& a, const Outcome& outcome) {
+  const Conversion& c = outcome.conversion;
   Json json = {{"model", a.options.model}};
+  if (c.is_several) json["models"] = Json::array();
   if (outcome.ok()) {
-    const Conversion& c = outcome.conversion;
-    json["output"] = a.output;
-    json["bytes"] = outcome.written.model_bytes;
-    if (outcome.written.data_bytes != 0) json["data_bytes"] = outcome.written.data_bytes;
-    json["nodes"] = c.graph->node_count();
+    for (std::size_t i = 0; i < c.model.graphs.size(); ++i) {
+      const ir::ModelGraph& g = c.model.graphs[i];
+      const Json entry = as_json(outcome.written.models[i], *g.graph);
+      if (!c.is_several) {
+        json.update(entry);
+        continue;
+      }
+      json["models"].push_back({{"signature", g.name}});
+      json["models"].back().update(entry);
+    }
+    if (c.is_several && outcome.written.data.bytes != 0) json["data"] = outcome.written.data.path;
+    if (outcome.written.data.bytes != 0) json["data_bytes"] = outcome.written.data.bytes;
     json["opset"] = c.target.opset;
     json["ir_version"] = c.target.ir_version;
-    json["inputs"] = to_json(*c.graph, c.graph->inputs());
-    json["outputs"] = to_json(*c.graph, c.graph->outputs());
   }
   json["seconds"] = outcome.seconds;
   json["diagnostics"] = to_json(outcome.diagnostics);
   return json;
 }
 
-void tell_report(const Conversion& c, Json& json) {
-  const GraphReport report = report_on(*c.graph, c.target);
+void tell_report(const ir::Graph& g, const onnx::Target& target, Json& json) {
+  const GraphReport report = report_on(g, target);
   std::cout.flush();
   std::cerr << harmless(report_text(report)) << std::flush;
   json["report"] = to_json(report);
@@ -171,13 +221,6 @@ void check_standard_output(const ConvertArguments& a) {
   if (isatty(STDOUT_FILENO) != 0) refuse("and that is a terminal");
 }
 
-void check_not_the_model(const ConvertArguments& a, const std::string& written,
-                         const std::string& option = "--output") {
-  if (is_part_of(a.options.model, written))
-    fail(Code::bad_option, "'" + written + "' is part of the model itself, which would be lost",
-         "give " + option + " another name");
-}
-
 void check_frozen_graph(const ConvertArguments& a) {
   const std::string& file = a.options.output_frozen_graph;
   if (file.empty()) return;
@@ -190,80 +233,21 @@ void check_frozen_graph(const ConvertArguments& a) {
   check_not_the_model(a, file, "--output-frozen-graph");
 }
 
-Json as_json(const SignatureExport& e, std::uint64_t bytes) {
-  const Conversion& c = e.conversion;
-  return {{"signature", e.signature},
-          {"output", e.path},
-          {"bytes", bytes},
-          {"nodes", c.graph->node_count()},
-          {"inputs", to_json(*c.graph, c.graph->inputs())},
-          {"outputs", to_json(*c.graph, c.graph->outputs())}};
-}
-
-void check_signature_files(const ConvertArguments& a, const std::vector<SignatureExport>& exports) {
-  for (const SignatureExport& e : exports) check_not_the_model(a, e.path);
-  if (a.options.external_data != tf2onnx::ExternalData::never)
-    check_not_the_model(a, shared_data_path(a.output));
-}
-
-void tell_of_old_data(const std::string& data, const onnx::Written& written, const Console& console) {
-  std::error_code none;
-  if (written.data_bytes == 0 && fs::is_regular_file(data, none))
-    console.report(
-        {{Severity::warning, Code::output, "'" + data + "' exists already; these models do not need it",
-          "delete it if nothing else needs it"}});
-}
-
-// --signature a,b or all: a model for each, and one file with the weights that they share.
-int run_signatures(ConvertArguments& a, const Console& console) {
-  const Stopwatch time;
-  Diagnostics diagnostics;
-  onnx::Written written;
-  std::vector<SignatureExport>& exports = *std::make_unique<std::vector<SignatureExport>>().release();
-  {
-    Progress progress(console, "converting " + a.options.model);
-    exports = convert_signatures(a.options, a.output, diagnostics, &progress.meter());
-    if (!has_errors(diagnostics)) {
-      check_signature_files(a, exports);
-      progress.now("writing");
-      const Diagnostics trouble = write_models(exports, a.options, a.output, &written, &progress.meter());
-      diagnostics.insert(diagnostics.end(), trouble.begin(), trouble.end());
-    }
-  }
-  console.report(diagnostics);
-  int code = exit_code(diagnostics);
-  Json json = {{"model", a.options.model}, {"models", Json::array()}};
-  for (std::size_t i = 0; i < exports.size() && !has_errors(diagnostics); ++i) {
-    SignatureExport& e = exports[i];
-    json["models"].push_back(as_json(e, written.models[i]));
-    Json& entry = json["models"].back();
-    console.say(console.paint(Style::good, e.path) + ": " +
-                counted(e.conversion.graph->node_count(), "node") + ", opset " +
-                std::to_string(e.conversion.target.opset) + ", " + human_size(written.models[i]));
-    if (a.report) tell_report(e.conversion, entry);
-    e.conversion = {};
+// Reports on each model and verifies it, in the entry of the JSON that is its own.
+int report_and_verify(ConvertArguments& a, const Console& console, Outcome& outcome, Json& json) {
+  Conversion& c = outcome.conversion;
+  int code = 0;
+  if (a.verify) c.source_graph.reset();
+  for (std::size_t i = 0; i < c.model.graphs.size(); ++i) {
+    ir::ModelGraph& g = c.model.graphs[i];
+    Json& entry = c.is_several ? json["models"][i] : json;
+    if (a.report) tell_report(*g.graph, c.target, entry);
     if (!a.verify) continue;
-    a.verification.source = e.options;
-    a.verification.onnx = e.path;
-    const int verified = run_verification(a.verification, console, entry["verification"]);
-    code = std::max(code, verified);
-  }
-  if (!has_errors(diagnostics)) {
-    if (written.data_bytes != 0)
-      console.say(console.paint(Style::good, shared_data_path(a.output)) + ": " +
-                  human_size(written.data_bytes) + " of weights that they share");
-    tell_of_old_data(shared_data_path(a.output), written, console);
-    console.say(counted(exports.size(), "model") + ", " + human_time(time.seconds()));
-    if (written.data_bytes != 0) {
-      json["data"] = shared_data_path(a.output);
-      json["data_bytes"] = written.data_bytes;
-    }
-  }
-  if (console.json()) {
-    json["seconds"] = time.seconds();
-    json["diagnostics"] = to_json(diagnostics);
-    json["exit_code"] = code;
-    std::cout << printed(json) << std::endl;
+    g = {.name = g.name};  // its memory is the engines' now
+    a.verification.source = a.options;
+    if (c.is_several) a.verification.source.signature = g.name;
+    a.verification.onnx = outcome.written.models[i].path;
+    code = std::max(code, run_verification(a.verification, console, entry["verification"]));
   }
   return code;
 }
@@ -280,33 +264,25 @@ int run_convert(const CLI::App& command, ConvertArguments& a) {
   }
   if (a.options.model.empty()) fail(Code::bad_option, "no model is given", "tf2onnx-cpp MODEL -o out.onnx");
   if (!a.verify) refuse_verification_options(command);
-  a.options.verbosity = a.common.quiet ? -1 : a.common.debug ? 2 : a.common.verbose;
   for (const std::string& hint : a.hints) console.hint(hint);
   if (a.output.empty() && command.count("--output") > 0)
     fail(Code::bad_option, "--output is empty", "give it the name of a file");
   if (to_stdout) check_standard_output(a);
   const bool is_named = !a.output.empty();
   if (!is_named) a.output = default_output(a.options.model);
-  if (names_several_signatures(a.options)) return run_signatures(a, console);
-  check_not_the_model(a, a.output);
-  if (a.options.external_data != tf2onnx::ExternalData::never) check_not_the_model(a, a.output + ".data");
+  check_not_the_model(a, {{a.output}, a.output + ".data"});
   check_frozen_graph(a);
-  if (a.verify) verify::check_possible(a.options);
+  if (a.verify && !may_name_several(a.options)) verify::check_possible(a.options);
   // Not owned: the process ends before long, and taking a big graph apart takes as long as mapping it.
   Outcome& outcome = *std::make_unique<Outcome>(convert_and_write(a, console)).release();
   console.report(outcome.diagnostics);
   Json json = as_json(a, outcome);
   int code = exit_code(outcome.diagnostics);
   if (outcome.ok()) {
-    if (!is_named) console.hint("no --output was given: '" + a.output + "' was written");
-    summarize(a, console, outcome);
-    if (a.report) tell_report(outcome.conversion, json);
-    if (a.verify) {
-      outcome.conversion = {};  // its memory is the engines' now
-      a.verification.source = a.options;
-      a.verification.onnx = a.output;
-      code = run_verification(a.verification, console, json["verification"]);
-    }
+    if (!is_named && !outcome.conversion.is_several)
+      console.hint("no --output was given: '" + a.output + "' was written");
+    summarize(console, outcome);
+    code = std::max(code, report_and_verify(a, console, outcome, json));
   }
   if (console.json()) {
     json["exit_code"] = code;

@@ -6,7 +6,6 @@
 #include "cli/console.h"
 #include "cli/json.h"
 #include "exit_code.h"
-#include "formats/formats.h"
 #include "interface.h"
 #include "option_text.h"
 #include "pipeline.h"
@@ -47,21 +46,6 @@ const ir::Graph& shown_interface(const Inspection& model, const Options& o) {
   Diagnostics complex;
   if (!o.complex_as_pairs) refuse_complex_interface(*model.source, complex);
   return model.exported && complex.empty() ? *model.exported : *model.source;
-}
-
-// What is in the file, even if no graph can be made of it; inspect() reports why not.
-struct Contents {
-  std::vector<ModelSignature> signatures;
-  Counts nodes;
-};
-
-Contents contents_of(const Options& options) {
-  try {
-    const SourcePtr source = format_of(options).look(options);
-    return {source->signatures(), source->op_counts()};
-  } catch (const ConversionError&) {
-    return {};
-  }
 }
 
 std::string tensor_text(const ModelSignature::Tensor& t) {
@@ -164,9 +148,8 @@ int inform(const InfoArguments& a) {
     model = inspect(a.options, diagnostics);
   }
   const GraphPtr& graph = model.source;
-  const Contents contents = contents_of(a.options);
-  Json json = {{"model", a.options.model}, {"signatures", as_json(contents.signatures)}};
-  if (!console.json()) std::cout << harmless(as_text(console, contents.signatures));
+  Json json = {{"model", a.options.model}, {"signatures", as_json(model.signatures)}};
+  if (!console.json()) std::cout << harmless(as_text(console, model.signatures));
   if (graph) {
     Diagnostics refusals;
     if (!a.options.complex_as_pairs) refuse_complex_interface(*graph, refusals);
@@ -177,9 +160,9 @@ int inform(const InfoArguments& a) {
     else
       std::cout << harmless(as_text(console, model, a.options, opset, !refusals.empty())) << std::endl;
   } else {
-    json["ops"] = contents.nodes;
-    if (!console.json() && !contents.nodes.empty())
-      std::cout << harmless(as_text(console, contents.nodes)) << std::endl;
+    json["ops"] = model.file_ops;
+    if (!console.json() && !model.file_ops.empty())
+      std::cout << harmless(as_text(console, model.file_ops)) << std::endl;
   }
   console.report(diagnostics, "the model cannot be read");
   const int code = graph ? kDone : exit_code(diagnostics);

@@ -11,7 +11,7 @@ namespace t2o {
 // docs/adding-a-format.md
 std::span<const ModelFormat> formats() {
   static const ModelFormat table[] = {
-      {"tensorflow", tf::reads, tf::file_of, tf::open, tf::look, tf::open_bytes, verify::tf_reference,
+      {"tensorflow", tf::reads, tf::file_of, tf::open, tf::open_bytes, verify::tf_reference,
        verify::tf_intermediates},
   };
   return table;

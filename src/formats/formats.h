@@ -22,8 +22,7 @@ struct ModelFormat {
   std::string_view name;
   bool (*reads)(const tf2onnx::Options&);            // is options.model, or options.format, of this format?
   std::string (*file)(const tf2onnx::Options&);      // the file with the graph, for messages
-  SourcePtr (*open)(const tf2onnx::Options&);        // with the signature that the options choose
-  SourcePtr (*look)(const tf2onnx::Options&);        // no signature is chosen, so the model need not have it
+  SourcePtr (*open)(const tf2onnx::Options&);        // chooses no entry point, so the model need not have the options' one
   SourcePtr (*open_bytes)(const tf2onnx::Options&, Bytes, Owner);  // a model in memory
   std::unique_ptr<verify::Reference> (*reference)(const tf2onnx::Options&, verify::Ports, const verify::EngineOptions&);
   std::unique_ptr<verify::Intermediates> (*intermediates)(const ir::Graph& prepared, const std::vector<TensorPtr>& inputs,

@@ -45,17 +45,18 @@ class FrozenModel {
 // Gives a graph's values the shapes that its mapping would infer.
 using InferShapes = std::function<void(ir::Graph&)>;
 
-// An opened model.
+// An opened model. The file is read once; each function that takes options is of the entry point that they choose, and fails if the
+// model does not have it. One Source gives the graphs of several entry points, one after the other.
 class Source {
  public:
   virtual ~Source() = default;
-  virtual std::string description() const = 0;  // "saved_model, signature serving_default, TensorFlow 2.21.0"
+  virtual std::string description(const tf2onnx::Options&) const = 0;  // "saved_model, signature serving_default, TensorFlow 2.21.0"
   virtual std::vector<ModelSignature> signatures() const = 0;
   virtual std::map<std::string, std::size_t> op_counts() const = 0;  // of the file, with its functions
   // Do the options cut the graph at tensors that the model's own runtime can neither feed nor return?
   virtual bool cuts_inside(const tf2onnx::Options&) const = 0;
   // The graph that the options choose. Everything that is wrong with them is reported. The graph must outlive the Source: the
-  // storages of its constants own the mapped file.
+  // storages of its constants own the mapped file. Graphs that have a weight in common map it at the same place (Storage::identity).
   virtual Prepared prepare(const tf2onnx::Options&, const InferShapes&, Diagnostics&) const = 0;
   // For --output-frozen-graph. Reports what cannot be frozen; a format without such a form reports that, and returns null.
   virtual std::shared_ptr<const FrozenModel> freeze(const tf2onnx::Options&, const Prepared&, Diagnostics&) const = 0;

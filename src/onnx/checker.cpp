@@ -17,13 +17,13 @@ namespace {
 
 class Checker {
  public:
-  explicit Checker(const ModelInfo& info) : info_(info) {}
+  explicit Checker(const WriteOptions& options) : options_(options) {}
 
   Diagnostics run(const ir::Graph& main) {
-    if (info_.verify_ir) found_ = ir::verify_graph(main);
+    if (options_.verify_ir) found_ = ir::verify_graph(main);
     if (has_errors(found_)) return std::move(found_);  // what follows would only repeat them
     check_outputs(main);
-    each_node(main, info_, [&](const ir::Node& n, const pb::NodeProto& p) {
+    each_node(main, options_, [&](const ir::Node& n, const pb::NodeProto& p) {
       check_node(n, p);
       add_subgraphs(n, p);
       while (!todo_.empty()) {
@@ -72,7 +72,7 @@ class Checker {
   void check_node(const ir::Node& n, const pb::NodeProto& p) {
     const bool standard = p.domain().empty() || p.domain() == "ai.onnx" || p.domain() == "ai.onnx.ml";
     if (!standard) return;  // nobody but its runtime knows the operator
-    const Target& t = info_.target;
+    const Target& t = options_.target;
     const OpInfo* op = op_info(n.op(), t.opset, t.ml_opset, false);
     if (!op) return report_node(n, "opset " + std::to_string(t.opset) + " has no such operator");
     try {
@@ -162,7 +162,7 @@ class Checker {
 
   // A type that ONNX has now, but had not yet.
   int opset_that_takes(const ir::Node& n, const Slot& s) {
-    const Target& t = info_.target;
+    const Target& t = options_.target;
     const DType dtype = s.value->dtype();
     if (ir::holds_subgraph(n))  // what a body carries is cast where it must be
       if (const int opset = opset_that_casts(t, dtype, DType::f32)) return opset;
@@ -190,13 +190,13 @@ class Checker {
     found_.push_back({Severity::error, Code::internal, std::move(message), "", origin});
   }
 
-  const ModelInfo& info_;
+  const WriteOptions& options_;
   std::vector<Pair> todo_;
   Diagnostics found_;
 };
 
 }  // namespace
 
-Diagnostics check(const ir::Graph& g, const ModelInfo& info) { return Checker(info).run(g); }
+Diagnostics check(const ir::Graph& g, const WriteOptions& options) { return Checker(options).run(g); }
 
 }  // namespace t2o::onnx

@@ -7,6 +7,6 @@ namespace t2o::onnx {
 
 // Reports every node that violates the ONNX standard, with its origin, and every violation of the graph's invariants
 // (ir/verify.h). Reads no weights.
-Diagnostics check(const ir::Graph&, const ModelInfo&);
+Diagnostics check(const ir::Graph&, const WriteOptions&);
 
 }  // namespace t2o::onnx

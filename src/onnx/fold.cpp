@@ -96,6 +96,10 @@ class PermutedStorage final : public MadeStorage {
     in_->storage()->release();
   }
 
+  std::string identity() const override {
+    return "permuted " + permutation_.text() + " " + in_->storage()->identity();
+  }
+
   PartReader parts() override {
     constexpr std::size_t kFewestRows = 64;  // for reading their elements at the memory's pace
     PartReader parts;

@@ -196,6 +196,13 @@ void permute(const std::byte* in, std::byte* out, const Ints& dims, const Ints& 
 
 }  // namespace
 
+std::string Permutation::text() const {
+  std::string text = std::to_string(width_);
+  for (const Ints* list : {&dims_, &perm_})
+    for (const std::int64_t i : *list) text += "," + std::to_string(i);
+  return text;
+}
+
 Permutation::Permutation(std::size_t width, Ints dims, Ints perm)
     : width_(width), dims_(std::move(dims)), perm_(std::move(perm)) {
   if (element_count(dims_) == 0) return;

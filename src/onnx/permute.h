@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <string>
 
 #include "ir/shape.h"
 
@@ -11,6 +12,7 @@ class Permutation {
  public:
   Permutation(std::size_t width, Ints dims, Ints perm);
 
+  std::string text() const;  // of equal permutations the same
   std::int64_t rows() const { return rows_; }  // the number of equal, consecutive parts of the result
   void copy(const std::byte* in, std::byte* out, std::int64_t first_row, std::int64_t last_row) const;  // out: where the first row begins
   void copy(const std::byte* in, std::byte* out) const { copy(in, out, 0, rows_); }

@@ -35,51 +35,56 @@ void set_tensor(pb::TensorProto& p, const std::string& name, const Tensor& t) {
   set_data(p, t);
 }
 
+void add_entry(pb::StringStringEntryProto& e, const std::string& key, const std::string& value) {
+  e.set_key(key);
+  e.set_value(value);
+}
+
+// What the file says besides the graph.
+void add_metadata(const ir::Model& model, const ir::ModelGraph& graph, Skeleton& s) {
+  s.model.set_producer_name("tf2onnx-cpp");
+  s.model.set_producer_version(model.producer_version);
+  if (!model.doc_string.empty()) s.model.set_doc_string(model.doc_string);
+  for (const auto& [input, tensor] : graph.input_defaults)
+    set_tensor(*s.graph.add_initializer(), input, *tensor);
+  auto props = altered_props(*graph.graph);
+  for (const auto* more : {&model.properties, &graph.properties})
+    props.insert(props.end(), more->begin(), more->end());
+  std::sort(props.begin(), props.end());
+  for (const auto& [key, value] : props) add_entry(*s.model.add_metadata_props(), key, value);
+}
+
 using NodeSink = std::function<void(const ir::Node&, const pb::NodeProto&)>;
 
 class ProtoBuilder {
  public:
-  ProtoBuilder(const ModelInfo& info, int ir_version, NodeSink sink)
-      : info_(info), ir_version_(ir_version), sink_(std::move(sink)) {}
+  ProtoBuilder(const WriteOptions& options, int ir_version, NodeSink sink)
+      : options_(options), ir_version_(ir_version), sink_(std::move(sink)) {}
 
   Skeleton build(const ir::Graph& g) {
     Skeleton s;
     pb::ModelProto& m = s.model;
     m.set_ir_version(ir_version_);
-    m.set_producer_name(info_.producer_name);
-    m.set_producer_version(info_.producer_version);
-    if (!info_.doc_string.empty()) m.set_doc_string(info_.doc_string);
     for (Value* v : g.constants())
       if (v->is_used()) initializers_.push_back(v);
     fill_graph(g, s.graph, 0);
-    for (const auto& [input, tensor] : info_.input_defaults)
-      set_tensor(*s.graph.add_initializer(), input, *tensor);
     set_opsets(m);
-    for (const std::string& f : functions_) define_channels_last(*m.add_functions(), f, info_.target);
-    auto props = altered_props(g);
-    props.insert(props.end(), info_.metadata_props.begin(), info_.metadata_props.end());
-    std::sort(props.begin(), props.end());
-    for (const auto& [key, value] : props) add_entry(*m.add_metadata_props(), key, value);
+    for (const std::string& f : functions_) define_channels_last(*m.add_functions(), f, options_.target);
     s.initializers = std::move(initializers_);
     return s;
   }
 
  private:
-  static void add_entry(pb::StringStringEntryProto& e, const std::string& key, const std::string& value) {
-    e.set_key(key);
-    e.set_value(value);
-  }
-
   void set_opsets(pb::ModelProto& m) const {
     auto import = [&](std::string_view domain, int version) {
       pb::OperatorSetIdProto& o = *m.add_opset_import();
       o.set_domain(std::string(domain));
       o.set_version(version);
     };
-    import("", info_.target.opset);
+    import("", options_.target.opset);
     std::map<std::string, int> versions;
-    for (const std::string& d : domains_) versions[d] = d == kMlDomain ? info_.target.ml_opset : 1;
-    for (const auto& [domain, version] : info_.extra_opsets) versions[domain] = version;
+    for (const std::string& d : domains_) versions[d] = d == kMlDomain ? options_.target.ml_opset : 1;
+    for (const auto& [domain, version] : options_.extra_opsets) versions[domain] = version;
     for (const auto& [domain, version] : versions)
       if (!domain.empty()) import(domain, version);
   }
@@ -127,7 +132,8 @@ class ProtoBuilder {
         fill_node(n, *p.add_node(), depth);
       }
       for (const Value* v : n.outputs())
-        if (!v->is_graph_output() && v->dtype() != DType::undefined && (info_.value_info || must_be_told(*v)))
+        if (!v->is_graph_output() && v->dtype() != DType::undefined &&
+            (options_.value_info || must_be_told(*v)))
           set_value_info(*p.add_value_info(), *v);
     }
   }
@@ -155,7 +161,7 @@ class ProtoBuilder {
     for (const Value* v : n.inputs()) p.add_input(v ? v->name() : "");
     for (const Value* v : n.outputs()) p.add_output(v->name());
     for (const ir::NamedAttr& a : n.attrs()) fill_attr(a, n, *p.add_attribute(), depth);
-    if (info_.node_metadata) set_origin(n.origin(), p);
+    if (options_.node_metadata) set_origin(n.origin(), p);
   }
 
   void set_origin(const Origin& o, pb::NodeProto& p) const {
@@ -218,7 +224,7 @@ class ProtoBuilder {
     }
   }
 
-  const ModelInfo& info_;
+  const WriteOptions& options_;
   int ir_version_;
   NodeSink sink_;  // of the main graph's
   Values initializers_;
@@ -269,7 +275,7 @@ void set_tensor_header(pb::TensorProto& p, const Value& constant) {
   p.set_name(constant.name());
 }
 
-Skeleton to_skeleton(const ir::Graph& g, const ModelInfo& info) {
+Skeleton to_skeleton(const ir::Model& model, const ir::ModelGraph& graph, const WriteOptions& options) {
   std::string nodes;
   const NodeSink append = [&](const ir::Node&, const pb::NodeProto& p) {
     const std::size_t size = p.ByteSizeLong();
@@ -279,14 +285,16 @@ Skeleton to_skeleton(const ir::Graph& g, const ModelInfo& info) {
     nodes.resize(nodes.size() + size);
     p.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(nodes.data() + nodes.size() - size));
   };
-  Skeleton s = ProtoBuilder(info, checked_ir_version(g, info), append).build(g);
+  const ir::Graph& g = *graph.graph;
+  Skeleton s = ProtoBuilder(options, checked_ir_version(g, options), append).build(g);
+  add_metadata(model, graph, s);
   s.nodes = std::move(nodes);
   return s;
 }
 
-void each_node(const ir::Graph& g, const ModelInfo& info,
+void each_node(const ir::Graph& g, const WriteOptions& options,
                const std::function<void(const ir::Node&, const pb::NodeProto&)>& sink) {
-  ProtoBuilder(info, checked_ir_version(g, info), sink).build(g);
+  ProtoBuilder(options, checked_ir_version(g, options), sink).build(g);
 }
 
 void append_field_start(std::string& out, int field, std::uint64_t length) {
@@ -295,8 +303,8 @@ void append_field_start(std::string& out, int field, std::uint64_t length) {
   out += static_cast<char>(length);
 }
 
-pb::ModelProto to_proto(const ir::Graph& g, const ModelInfo& info) {
-  Skeleton s = to_skeleton(g, info);
+pb::ModelProto to_proto(const ir::Model& model, const WriteOptions& options) {
+  Skeleton s = to_skeleton(model, model.graphs.front(), options);
   pb::GraphProto nodes;
   nodes.ParseFromString(s.nodes);
   s.graph.mutable_node()->Swap(nodes.mutable_node());
@@ -325,19 +333,19 @@ int lowest_ir_version(const ir::Graph& graph) {
   return lowest;
 }
 
-int checked_ir_version(const ir::Graph& g, const ModelInfo& info) {
-  if (info.ir_version == 0) return info.target.ir_version;
+int checked_ir_version(const ir::Graph& g, const WriteOptions& options) {
+  if (options.ir_version == 0) return options.target.ir_version;
   const int lowest = lowest_ir_version(g), highest = opset_table().back().ir_version;
-  const std::string wished = "IR version " + std::to_string(info.ir_version);
-  if (info.ir_version > highest)
+  const std::string wished = "IR version " + std::to_string(options.ir_version);
+  if (options.ir_version > highest)
     fail(Code::bad_option, "there is no " + wished,
          "choose one from " + std::to_string(lowest) + " to " + std::to_string(highest));
-  if (info.ir_version < lowest)
+  if (options.ir_version < lowest)
     fail(Code::bad_option,
          wished + " cannot express an element type or a function of this model; the model needs IR version " +
              std::to_string(lowest),
          "use IR version " + std::to_string(lowest) + " or higher");
-  return info.ir_version;
+  return options.ir_version;
 }
 
 }  // namespace t2o::onnx

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/model.h"
 #include "onnx/onnx_pb.h"
 #include "onnx/opset_table.h"
 
@@ -14,15 +14,10 @@ namespace t2o::onnx {
 
 namespace pb = ::onnx;
 
-// The contents of a model besides its graph.
-struct ModelInfo {
+// How a model is written.
+struct WriteOptions {
   Target target = {};
-  std::string producer_name = "tf2onnx-cpp";
-  std::string producer_version = {};
-  std::string doc_string = {};
-  std::vector<std::pair<std::string, std::string>> metadata_props = {};  // written sorted by key
   std::vector<std::pair<std::string, int>> extra_opsets = {};  // opsets of other domains that the model imports
-  std::vector<std::pair<std::string, TensorPtr>> input_defaults = {};  // initializers of inputs, which a caller may then leave out
   bool node_metadata = false;  // writes each node's origin into its metadata_props, or below IR version 10 into its doc_string
   bool value_info = false;     // writes the types of the intermediate values too
   int ir_version = 0;          // 0: the target's
@@ -50,13 +45,13 @@ struct Skeleton {
   std::string nodes;  // serialized one by one as fields of the graph, because messages would take as much memory as the graph itself
   Values initializers;
 };
-Skeleton to_skeleton(const ir::Graph&, const ModelInfo&);
-void each_node(const ir::Graph&, const ModelInfo&, const std::function<void(const ir::Node&, const pb::NodeProto&)>&);  // of the main graph
-pb::ModelProto to_proto(const ir::Graph&, const ModelInfo&);  // with all weights in memory: for small models and tests
+Skeleton to_skeleton(const ir::Model&, const ir::ModelGraph&, const WriteOptions&);  // of one graph of the model
+void each_node(const ir::Graph&, const WriteOptions&, const std::function<void(const ir::Node&, const pb::NodeProto&)>&);  // of the main graph
+pb::ModelProto to_proto(const ir::Model&, const WriteOptions&);  // the first graph, with all weights in memory: for small models and tests
 
 // The lowest IR version that has the graph's types, and functions if it calls any. The model may state any version from this one to
 // that of the newest opset.
 int lowest_ir_version(const ir::Graph&);
-int checked_ir_version(const ir::Graph&, const ModelInfo&);   // the requested one; refuses a version that is too low or unknown
+int checked_ir_version(const ir::Graph&, const WriteOptions&);   // the requested one; refuses a version that is too low or unknown
 
 }  // namespace t2o::onnx

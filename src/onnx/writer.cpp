@@ -1,16 +1,12 @@
 #include "onnx/writer.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <optional>
-#include <set>
 
 #include "onnx/data_file.h"
 #include "support/file_set.h"
-#include "support/hash128.h"
 #include "support/write_behind.h"
 
 namespace t2o::onnx {
@@ -118,71 +114,33 @@ void check_space(const std::string& path, std::uint64_t size) {
          "free space there, or choose another place for the output");
 }
 
-std::array<std::uint64_t, 2> hash_of(const Value& v) {
-  Hash128 hash;
-  stream_weight(v, [&](Bytes b) { hash.add(b); });
-  return hash.value();
-}
-
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// All weights that are worth it go to the file.
-DataFile all_weights(const std::vector<Skeleton>& models, const std::string& location) {
+// The weights that several graphs have, or all that are worth it, each once.
+DataFile weights_outside(const std::vector<Skeleton>& models, const std::string& location, bool all) {
   DataFile data(location);
-  std::map<std::pair<std::uint64_t, std::array<std::uint64_t, 2>>, const Value*> seen;
-  for (const Skeleton& s : models)
-    for (const Value* v : s.initializers) {
-      const std::uint64_t bytes = v->constant()->byte_size();
-      if (bytes < kSmallTensor) continue;
-      if (models.size() == 1) {
-        data.add(*v);
-        continue;
-      }
-      const auto [same, fresh] = seen.try_emplace({bytes, hash_of(*v)}, v);
-      fresh ? data.add(*v) : data.add_same(*v, *same->second);
-    }
-  return data;
-}
-
-// The weights that several models have go to the file.
-DataFile shared_weights(const std::vector<Skeleton>& models, const std::string& location) {
-  std::map<std::uint64_t, std::set<std::size_t>> by_size;  // the models that have a weight of the size
-  for (std::size_t i = 0; i < models.size(); ++i)
-    for (const Value* v : models[i].initializers) by_size[v->constant()->byte_size()].insert(i);
-  using Key = std::pair<std::uint64_t, std::array<std::uint64_t, 2>>;
-  std::map<Key, std::vector<std::pair<std::size_t, const Value*>>> equal;
-  std::vector<Key> order;
-  for (std::size_t i = 0; i < models.size(); ++i)
-    for (const Value* v : models[i].initializers) {
-      const std::uint64_t bytes = v->constant()->byte_size();
-      if (bytes < kSmallTensor || by_size[bytes].size() < 2) continue;
-      const Key key = {bytes, hash_of(*v)};
-      auto& values = equal[key];
-      if (values.empty()) order.push_back(key);
-      values.emplace_back(i, v);
-    }
-  DataFile data(location);
-  for (const Key& key : order) {
-    const auto& values = equal.at(key);
-    if (values.front().first == values.back().first) continue;  // of one model alone
-    data.add(*values.front().second);
-    for (const auto& [model, v] : values)
-      if (v != values.front().second) data.add_same(*v, *values.front().second);
+  std::vector<Values> by_graph;
+  for (const Skeleton& s : models) by_graph.push_back(s.initializers);
+  for (const ir::EqualConstants& equal : ir::equal_constants(by_graph, kSmallTensor)) {
+    if (!all && !equal.is_shared) continue;
+    const Value& first = *equal.values.front();
+    data.add(first);
+    for (const Value* v : equal.values) data.add_same(*v, first);
   }
   return data;
 }
 
 }  // namespace
 
-Written write_files(const std::vector<ModelFile>& models, const std::string& data_path, ExternalData mode,
+Written write_files(const ir::Model& model, const WriteOptions& options,
+                    const std::vector<std::string>& paths, const std::string& data_path, ExternalData mode,
                     Meter* meter) {
   const std::string location = name_of(data_path);
   std::vector<Skeleton> skeletons;
-  for (const ModelFile& m : models) skeletons.push_back(to_skeleton(*m.graph, m.info));
-  const bool several = models.size() > 1;
-  DataFile data = mode == ExternalData::always             ? all_weights(skeletons, location)
-                  : several && mode != ExternalData::never ? shared_weights(skeletons, location)
-                                                           : DataFile();
+  for (const ir::ModelGraph& g : model.graphs) skeletons.push_back(to_skeleton(model, g, options));
+  DataFile data;
+  if (mode == ExternalData::always || (paths.size() > 1 && mode != ExternalData::never))
+    data = weights_outside(skeletons, location, mode == ExternalData::always);
   const auto planned = [&] {
     std::vector<Plan> plans;
     for (const Skeleton& s : skeletons) plans.push_back(make_plan(s, data));
@@ -198,7 +156,7 @@ Written write_files(const std::vector<ModelFile>& models, const std::string& dat
     fail_too_big(largest(plans),
                  "allow external data: the weights then go to '" + location + "' beside the model");
   if (largest(plans) > kProtobufLimit && mode == ExternalData::automatic) {
-    data = all_weights(skeletons, location);
+    data = weights_outside(skeletons, location, true);
     plans = planned();
   }
   if (largest(plans) > kProtobufLimit) fail_too_big(largest(plans), "make its string constants smaller");
@@ -209,35 +167,28 @@ Written write_files(const std::vector<ModelFile>& models, const std::string& dat
   if (meter) meter->begin("", Meter::Unit::bytes, total);
   FileSet files(meter);
   std::vector<AtomicFile*> opened;
-  for (const ModelFile& m : models) opened.push_back(&files.add(m.path));
+  for (const std::string& path : paths) opened.push_back(&files.add(path));
   Written written;
   if (!data.empty()) {
-    for (std::size_t i = 0; i < models.size(); ++i)
+    for (std::size_t i = 0; i < paths.size(); ++i)
       if (!opened[i]->is_regular())
         fail(Code::output,
-             "'" + models[i].path +
-                 "' is not a regular file, so a file with the weights cannot stand beside it",
+             "'" + paths[i] + "' is not a regular file, so a file with the weights cannot stand beside it",
              "write the model to a file");
     AtomicFile& file = files.add(data_path);
     data.write(file);
-    written.data_bytes = file.size();
+    written.data = {data_path, file.size()};
   }
-  for (std::size_t i = 0; i < models.size(); ++i) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
     write_model(plans[i], *opened[i]);
-    written.models.push_back(opened[i]->size());
-    written.model_bytes += opened[i]->size();
+    written.models.push_back({paths[i], opened[i]->size()});
   }
   files.commit();
   return written;
 }
 
-Written write_file(const ir::Graph& graph, const ModelInfo& info, const std::string& path, ExternalData mode,
-                   Meter* meter) {
-  return write_files({{&graph, info, path}}, path + ".data", mode, meter);
-}
-
-void write_bytes(const ir::Graph& graph, const ModelInfo& info, std::string& bytes) {
-  const Skeleton skeleton = to_skeleton(graph, info);
+void write_bytes(const ir::Model& model, const WriteOptions& options, std::string& bytes) {
+  const Skeleton skeleton = to_skeleton(model, model.graphs.front(), options);
   const Plan plan = make_plan(skeleton, DataFile());
   if (plan.size > kProtobufLimit)
     fail_too_big(plan.size, "write it to a file: its weights then go to a second file beside it");

@@ -53,6 +53,8 @@ class MappedStorage final : public Storage {
 
   void release() override { file_->give_back(part_); }
 
+  std::string identity() const override { return place_text(part_.data()); }
+
   OwnedBytes take() override {
     const Bytes checked = bytes();
     return {checked, std::shared_ptr<const void>(

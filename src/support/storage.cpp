@@ -34,6 +34,7 @@ class BorrowedStorage final : public Storage {
     }
   }
   void release() override { owner_.give_back(bytes_); }
+  std::string identity() const override { return place_text(bytes_.data()); }
   void trim() override { release(); }
   OwnedBytes take() override {
     return {bytes_, std::shared_ptr<const void>(bytes_.data(),
@@ -79,6 +80,10 @@ class RepeatedStorage final : public ComputedStorage {
 };
 
 }  // namespace
+
+std::string Storage::place_text(const void* at) {
+  return std::to_string(reinterpret_cast<std::uintptr_t>(at));
+}
 
 PartReader Storage::parts() {
   PartReader parts;

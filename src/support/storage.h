@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace t2o {
@@ -59,7 +60,12 @@ class Storage : public std::enable_shared_from_this<Storage> {
   virtual PartReader parts();                             // reads until release()
   virtual void release() {}                               // bytes() makes them again
   virtual void trim() {}                                  // the same where that costs nothing: what is computed stays
+  // Two living storages of one size with the same text have the same bytes. Reads no bytes.
+  virtual std::string identity() const { return place_text(this); }
   virtual OwnedBytes take() { return {bytes(), shared_from_this()}; }  // for another thread; then as after release()
+
+ protected:
+  static std::string place_text(const void*);
 };
 using StoragePtr = std::shared_ptr<Storage>;
 

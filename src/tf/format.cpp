@@ -29,9 +29,9 @@ class TensorFlowModel : public t2o::Source {
  public:
   explicit TensorFlowModel(tf::Source source) : source_(std::move(source)) {}
 
-  std::string description() const override {
+  std::string description(const Options& o) const override {
     std::string text = source_.kind;
-    if (source_.signature) text += ", signature " + source_.signature->name;
+    if (chosen(o).signature) text += ", signature " + source_.signature->name;
     if (!source_.tensorflow_version.empty()) text += ", TensorFlow " + source_.tensorflow_version;
     return text;
   }
@@ -59,12 +59,12 @@ class TensorFlowModel : public t2o::Source {
 
   bool cuts_inside(const Options& o) const override {
     Diagnostics ignored;
-    return make_request(source_, o, ignored).cuts_inside();
+    return make_request(chosen(o), o, ignored).cuts_inside();
   }
 
   Prepared prepare(const Options& o, const InferShapes& infer_shapes,
                    Diagnostics& diagnostics) const override {
-    const ImportRequest request = make_request(source_, o, diagnostics);
+    const ImportRequest request = make_request(chosen(o), o, diagnostics);
     if (has_errors(diagnostics)) return {};
     Prepared p;
     Interface interface;
@@ -82,7 +82,8 @@ class TensorFlowModel : public t2o::Source {
                                             Diagnostics& diagnostics) const override {
     std::vector<FrozenInput> inputs;
     const Values& values = p.graph->inputs();
-    for (std::size_t i = 0; i < values.size() && !cuts_inside(o); ++i)
+    const bool is_whole = cuts_inside(o);
+    for (std::size_t i = 0; i < values.size() && !is_whole; ++i)
       if (!p.inputs[i].empty()) inputs.push_back({p.inputs[i], values[i]->dtype(), values[i]->shape()});
     Strings outputs = p.outputs;
     std::erase(outputs, "");
@@ -96,19 +97,22 @@ class TensorFlowModel : public t2o::Source {
   }
 
  private:
-  tf::Source source_;
+  const tf::Source& chosen(const Options& o) const {
+    choose(source_, o);
+    return source_;
+  }
+
+  mutable tf::Source source_;  // with the signature that was asked for last
 };
 
 }  // namespace
 
 bool reads(const Options&) { return true; }  // or says which format it is that nobody reads
 
-SourcePtr open(const Options& o) { return std::make_unique<TensorFlowModel>(open_source(o)); }
-
-SourcePtr look(const Options& o) { return std::make_unique<TensorFlowModel>(look_into(o)); }
+SourcePtr open(const Options& o) { return std::make_unique<TensorFlowModel>(look_into(o)); }
 
 SourcePtr open_bytes(const Options& o, Bytes graph_def, Owner owner) {
-  return std::make_unique<TensorFlowModel>(open_source(o, graph_def, std::move(owner)));
+  return std::make_unique<TensorFlowModel>(look_into(o, graph_def, std::move(owner)));
 }
 
 }  // namespace t2o::tf

@@ -114,20 +114,12 @@ void check_outputs(const Source& s, const Options& o, const Signature& chosen) {
 
 // The function becomes a call in the graph, and the call's inputs and outputs the signature.
 void add_concrete_function(Source& s, const std::string& wanted) {
+  if (!s.call.nodes.empty()) return;  // the same one: several functions are not converted at once
   s.call = call_concrete_function(wanted, s.path, s.graph, s.object_graph, s.assets,
                                   s.object_nodes ? s.object_nodes() : ObjectNodes());
   const auto bytes = std::make_shared<const std::string>(s.call.nodes);
   append_nodes(s.graph, std::as_bytes(std::span(*bytes)), bytes);
   s.signature = s.call.signature;
-}
-
-void finish(Source& s, const Options& o) {
-  if (!o.concrete_function.empty()) return add_concrete_function(s, o.concrete_function);
-  if (const Signature* chosen = choose_signature(s, o)) {
-    check_outputs(s, o, *chosen);
-    s.signature = *chosen;
-    order_by_call(*s.signature, s.graph);
-  }
 }
 
 Source from_meta_graph(std::string kind, std::string path, MetaGraph m, CheckpointPtr checkpoint) {
@@ -226,16 +218,24 @@ Source look_into(const Options& o) {
   return open_path(o);
 }
 
+Source look_into(const Options&, Bytes graph_def, Owner owner) {
+  return from_graph_def("the graph in memory", graph_def, std::move(owner));
+}
+
+void choose(Source& s, const Options& o) {
+  if (!o.concrete_function.empty()) return add_concrete_function(s, o.concrete_function);
+  s.signature.reset();
+  if (const Signature* chosen = choose_signature(s, o)) {
+    check_outputs(s, o, *chosen);
+    s.signature = *chosen;
+    order_by_call(*s.signature, s.graph);
+  }
+}
+
 Source open_source(const Options& o) {
   const Reading scope(file_of(o));
   Source s = open_path(o);
-  finish(s, o);
-  return s;
-}
-
-Source open_source(const Options& o, Bytes graph_def, Owner owner) {
-  Source s = from_graph_def("the graph in memory", graph_def, std::move(owner));
-  finish(s, o);
+  choose(s, o);
   return s;
 }
 

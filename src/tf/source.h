@@ -29,12 +29,13 @@ struct Source {
   ConcreteCall call;               // of options.concrete_function; its nodes are part of the graph already
 };
 
-// Fail with a ConversionError: bad_file, bad_option, not_yet. The second takes a serialized GraphDef that
-// `owner` keeps alive.
+// Fail with a ConversionError: bad_file, bad_option, not_yet. look_into opens a model; choose takes the signature or the concrete
+// function of the options, or another signature later. open_source does both. `owner` keeps a serialized GraphDef alive.
+Source look_into(const tf2onnx::Options&);
+Source look_into(const tf2onnx::Options&, Bytes graph_def, Owner owner);
+void choose(Source&, const tf2onnx::Options&);
 Source open_source(const tf2onnx::Options&);
-Source open_source(const tf2onnx::Options&, Bytes graph_def, Owner owner);
 std::string file_of(const tf2onnx::Options&);  // the one that holds the graph: saved_model.pb of a SavedModel
-Source look_into(const tf2onnx::Options&);  // no signature is chosen, so none need be there
 
 // What is to be converted: the tensors of options.inputs and outputs, named by signature key or graph name;
 // else those of the signature; else find_interface. Names of the graph's inputs and outputs are the

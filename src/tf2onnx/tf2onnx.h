@@ -33,19 +33,24 @@ struct Tensor {  // an input or output of the ONNX model
   std::string dtype;  // "f32", "i64", "string" ...
   bool ranked = false;
   std::vector<std::int64_t> shape;  // -1: not known before the model runs
+  bool has_default = false;  // an input that may be left out: the state of a variable, which then has its saved value
 };
 
-struct Model {  // of one of several signatures
-  std::string signature, path;
+struct Model {  // an ONNX model that a conversion has made
+  std::string signature;  // empty unless options.signature names several
+  std::string path;       // empty if the model went to memory
+  std::uint64_t bytes = 0;
   std::vector<Tensor> inputs, outputs;
   std::int64_t nodes = 0;
 };
 
 struct Result {
   std::vector<Diagnostic> diagnostics;  // all errors, warnings and notes, in the order of the source's nodes
-  std::vector<Tensor> inputs, outputs;
-  std::int64_t nodes = 0;
-  std::vector<Model> models;  // if options.signature names several ("a,b", "all"); the fields above are empty then
+  std::vector<Model> models;            // one, or one for each signature that options.signature names; none when there are errors
+  std::vector<Tensor> inputs, outputs;  // of the model, if options.signature does not name several ("a,b", "all")
+  std::int64_t nodes = 0;               // likewise
+  std::string data_path;                // the file with the weights beside the models; empty if there is none
+  std::uint64_t data_bytes = 0;
   int opset = 0;
   int ir_version = 0;
   int exit_code = 0;  // as the command line tool ends: 0 done, 1 not convertible, 2 bad option, 4 bad input

@@ -32,9 +32,7 @@ std::string told(const Diagnostics& diagnostics) {
 }
 
 void expect_valid(const ir::Graph& g, const Target& target) {
-  onnx::ModelInfo info;
-  info.target = target;
-  EXPECT_EQ(told(onnx::check(g, info)), "") << ir::to_text(g);
+  EXPECT_EQ(told(onnx::check(g, {.target = target})), "") << ir::to_text(g);
 }
 
 std::string mapped(const Case& c, const std::string& text, ir::Graph& source) {

@@ -59,7 +59,7 @@ std::string whole_way(const File& f, const Case& c, const Rewriters& rewriters) 
     o.layout = c.layout;
     const Conversion conversion = convert(o, parsed(f, c));
     text += "opset " + std::to_string(opset) + "\n";
-    text += conversion.ok() ? ir::to_text(*conversion.graph) : errors_of(conversion);
+    text += conversion.ok() ? ir::to_text(*conversion.graph()) : errors_of(conversion);
   }
   return text;
 }
@@ -91,7 +91,7 @@ std::string histogram(const Model& model, int opset, const Rewriters& rewriters)
   o.complex_as_pairs = true;
   const Conversion c = convert(o);
   if (!c.ok()) return "refused: " + first_error(c);
-  const auto operators = report_on(*c.graph, c.target).operators;
+  const auto operators = report_on(*c.graph(), c.target).operators;
   const std::map<std::string, std::size_t> counts(operators.begin(), operators.end());
   std::string text;
   for (const auto& [op, count] : counts)

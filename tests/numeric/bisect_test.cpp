@@ -90,7 +90,7 @@ verify::VerifyReport bisected(const std::string& source, const std::string& expo
   verify::VerifyOptions v;
   v.onnx = exported + ".onnx";
   const Conversion c = convert(options);
-  EXPECT_TRUE(c.graph) << exported;
+  EXPECT_TRUE(c.graph()) << exported;
   EXPECT_FALSE(has_errors(write_model(c, options, v.onnx)));
   options.model = source;
   v.source = options;
@@ -168,7 +168,7 @@ TEST_P(Bisect, FindsNothingInAGoodExport) {
     v.source = options;
     v.onnx = ::testing::TempDir() + "good_" + GetParam() + ".onnx";
     const Conversion c = convert(options);
-    ASSERT_TRUE(c.graph);
+    ASSERT_TRUE(c.graph());
     ASSERT_FALSE(has_errors(write_model(c, options, v.onnx)));
     const auto opened = verify::open_reference(options, {});
     verify::Reference& reference = *opened;

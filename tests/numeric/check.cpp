@@ -272,15 +272,15 @@ void Case::Checker::convert_and_run(const Run& run) {
   if (!conversion.ok() || has_errors(diagnostics)) {
     std::string text = "not converted";
     for (const Diagnostic& d : diagnostics) text += "\n  " + to_string(d, true);
-    return report(&run, text, conversion.graph.get());
+    return report(&run, text, conversion.graph().get());
   }
-  const std::string lost = lost_rank(run.graph->graph, run.graph->outputs, *conversion.graph);
-  if (!lost.empty()) report(&run, lost, conversion.graph.get());
-  check_operators(run, *conversion.graph);
+  const std::string lost = lost_rank(run.graph->graph, run.graph->outputs, *conversion.graph());
+  if (!lost.empty()) report(&run, lost, conversion.graph().get());
+  check_operators(run, *conversion.graph());
   try {
     run_onnx(run, conversion, model);
   } catch (const ConversionError& e) {
-    report(&run, e.what(), conversion.graph.get());
+    report(&run, e.what(), conversion.graph().get());
   }
 }
 
@@ -308,7 +308,7 @@ bool Case::Checker::check_refusal(const Run& run, const Conversion& conversion) 
   report(&run,
          "should be refused with " + std::string(t2o::name(expected->code)) + " \"" + expected->part + "\"" +
              (got.empty() ? ", but is converted" : ", but was with" + got),
-         conversion.graph.get());
+         conversion.graph().get());
   return true;
 }
 
@@ -316,14 +316,14 @@ void Case::Checker::run_onnx(const Run& run, const Conversion& conversion, const
   const bool as_users_do = run.opset == onnx::kDefaultOpset;  // with the optimizer on
   if (done_.insert(onnx::schema_key(as_bytes(model)) + (as_users_do ? " optimized" : "")).second) {
     if (const std::string problem = checker_problem(conversion, model); !problem.empty())
-      report(&run, "ONNX's checker: " + problem, conversion.graph.get());
+      report(&run, "ONNX's checker: " + problem, conversion.graph().get());
     const auto optimization = as_users_do ? engines::OrtOptimization::all : engines::OrtOptimization::none;
     const auto session = engines::OrtSession::from_bytes(
         as_bytes(model), {.threads = 1, .optimization = optimization, .arena = false});
     if (session.inputs().size() != run.graph->feeds.size() ||
         session.outputs().size() != run.graph->outputs.size())
       return report(&run, "the number of inputs or outputs is not that of the source",
-                    conversion.graph.get());
+                    conversion.graph().get());
     for (const Truth& truth : truths_) {
       engines::Feeds feeds;
       for (std::size_t i = 0; i < truth.feeds.size(); ++i)
@@ -338,16 +338,16 @@ void Case::Checker::compare_results(const Run& run, const Conversion& conversion
                                     const std::vector<TensorPtr>& got) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     const TensorPtr expected = as_onnx(truth.results[i]);
-    verify::Tolerance tolerance = case_.tolerance_.value_or(default_tolerance(expected->dtype(), *conversion.graph));
+    verify::Tolerance tolerance = case_.tolerance_.value_or(default_tolerance(expected->dtype(), *conversion.graph()));
     if (case_.shape_only_) tolerance.absolute = std::numeric_limits<double>::infinity();
     std::string problem = verify::compare(*expected, *got[i], tolerance).problem;
     if (case_.shape_only_ && expected->dtype() == got[i]->dtype() && expected->dims() == got[i]->dims())
       problem.clear();
-    if (problem.empty()) problem = declared_problem(*conversion.graph->outputs()[i], *got[i]);
+    if (problem.empty()) problem = declared_problem(*conversion.graph()->outputs()[i], *got[i]);
     if (problem.empty()) continue;
     const std::string where =
         "output " + std::to_string(i) + (truth.label.empty() ? "" : " with " + truth.label);
-    return report(&run, where + ": " + problem, conversion.graph.get());
+    return report(&run, where + ": " + problem, conversion.graph().get());
   }
 }
 
@@ -377,7 +377,7 @@ void check_graph_def(const engines::TfGraph& truth, const std::string& graph_def
     for (std::size_t i = 0; i < feeds.size(); ++i) named.emplace_back(onnx.inputs()[i].name, feeds[i].second);
     const TensorPtr got = onnx.run(named)[0];
     const std::string problem =
-        verify::compare(*expected, *got, default_tolerance(expected->dtype(), *c.graph)).problem;
+        verify::compare(*expected, *got, default_tolerance(expected->dtype(), *c.graph())).problem;
     if (!problem.empty()) ADD_FAILURE_AT(at.file, at.line) << "opset " << opset << ": " << problem;
     if (problem.empty()) test::record_coverage(*c.source_graph, opset);
   }

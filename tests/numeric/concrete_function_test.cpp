@@ -25,7 +25,7 @@ class SourceGraphs : public testing::Test {
   // Converts, and compares the result with what TensorFlow makes of `reference`.
   void agrees(const Options& options, const Options& reference) {
     const Conversion c = convert(options);
-    ASSERT_TRUE(c.graph) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+    ASSERT_TRUE(c.graph()) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
     const Diagnostics trouble = write_model(c, options, exported_);
     ASSERT_FALSE(has_errors(trouble)) << to_string(trouble[0]);
     verify::VerifyOptions v;
@@ -45,11 +45,11 @@ class SourceGraphs : public testing::Test {
     options.output_frozen_graph = frozen_;
     options.use_graph_names = true;
     const Conversion c = convert(options);
-    ASSERT_TRUE(c.graph) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+    ASSERT_TRUE(c.graph()) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
     Options frozen;
     frozen.model = frozen_;
-    for (const Value* v : c.graph->inputs()) frozen.inputs.push_back(v->name());
-    for (const Value* v : c.graph->outputs()) frozen.outputs.push_back(v->name());
+    for (const Value* v : c.graph()->inputs()) frozen.inputs.push_back(v->name());
+    for (const Value* v : c.graph()->outputs()) frozen.outputs.push_back(v->name());
     agrees(options, frozen);
   }
 

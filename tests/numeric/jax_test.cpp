@@ -19,7 +19,7 @@ void check(const std::string& model, const Strings& shapes = {}) {
     options.model = source;
     options.opset = opset;
     const Conversion c = convert(options);
-    ASSERT_TRUE(c.graph) << model << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+    ASSERT_TRUE(c.graph()) << model << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
     ASSERT_FALSE(has_errors(write_model(c, options, exported)));
     verify::VerifyOptions v;
     v.source = options;

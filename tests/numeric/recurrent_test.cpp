@@ -23,9 +23,9 @@ void check(const std::string& model, const Counts& layers, const Strings& shapes
     options.model = source;
     options.opset = opset;
     const Conversion c = convert(options);
-    ASSERT_TRUE(c.graph) << model << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+    ASSERT_TRUE(c.graph()) << model << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
     Counts found;
-    for (const ir::Node& n : c.graph->nodes())
+    for (const ir::Node& n : c.graph()->nodes())
       if (n.op() == "Loop" || n.op() == "LSTM" || n.op() == "GRU" || n.op() == "RNN" || n.op() == "ScatterND")
         ++found[n.op()];
     EXPECT_EQ(found, layers) << model;

@@ -32,7 +32,7 @@ verify::VerifyReport against(const TfGraph& source, const TfGraph& exported, boo
   v.bisect = bisect;
   v.onnx = ::testing::TempDir() + "evidence.onnx";
   const Conversion c = convert(options);
-  EXPECT_TRUE(c.graph) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+  EXPECT_TRUE(c.graph()) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
   EXPECT_FALSE(has_errors(write_model(c, options, v.onnx)));
   v.source.model = saved(source, "evidence_source.pb");
   const verify::VerifyReport report = verify::verify(v);

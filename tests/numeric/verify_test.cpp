@@ -12,7 +12,6 @@
 #include "ir/text.h"
 #include "onnx/writer.h"
 #include "pipeline.h"
-#include "signatures.h"
 #include "tf/text_proto.h"
 #include "verify/reference.h"
 
@@ -29,7 +28,7 @@ class Verify : public testing::Test {
 verify::VerifyReport verified(const Options& options, int samples = 1) {
   const std::string exported = ::testing::TempDir() + "verified.onnx";
   const Conversion c = convert(options);
-  EXPECT_TRUE(c.graph) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
+  EXPECT_TRUE(c.graph()) << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
   EXPECT_FALSE(has_errors(write_model(c, options, exported)));
   verify::VerifyOptions v;
   v.source = options;
@@ -58,17 +57,17 @@ TEST_F(Verify, SignaturesThatShareTheirWeights) {
   for (const auto mode : {tf2onnx::ExternalData::automatic, tf2onnx::ExternalData::always, tf2onnx::ExternalData::never}) {
     options.external_data = mode;
     const std::string out = (folder / "m.onnx").string();
-    Diagnostics diagnostics;
-    const std::vector<SignatureExport> exports = convert_signatures(options, out, diagnostics);
-    ASSERT_EQ(exports.size(), 4u);
-    ASSERT_FALSE(has_errors(diagnostics));
-    ASSERT_FALSE(has_errors(write_models(exports, options, out)));
-    EXPECT_EQ(std::filesystem::exists(shared_data_path(out)), mode != tf2onnx::ExternalData::never);
-    for (const SignatureExport& e : exports) {
+    const Conversion c = convert(options);
+    ASSERT_EQ(c.model.graphs.size(), 4u);
+    onnx::Written written;
+    ASSERT_FALSE(has_errors(write_model(c, options, out, &written)));
+    EXPECT_EQ(std::filesystem::exists(out + ".data"), mode != tf2onnx::ExternalData::never);
+    for (std::size_t i = 0; i < c.model.graphs.size(); ++i) {
       verify::VerifyOptions v;
-      v.source = e.options;
-      v.onnx = e.path;
-      EXPECT_TRUE(verify::verify(v).ok()) << e.signature;
+      v.source = options;
+      v.source.signature = c.model.graphs[i].name;
+      v.onnx = written.models[i].path;
+      EXPECT_TRUE(verify::verify(v).ok()) << v.source.signature;
     }
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
@@ -263,7 +262,7 @@ TEST_F(Verify, LengthsThatDoNotFit) {
 TEST_F(Verify, AModelThatDoesNotRun) {
   const GraphPtr g = ir::parse_graph("graph g onnx { input %x: f32[2,?] input %z: f32[?,2] %y: f32[?,?] = Add(%x, %z) output %y }");
   std::string model;
-  onnx::write_bytes(*g, {}, model);
+  onnx::write_bytes({.graphs = {{.graph = g}}}, {}, model);
   const engines::OrtSession session = engines::OrtSession::from_bytes(std::as_bytes(std::span(model)));
   EXPECT_THROW(session.run({{"x", Tensor::of<float>({2, 3}, Floats(6))}, {"z", Tensor::of<float>({4, 2}, Floats(8))}}), engines::OrtError);
 }

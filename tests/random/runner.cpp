@@ -55,9 +55,9 @@ Outcome compare_all(const Recipe& r, const Variant& v, const Conversion& convers
     const TensorPtr expected = test::as_onnx(r.tensor(ref));
     // ONNX Runtime's optimizer multiplies products of matrices of f64 by factors in f32. Constants are folded as they would be
     // computed: a Clip of f64 below opset 12 in f32.
-    const bool narrow = expected->dtype() == DType::f64 && (v.optimize || v.opset < 12 || test::has_f32(*conversion.graph));
+    const bool narrow = expected->dtype() == DType::f64 && (v.optimize || v.opset < 12 || test::has_f32(*conversion.graph()));
     std::string problem = compare(*expected, *got[i], r.steps[ref.step].errors[static_cast<std::size_t>(ref.output)], narrow);
-    if (problem.empty()) problem = test::declared_problem(*conversion.graph->outputs()[i], *got[i]);
+    if (problem.empty()) problem = test::declared_problem(*conversion.graph()->outputs()[i], *got[i]);
     if (!problem.empty()) return {Result::wrong, tensor_name(r, ref) + ": " + problem};
   }
   return {};

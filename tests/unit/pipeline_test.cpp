@@ -55,8 +55,8 @@ TEST(Pipeline, APlaceholderWithDefaultIsItsDefaultOrAnInput) {
     o.outputs = {"y:0"};
     const Conversion c = convert(o, std::as_bytes(std::span(model)));
     ASSERT_TRUE(c.ok());
-    EXPECT_EQ(c.graph->inputs().size(), named ? 1U : 0U);
-    EXPECT_TRUE(c.input_defaults.empty());
+    EXPECT_EQ(c.graph()->inputs().size(), named ? 1U : 0U);
+    EXPECT_TRUE(c.model.graphs[0].input_defaults.empty());
   }
 }
 
@@ -77,7 +77,7 @@ TEST(Pipeline, ACutHasTheShapeThatIsThere) {
   o.inputs_as_nchw = {"pool:0"};
   const Conversion c = convert(o, std::as_bytes(std::span(model)));
   ASSERT_TRUE(c.ok()) << to_string(c.diagnostics.at(0));
-  const Shape& s = c.graph->inputs().at(0)->shape();
+  const Shape& s = c.graph()->inputs().at(0)->shape();
   ASSERT_EQ(s.rank(), 4);
   EXPECT_EQ(s[1], 3);
   EXPECT_EQ(s[2], 4);
@@ -91,9 +91,9 @@ TEST(Pipeline, ACutHasTheShapeThatIsThere) {
   o.rename_outputs = {"z"};
   const Conversion renamed = convert(o, std::as_bytes(std::span(model)));
   ASSERT_TRUE(renamed.ok()) << to_string(renamed.diagnostics.at(0));
-  EXPECT_EQ(renamed.graph->inputs().at(0)->name(), "pixels");
-  EXPECT_EQ(renamed.graph->outputs().at(0)->name(), "z");
-  EXPECT_EQ(renamed.graph->outputs().at(0)->shape()[1], 3);
+  EXPECT_EQ(renamed.graph()->inputs().at(0)->name(), "pixels");
+  EXPECT_EQ(renamed.graph()->outputs().at(0)->name(), "z");
+  EXPECT_EQ(renamed.graph()->outputs().at(0)->shape()[1], 3);
 }
 
 // Each option of the command line is one of the library's.

@@ -52,13 +52,23 @@ pb::ModelProto parsed(const std::string& bytes) {
   return m;
 }
 
-std::string to_bytes(const ir::Graph& g, const ModelInfo& info) {
+ir::Model model_of(GraphPtr g) {
+  ir::Model m = {.producer_version = "1.2.3"};
+  m.graphs.push_back({.graph = std::move(g)});
+  return m;
+}
+
+std::string to_bytes(const ir::Model& m, const WriteOptions& options) {
   std::string bytes;
-  write_bytes(g, info, bytes);
+  write_bytes(m, options, bytes);
   return bytes;
 }
 
-ModelInfo info_for(int opset) { return {.target = make_target(opset), .producer_version = "1.2.3"}; }
+WriteOptions at_opset(int opset) { return {.target = make_target(opset)}; }
+
+Written write_file(GraphPtr g, const std::string& path, ExternalData mode = ExternalData::automatic) {
+  return write_files(model_of(std::move(g)), at_opset(21), {path}, path + ".data", mode);
+}
 
 GraphPtr sample() {
   return ir::parse_graph(R"(graph sample {
@@ -88,18 +98,20 @@ void expect_same_as_proto(const pb::ModelProto& a, const pb::ModelProto& b) {
 }
 
 TEST(Writer, StreamsWhatTheProtoSays) {
-  const GraphPtr g = sample();
-  ModelInfo info = info_for(21);
-  info.metadata_props = {{"z", "1"}, {"a", "2"}};
-  info.doc_string = "about";
-  info.value_info = true;
-  expect_same_as_proto(parsed(to_bytes(*g, info)), to_proto(*g, info));
+  WriteOptions options = at_opset(21);
+  ir::Model model = model_of(sample());
+  model.properties = {{"z", "1"}};
+  model.graphs[0].properties = {{"a", "2"}};
+  model.doc_string = "about";
+  options.value_info = true;
+  expect_same_as_proto(parsed(to_bytes(model, options)), to_proto(model, options));
 }
 
 TEST(Writer, WritesTheModel) {
-  ModelInfo info = info_for(20);
-  info.metadata_props = {{"z", "1"}, {"a", "2"}};
-  const pb::ModelProto m = parsed(to_bytes(*sample(), info));
+  ir::Model model = model_of(sample());
+  model.properties = {{"z", "1"}};
+  model.graphs[0].properties = {{"a", "2"}};
+  const pb::ModelProto m = parsed(to_bytes(model, at_opset(20)));
   EXPECT_EQ(m.ir_version(), 9);
   EXPECT_EQ(m.producer_name(), "tf2onnx-cpp");
   EXPECT_EQ(m.producer_version(), "1.2.3");
@@ -143,7 +155,7 @@ TEST(Writer, WritesWhatIsComputedPieceByPiece) {
   const Directory dir;
   const HelpingThreads threads(3);
   for (int run = 0; run < 3; ++run) {
-    write_file(*g, info_for(21), dir / "m.onnx", ExternalData::never);
+    write_file(g, dir / "m.onnx", ExternalData::never);
     const pb::ModelProto m = parsed(content(dir / "m.onnx"));
     ASSERT_EQ(m.graph().initializer_size(), 7);
     for (int i = 0; i < 7; ++i) EXPECT_TRUE(m.graph().initializer(i).raw_data() == expected[static_cast<std::size_t>(i)]) << i;
@@ -170,7 +182,7 @@ TEST(Writer, TellsTheWidthOfAnAttentionsValues) {
     %y: f32[?,4,2] = MatMul(%a, %w)
     output %y
   })");
-  const pb::ModelProto m = to_proto(*g, info_for(23));
+  const pb::ModelProto m = to_proto(model_of(g), at_opset(23));
   ASSERT_EQ(m.graph().value_info_size(), 1);
   EXPECT_EQ(m.graph().value_info(0).name(), "v");
   EXPECT_EQ(m.graph().value_info(0).type().tensor_type().shape().dim(2).dim_value(), 6);
@@ -180,11 +192,11 @@ TEST(Writer, TellsTheWidthOfAnAttentionsValues) {
     %a: f32[batch,2,4,3] = Attention(%q, %v, %v)
     output %a
   })");
-  EXPECT_EQ(to_proto(*flat, info_for(23)).graph().value_info_size(), 0);
+  EXPECT_EQ(to_proto(model_of(flat), at_opset(23)).graph().value_info_size(), 0);
 }
 
 TEST(Writer, WritesAttributes) {
-  const pb::ModelProto m = to_proto(*sample(), info_for(21));
+  const pb::ModelProto m = to_proto(model_of(sample()), at_opset(21));
   const pb::NodeProto& n = m.graph().node(1);
   EXPECT_EQ(n.op_type(), "Custom");
   EXPECT_EQ(n.domain(), "com.example");
@@ -211,7 +223,7 @@ TEST(Writer, BringsTheFunctionsAlongThatItsNodesCall) {
     %y: f32[1,2,2,4] = ai.tf2onnx.nhwc::MaxPool(%b) {kernel_shape=[2, 2], strides=[2, 2]}
     output %y
   })");
-  const pb::ModelProto m = to_proto(*g, info_for(18));
+  const pb::ModelProto m = to_proto(model_of(g), at_opset(18));
   EXPECT_EQ(m.opset_import(1).domain(), "ai.tf2onnx.nhwc");
   ASSERT_EQ(m.functions_size(), 2);
   const pb::FunctionProto& f = m.functions(0);
@@ -226,13 +238,13 @@ TEST(Writer, BringsTheFunctionsAlongThatItsNodesCall) {
   for (int i = 0; i < f.attribute_size(); ++i) EXPECT_EQ(f.node(1).attribute(i).ref_attr_name(), f.attribute(i));
   EXPECT_EQ(f.node(2).output(0), f.output(0));
   EXPECT_EQ(m.functions(1).output_size(), 1) << "without the indices";
-  ModelInfo old = info_for(18);
+  WriteOptions old = at_opset(18);
   old.ir_version = 7;
-  EXPECT_THROW(to_proto(*g, old), ConversionError);
+  EXPECT_THROW(to_proto(model_of(g), old), ConversionError);
 }
 
 TEST(Writer, SmallConstantsOfASubgraphStayThereBigOnesMoveOut) {
-  const pb::ModelProto m = to_proto(*sample(), info_for(21));
+  const pb::ModelProto m = to_proto(model_of(sample()), at_opset(21));
   const pb::GraphProto& body = m.graph().node(1).attribute(9).g();
   ASSERT_EQ(body.initializer_size(), 2);
   EXPECT_EQ(body.initializer(0).name(), "small");
@@ -245,17 +257,17 @@ TEST(Writer, SmallConstantsOfASubgraphStayThereBigOnesMoveOut) {
 }
 
 TEST(Writer, SaysWhereNodesComeFrom) {
-  ModelInfo info = info_for(21);
-  EXPECT_EQ(to_proto(*sample(), info).graph().node(0).metadata_props_size(), 0);
-  info.node_metadata = true;
-  const pb::ModelProto m = to_proto(*sample(), info);
+  WriteOptions options = at_opset(21);
+  EXPECT_EQ(to_proto(model_of(sample()), options).graph().node(0).metadata_props_size(), 0);
+  options.node_metadata = true;
+  const pb::ModelProto m = to_proto(model_of(sample()), options);
   ASSERT_EQ(m.graph().node(0).metadata_props_size(), 3);
   EXPECT_EQ(m.graph().node(0).metadata_props(0).value(), "layer/dense");
-  const std::string bytes = to_bytes(*sample(), info);
+  const std::string bytes = to_bytes(model_of(sample()), options);
   EXPECT_EQ(model_nodes(std::as_bytes(std::span(bytes)), "sample")[0].source_node, "layer/dense");
   const GraphPtr old = ir::parse_graph("graph { %y: f32[] = Op() @\"n\" \"O\" in \"f\" output %y }");
-  info.target = make_target(18);
-  EXPECT_EQ(to_proto(*old, info).graph().node(0).doc_string(), "O 'n' in function 'f'");
+  options.target = make_target(18);
+  EXPECT_EQ(to_proto(model_of(old), options).graph().node(0).doc_string(), "O 'n' in function 'f'");
 }
 
 TEST(Writer, IrVersionFollowsTheTypes) {
@@ -268,40 +280,40 @@ TEST(Writer, IrVersionFollowsTheTypes) {
   EXPECT_EQ(lowest("u2"), 13);
   EXPECT_EQ(lowest_ir_version(*ir::parse_graph("graph { %y = If() {b=graph { %z = Op() {to=i4} }} }")), 10);
 
-  ModelInfo info = info_for(23);
-  info.ir_version = 10;
-  EXPECT_EQ(to_proto(*sample(), info).ir_version(), 10);
+  WriteOptions options = at_opset(23);
+  options.ir_version = 10;
+  EXPECT_EQ(to_proto(model_of(sample()), options).ir_version(), 10);
   for (const int wrong : {3, 9, 15}) {
-    info.ir_version = wrong;
-    EXPECT_THROW(to_proto(*sample(), info), ConversionError) << wrong;
+    options.ir_version = wrong;
+    EXPECT_THROW(to_proto(model_of(sample()), options), ConversionError) << wrong;
   }
 }
 
 TEST(Writer, RefusesTypesThatOnnxLacks) {
-  EXPECT_THROW(to_proto(*ir::parse_graph("graph { input %x: resource[] }"), info_for(21)), ConversionError);
-  EXPECT_THROW(to_proto(*ir::parse_graph("graph { Op() {s=shape[2]} }"), info_for(21)), ConversionError);
+  EXPECT_THROW(to_proto(model_of(ir::parse_graph("graph { input %x: resource[] }")), at_opset(21)), ConversionError);
+  EXPECT_THROW(to_proto(model_of(ir::parse_graph("graph { Op() {s=shape[2]} }")), at_opset(21)), ConversionError);
 }
 
 TEST(Writer, SameGraphSameBytes) {
-  EXPECT_EQ(to_bytes(*sample(), info_for(21)), to_bytes(*sample(), info_for(21)));
+  EXPECT_EQ(to_bytes(model_of(sample()), at_opset(21)), to_bytes(model_of(sample()), at_opset(21)));
 }
 
 TEST(Writer, FileHoldsTheBytes) {
   const Directory dir;
-  const Written w = write_file(*sample(), info_for(21), dir / "m.onnx");
-  EXPECT_EQ(content(dir / "m.onnx"), to_bytes(*sample(), info_for(21)));
-  EXPECT_EQ(w.model_bytes, fs::file_size(dir / "m.onnx"));
-  EXPECT_EQ(w.data_bytes, 0U);
+  const Written w = write_file(sample(), dir / "m.onnx");
+  EXPECT_EQ(content(dir / "m.onnx"), to_bytes(model_of(sample()), at_opset(21)));
+  EXPECT_EQ(w.models[0].bytes, fs::file_size(dir / "m.onnx"));
+  EXPECT_EQ(w.data.bytes, 0U);
   EXPECT_EQ(dir.files(), std::vector<std::string>{"m.onnx"});
 }
 
 TEST(Writer, ExternalDataIsAligned) {
   const Directory dir;
   const GraphPtr g = sample();
-  const Written w = write_file(*g, info_for(21), dir / "m.onnx", ExternalData::always);
+  const Written w = write_file(g, dir / "m.onnx", ExternalData::always);
   EXPECT_EQ(dir.files(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
   const std::string data = content(dir / "m.onnx.data");
-  EXPECT_EQ(w.data_bytes, data.size());
+  EXPECT_EQ(w.data.bytes, data.size());
 
   const pb::ModelProto m = parsed(content(dir / "m.onnx"));
   int external = 0;
@@ -333,8 +345,9 @@ GraphPtr model_with(const std::string& weight, float value, const std::string& o
 TEST(Writer, ModelsShareEqualWeights) {
   const GraphPtr first = model_with("w", 0.5F, "own", 512), second = model_with("v", 0.5F, "other", 640), third = model_with("w", 0.25F, "own", 700);
   const auto written = [&](const Directory& dir, ExternalData mode) {
-    std::vector<ModelFile> files = {{first.get(), info_for(21), dir / "1.onnx"}, {second.get(), info_for(21), dir / "2.onnx"}, {third.get(), info_for(21), dir / "3.onnx"}};
-    return write_files(files, dir / "all.data", mode);
+    ir::Model model;
+    for (const GraphPtr& g : {first, second, third}) model.graphs.push_back({.graph = g});
+    return write_files(model, at_opset(21), {dir / "1.onnx", dir / "2.onnx", dir / "3.onnx"}, dir / "all.data", mode);
   };
   const auto external = [](const std::string& path) {
     std::vector<std::string> names;
@@ -348,16 +361,16 @@ TEST(Writer, ModelsShareEqualWeights) {
   };
   const Directory dir;
   const Written w = written(dir, ExternalData::automatic);
-  EXPECT_EQ(w.data_bytes, 4096U) << "0.5, once; 0.25 and each model's own stay where they are";
+  EXPECT_EQ(w.data.bytes, 4096U) << "0.5, once; 0.25 and each model's own stay where they are";
   EXPECT_EQ(w.models.size(), 3U);
   EXPECT_EQ(external(dir / "1.onnx"), std::vector<std::string>{"w@0"});
   EXPECT_EQ(external(dir / "2.onnx"), std::vector<std::string>{"v@0"});
   EXPECT_TRUE(external(dir / "3.onnx").empty());
   const Directory whole;
-  EXPECT_EQ(written(whole, ExternalData::never).data_bytes, 0U);
+  EXPECT_EQ(written(whole, ExternalData::never).data.bytes, 0U);
   EXPECT_EQ(whole.files(), (std::vector<std::string>{"1.onnx", "2.onnx", "3.onnx"}));
   const Directory outside;
-  EXPECT_EQ(written(outside, ExternalData::always).data_bytes, 4096U + 2048 + 2560 + 4096 + 2800) << "each once";
+  EXPECT_EQ(written(outside, ExternalData::always).data.bytes, 4096U + 2048 + 2560 + 4096 + 2800) << "each once";
   EXPECT_EQ(external(outside / "3.onnx").size(), 2U);
 }
 
@@ -373,8 +386,8 @@ TEST(Writer, RefusesWhatProtobufCannotHold) {
   g->set_constant(g->constants()[0], std::make_shared<Tensor>(DType::u8, Ints{std::int64_t{3} << 30}, std::make_shared<Huge>()));
   const Directory dir;
   std::string bytes;
-  EXPECT_THROW(write_bytes(*g, info_for(21), bytes), ConversionError);
-  EXPECT_THROW(write_file(*g, info_for(21), dir / "m.onnx", ExternalData::never), ConversionError);
+  EXPECT_THROW(write_bytes(model_of(g), at_opset(21), bytes), ConversionError);
+  EXPECT_THROW(write_file(g, dir / "m.onnx", ExternalData::never), ConversionError);
   EXPECT_TRUE(dir.files().empty());
 }
 
@@ -384,7 +397,7 @@ TEST(Writer, LeavesNothingWhenAWeightCannotBeRead) {
   g->set_constant(g->constants()[0], std::make_shared<Tensor>(DType::f32, Ints{1000}, broken));
   const Directory dir;
   for (const ExternalData mode : {ExternalData::never, ExternalData::always})
-    EXPECT_THROW(write_file(*g, info_for(21), dir / "m.onnx", mode), ConversionError);
+    EXPECT_THROW(write_file(g, dir / "m.onnx", mode), ConversionError);
   EXPECT_TRUE(dir.files().empty());
 }
 
@@ -392,7 +405,7 @@ TEST(Writer, TellsWhyAFileCannotBeWritten) {
   const Directory dir;
   const auto message = [&](const std::string& path, ExternalData mode = ExternalData::automatic) {
     try {
-      write_file(*sample(), info_for(21), path, mode);
+      write_file(sample(), path, mode);
     } catch (const ConversionError& e) {
       EXPECT_EQ(e.diagnostic().code, Code::output);
       return e.diagnostic().message;

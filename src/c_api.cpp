@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <vector>
 
 #include "tf2onnx/tf2onnx.h"
 
@@ -25,6 +27,49 @@ void tell(char** messages, const std::string& text) {
 int misuse(char** messages, const char* text) {
   tell(messages, std::string("error[bad-option]: ") + text + "\n");
   return TF2ONNX_BAD_OPTION;
+}
+
+struct KeptModel : tf2onnx_model {
+  std::vector<tf2onnx_tensor> inputs, outputs;
+};
+
+// The structs of C point into the result of C++.
+struct KeptResult : tf2onnx_result {
+  tf2onnx::Result value;
+  std::string text;
+  std::vector<KeptModel> models;
+  std::vector<tf2onnx_diagnostic> diagnostics;
+};
+
+std::vector<tf2onnx_tensor> as_c(const std::vector<tf2onnx::Tensor>& tensors) {
+  std::vector<tf2onnx_tensor> list;
+  for (const tf2onnx::Tensor& t : tensors)
+    list.push_back(
+        {t.name.c_str(), t.dtype.c_str(), t.ranked, t.shape.size(), t.shape.data(), t.has_default});
+  return list;
+}
+
+tf2onnx_result* as_c(tf2onnx::Result result) {
+  auto kept = std::make_unique<KeptResult>();
+  kept->text = tf2onnx::to_string(result);
+  const tf2onnx::Result& r = kept->value = std::move(result);
+  for (const tf2onnx::Model& m : r.models)
+    kept->models.push_back(
+        {{m.signature.c_str(), m.path.c_str(), m.bytes, m.nodes, m.inputs.size(), m.outputs.size()},
+         as_c(m.inputs),
+         as_c(m.outputs)});
+  for (const tf2onnx::Diagnostic& d : r.diagnostics)
+    kept->diagnostics.push_back({static_cast<int>(d.severity), d.code.c_str(), d.message.c_str(),
+                                 d.remedy.c_str(), d.node.c_str(), d.op.c_str(), d.function.c_str()});
+  static_cast<tf2onnx_result&>(*kept) = {
+      r.exit_code,         r.opset,      r.ir_version,         r.models.size(),
+      r.data_path.c_str(), r.data_bytes, r.diagnostics.size(), kept->text.c_str()};
+  return kept.release();
+}
+
+template <class T>
+const T* at(const std::vector<T>& list, std::size_t i) {
+  return i < list.size() ? &list[i] : nullptr;
 }
 
 tf2onnx::Options value_of(const tf2onnx_options* options) {
@@ -90,6 +135,45 @@ int tf2onnx_convert_memory(const tf2onnx_options* options, const void* graph_def
     *onnx_size = bytes.size();
     return TF2ONNX_OK;
   });
+}
+
+int tf2onnx_convert(const tf2onnx_options* options, const char* model_path, const char* out_path,
+                    tf2onnx_result** result) {
+  return guarded([&]() -> int {
+    if (!result) return TF2ONNX_BAD_OPTION;
+    *result = nullptr;
+    tf2onnx::Result r;
+    if (model_path && out_path) {
+      tf2onnx::Options used = value_of(options);
+      used.model = model_path;
+      r = tf2onnx::convert_file(used, out_path);
+    } else {
+      r.exit_code = TF2ONNX_BAD_OPTION;
+      r.diagnostics.emplace_back();
+      r.diagnostics[0].code = "bad-option";
+      r.diagnostics[0].message = "tf2onnx_convert got a null pointer";
+    }
+    *result = as_c(std::move(r));
+    return (*result)->status;
+  });
+}
+
+void tf2onnx_result_free(tf2onnx_result* result) { delete static_cast<KeptResult*>(result); }
+
+const tf2onnx_model* tf2onnx_result_model(const tf2onnx_result* result, size_t i) {
+  return result ? at(static_cast<const KeptResult*>(result)->models, i) : nullptr;
+}
+
+const tf2onnx_diagnostic* tf2onnx_result_diagnostic(const tf2onnx_result* result, size_t i) {
+  return result ? at(static_cast<const KeptResult*>(result)->diagnostics, i) : nullptr;
+}
+
+const tf2onnx_tensor* tf2onnx_model_input(const tf2onnx_model* model, size_t i) {
+  return model ? at(static_cast<const KeptModel*>(model)->inputs, i) : nullptr;
+}
+
+const tf2onnx_tensor* tf2onnx_model_output(const tf2onnx_model* model, size_t i) {
+  return model ? at(static_cast<const KeptModel*>(model)->outputs, i) : nullptr;
 }
 
 void tf2onnx_free(void* memory) { std::free(memory); }

@@ -1,5 +1,5 @@
-// consumer MODEL.pb OUT.onnx: converts from path and from memory, to file and to memory, and wants the same
-// bytes each time.
+// consumer MODEL.pb OUT.onnx SIGNATURES: converts from path and from memory, to file and to memory, and wants the same
+// bytes each time. SIGNATURES is a SavedModel with several signatures.
 #include <tf2onnx/tf2onnx.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ std::string content(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   const std::string out = argv[2];
   tf2onnx::Options options;
   options.model = argv[1];
@@ -56,5 +56,14 @@ int main(int argc, char** argv) {
          "a missing file is an error");
   expect(!tf2onnx::convert_memory(options, "no model at all", from_memory).ok(),
          "bytes that are no model are an error");
+
+  tf2onnx::Options several;
+  several.model = argv[3];
+  several.signature = "encode,look,project";
+  const tf2onnx::Result models = tf2onnx::convert_file(several, out + ".{signature}.onnx");
+  expect(models.ok() && models.models.size() == 3 && models.models[1].signature == "look", "several signatures");
+  for (const tf2onnx::Model& m : models.models)
+    expect(content(m.path).size() == m.bytes && m.inputs.size() == 1, "a model of a signature");
+  expect(content(models.data_path).size() == models.data_bytes && models.data_bytes > 0, "their weights");
   return failures == 0 ? 0 : 1;
 }

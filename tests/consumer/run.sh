@@ -20,7 +20,7 @@ cmake --build "$work/build"
 export LD_LIBRARY_PATH=$libdir
 for program in consumer_shared consumer_static consumer_c; do
   echo "== $program"
-  "$work/build/$program" "$model" "$work/$program.onnx"
+  "$work/build/$program" "$model" "$work/$program.onnx" "$here/../data/signatures"
 done
 echo "== the installed program"
 "$work/installed/bin/tf2onnx-cpp" "$model" -o "$work/program.onnx"

@@ -205,6 +205,8 @@ constexpr OptionRow kRows[] = {
     {"trace-match", "REWRITERS", "Print what these rewriters try, and why a match fails.", debug,
      set_list<&Options::trace_match>},
     {"without", "REWRITERS", "Leave these rewriters out.", hidden, set_list<&Options::without>},
+    {"rewriter-order", "STEPS", "Another order of the rewriters of a phase: PHASE/REWRITER,...", hidden,
+     set_list<&Options::rewriter_order>},
     {"check-phases", "", "Check the contract of each phase.", hidden, set_switch<&Options::check_phases>},
 };
 

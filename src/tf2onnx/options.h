@@ -46,7 +46,6 @@ struct Options {
   std::vector<std::string> without;         // rewriters that are left out
   std::vector<std::string> rewriter_order;  // "phase/rewriter": another order of the rewriters of a phase
   bool check_phases = false;                // a phase that breaks its contract is an internal error
-  int verbosity = 0;                  // -1 quiet, 0 normal, 1 verbose, 2 debug
 };
 
 }  // namespace tf2onnx

@@ -76,6 +76,20 @@ tf2onnx::Options value_of(const tf2onnx_options* options) {
   return options ? options->value : tf2onnx::Options();
 }
 
+tf2onnx::Result convert_file(const tf2onnx_options* options, const char* model_path, const char* out_path) {
+  if (model_path && out_path) {
+    tf2onnx::Options used = value_of(options);
+    used.model = model_path;
+    return tf2onnx::convert_file(used, out_path);
+  }
+  tf2onnx::Result misused;
+  misused.exit_code = TF2ONNX_BAD_OPTION;
+  misused.diagnostics.emplace_back();
+  misused.diagnostics[0].code = "bad-option";
+  misused.diagnostics[0].message = "the path of a file is a null pointer";
+  return misused;
+}
+
 // What reaches this edge is std::bad_alloc, and no text can be made of it.
 template <class Work>
 int guarded(Work&& work) {
@@ -109,10 +123,7 @@ int tf2onnx_options_set(tf2onnx_options* options, const char* name, const char* 
 int tf2onnx_convert_file(const tf2onnx_options* options, const char* model_path, const char* out_path,
                          char** messages) {
   return guarded([&]() -> int {
-    if (!model_path || !out_path) return misuse(messages, "tf2onnx_convert_file got a null pointer");
-    tf2onnx::Options used = value_of(options);
-    used.model = model_path;
-    const tf2onnx::Result result = tf2onnx::convert_file(used, out_path);
+    const tf2onnx::Result result = convert_file(options, model_path, out_path);
     tell(messages, tf2onnx::to_string(result));
     return result.exit_code;
   });
@@ -142,18 +153,7 @@ int tf2onnx_convert(const tf2onnx_options* options, const char* model_path, cons
   return guarded([&]() -> int {
     if (!result) return TF2ONNX_BAD_OPTION;
     *result = nullptr;
-    tf2onnx::Result r;
-    if (model_path && out_path) {
-      tf2onnx::Options used = value_of(options);
-      used.model = model_path;
-      r = tf2onnx::convert_file(used, out_path);
-    } else {
-      r.exit_code = TF2ONNX_BAD_OPTION;
-      r.diagnostics.emplace_back();
-      r.diagnostics[0].code = "bad-option";
-      r.diagnostics[0].message = "tf2onnx_convert got a null pointer";
-    }
-    *result = as_c(std::move(r));
+    *result = as_c(convert_file(options, model_path, out_path));
     return (*result)->status;
   });
 }

@@ -92,4 +92,19 @@ TEST(Api, AModelIsOpenedOnceForAllOfItsSignatures) {
   EXPECT_EQ(openings.count(), 2u) << "info";
 }
 
+// So the writer need not read it to know that both have it.
+TEST(Api, AWeightOfTwoSignaturesIsAtOnePlace) {
+  t2o::Options options;
+  options.model = T2O_SOURCE_DIR "/tests/data/signatures";
+  options.signature = "encode,project";
+  const t2o::Conversion c = t2o::convert(options);
+  ASSERT_EQ(c.model.graphs.size(), 2u);
+  std::vector<std::string> dense;
+  for (const t2o::ir::ModelGraph& g : c.model.graphs)
+    for (const t2o::Value* v : g.graph->constants())
+      if (v->constant()->byte_size() == 48 * 16 * 4) dense.push_back(v->constant()->storage()->identity());
+  ASSERT_EQ(dense.size(), 2u);
+  EXPECT_EQ(dense[0], dense[1]);
+}
+
 }  // namespace

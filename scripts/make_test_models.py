@@ -214,6 +214,162 @@ def states():
         v1.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y})
 
 
+def state_flow():
+    """Models that change variables in loops, branches and functions, several times in one run; each signature is one order of reads and writes."""
+    vector, row, number = tf.TensorSpec([2], tf.float32), tf.TensorSpec([3], tf.float32), tf.TensorSpec([], tf.int32)
+
+    class Module(tf.Module):
+        def __init__(self):
+            self.v = tf.Variable([1.0, 2.0], name="v")
+            self.w = tf.Variable([3.0, -1.0], name="w")
+            self.n = tf.Variable(0, name="n")
+            self.big = tf.Variable(tf.reshape(tf.range(12.0), [4, 3]), name="big")
+
+        def twice(self, x):
+            before = self.v.read_value()
+            self.v.assign_add(x)
+            between = self.v * 2.0
+            self.v.assign(between + before)
+            return {"y": self.v + before + between}
+
+        def loop(self, x):
+            def body(i, total):
+                self.v.assign_add(x * tf.cast(i + 1, tf.float32))
+                return i + 1, total + self.v
+
+            _, total = tf.while_loop(lambda i, _: i < 3, body, [0, tf.zeros([2])])
+            return {"y": total, "z": self.v + 0.0}
+
+        def branch(self, x):
+            y = tf.cond(tf.reduce_sum(x) > 0, lambda: self.v.assign_add(x) + 1.0, lambda: self.w.assign(x) * 2.0)
+            return {"y": y, "v_after": self.v * 1.0, "w_after": self.w * 1.0}
+
+        def effect(self, x):  # no output needs the branch and the loop
+            if tf.reduce_sum(x) > self.v[0]:
+                self.v.assign(x)
+            for _ in tf.range(self.n + 2):
+                self.n.assign_add(1)
+                if self.n > 4:
+                    self.w.assign_sub(x)
+            return {"y": x + 1.0}
+
+        def swap(self, x):
+            for _ in tf.range(3):
+                before = self.v.read_value()
+                self.v.assign(self.w + x)
+                self.w.assign(before)
+            return {"y": self.v - self.w}
+
+        def until(self, x):  # the condition reads what the body writes
+            while tf.reduce_sum(self.v) < 20.0:
+                self.v.assign(self.v * 1.5 + tf.abs(x))
+            return {"y": self.v + x}
+
+        @tf.function
+        def inner(self, x):
+            self.v.assign_add(x)
+            return self.v * 2.0
+
+        def calls(self, x):
+            a = self.inner(x)
+            b = self.inner(a)
+            self.w.assign(self.v + b)
+            return {"y": a + b + self.inner(x) + self.w}
+
+        def rows(self, x):
+            for i in tf.range(4):
+                self.big.scatter_nd_update([[i]], [x + self.big[i]])
+                self.big[1, :2].assign(x[:2])
+            return {"y": tf.gather(self.big, [0, 3])}
+
+        def nested(self, x):
+            for i in tf.range(2):
+                for j in tf.range(3):
+                    if j > i:
+                        self.v.assign_add(x)
+                    else:
+                        self.w.assign(self.v + self.w)
+            return {"y": self.w + 0.0}
+
+        def sides(self, x, k):
+            y = tf.switch_case(k, [lambda: self.v.assign_add(x), lambda: self.w.assign_sub(x), lambda: x * 1.0])
+            return {"y": y + self.v + self.w}
+
+        def rounds(self, x):  # the loop may make no round
+            for _ in tf.range(tf.cast(tf.reduce_sum(x), tf.int32)):
+                self.v.assign_add([1.0, 1.0])
+            return {"y": self.v * x}
+
+    module = Module()
+    specs = {"rows": [row], "sides": [vector, number]}
+    names = ["twice", "loop", "branch", "effect", "swap", "until", "calls", "rows", "nested", "sides", "rounds"]
+    functions = {n: tf.function(getattr(module, n), input_signature=specs.get(n, [vector])) for n in names}
+    tf.saved_model.save(module, str(fresh("states/flow")), signatures=functions)
+
+    class Noise(tf.Module):  # a seed that is read and moved on in a loop
+        def __init__(self):
+            self.seed = tf.keras.random.SeedGenerator(7)
+            self.state = self.seed.state.value  # else nothing tracks it
+
+        @tf.function(input_signature=[vector])
+        def __call__(self, x):
+            i = 0
+            while i < 3:
+                x += tf.keras.random.normal([2], seed=self.seed)
+                i += 1
+            return {"y": x}
+
+    noise = Noise()
+    tf.saved_model.save(noise, str(fresh("states/seed")), signatures=noise.__call__)
+
+
+def references():
+    """TensorFlow 1's reference variables: a node reads them when it runs, and a write returns the variable itself."""
+    v1 = tf.compat.v1
+
+    def variables(name):
+        return [v1.get_variable(f"{name}_{k}", [2], initializer=v1.constant_initializer(k + 1.0), use_resource=False) for k in range(2)]
+
+    def write_reads_other(x, v, w):
+        z = -v.read_value()
+        with tf.control_dependencies([v1.assign_add(w, x), z]):
+            two = v1.assign_add(v, w.read_value())
+        return z - two
+
+    def write_reads_itself(x, v, w):
+        with tf.control_dependencies([v1.assign_add(v, x)]):
+            return v1.assign_add(v, v.read_value()) + x
+
+    def output_of_an_earlier_write(x, v, w):
+        z = -v.read_value()
+        with tf.control_dependencies([z]):
+            one = v1.assign_add(v, x)
+        late = tf.raw_ops.Neg(x=one)
+        with tf.control_dependencies([late]):
+            two = v1.assign_sub(v, w.read_value())
+        return late + z * two
+
+    def read_behind_a_branch(x, v, w):
+        with tf.control_dependencies([v1.assign(v, x * 2.0)]):
+            late = v.read_value()
+        with tf.control_dependencies([late]):
+            side = tf.reduce_sum(x) > 0
+        return tf.cond(side, lambda: -late, lambda: x + w.read_value())
+
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [2], name="x")
+        signatures = {f.__name__: v1.saved_model.predict_signature_def({"x": x}, {"y": tf.identity(f(x, *variables(f.__name__)))})
+                      for f in (write_reads_other, write_reads_itself, output_of_an_earlier_write, read_behind_a_branch)}
+        v1.enable_control_flow_v2()
+        session.run(v1.global_variables_initializer())
+        folder = fresh("states/references")
+        folder.rmdir()
+        builder = v1.saved_model.Builder(str(folder))
+        builder.add_meta_graph_and_variables(session, ["serve"], signatures)
+        builder.save()
+
+
 def tf1():
     v1 = tf.compat.v1
 
@@ -282,6 +438,8 @@ if __name__ == "__main__":
     signatures()
     tracked()
     states()
+    state_flow()
+    references()
     tf1()
     text()
     gathered()

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "tf/graph_def.h"
@@ -44,8 +43,7 @@ struct Body {
   std::vector<std::uint32_t> outputs_seen;  // of ops that nobody knows: highest output that is read, plus 1
   std::vector<InputRef> results;            // of the function, by output argument
   std::vector<bool> needed;                 // for the function's results
-  std::unordered_map<std::uint32_t, std::uint32_t> read_after;  // nodes that read what another has changed a variable to
-  std::unordered_set<std::uint32_t> followed;                   // those others
+  std::vector<std::uint32_t> order;         // of the needed nodes, if some of them write variables: the order in which they run
   std::vector<bool> guarded;                // the last input is what a control edge from a conditional's side names; may be empty
   bool prepared = false, active = false;    // active: a call of it is being imported
 

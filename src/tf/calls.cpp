@@ -49,12 +49,52 @@ bool may_be(DType declared, DType given) {
   return declared == given || is_open(declared) || is_open(given);
 }
 
+Shape argument_shape(const Frame& f, std::size_t argument) {
+  const auto& all = f.body->function.arg_attrs;
+  if (argument >= all.size()) return {};
+  for (const RawAttr& a : all[argument]) {
+    if (a.name != "_output_shapes") continue;
+    const Attr shapes = decode_attr(a.value, {{}, &f.attrs}, "list(shape)");
+    if (const auto* s = std::get_if<Shapes>(&shapes); s && s->size() == 1) return (*s)[0];
+  }
+  return {};
+}
+
+bool is_invariant(Bodies& bodies, const PendingNode& loop, std::size_t i) {
+  return std::all_of(loop.branches.begin(), loop.branches.end(), [&](const PendingNode::Branch& b) {
+    if (loop.attrs[b.attr].name != "body") return true;
+    const Body* body = bodies.function(b.function.name);
+    return body && i < body->results.size() &&
+           source_argument(*body, body->results[i]) == static_cast<std::int32_t>(i);
+  });
+}
+
+// A condition gives one, another function what the node gives.
+void check_results(const Frame& f, const PendingNode& pending) {
+  const OpInfo& op = *f.body->ops[pending.node];
+  if (!op.def || op.kind == OpKind::computation) return;
+  const DTypes types = tensor_types(op.def->outputs, pending.attrs);
+  for (std::size_t i = 0; i < pending.branches.size(); ++i) {
+    const bool is_condition =
+        op.kind == OpKind::while_ && pending.attrs[pending.branches[i].attr].name == "cond";
+    const Values& results = pending.graphs[i]->outputs();
+    const std::string function = "function '" + pending.branches[i].function.name + "'";
+    if (const std::size_t wanted = is_condition ? 1 : types.size(); results.size() != wanted)
+      fail(Code::bad_model,
+           function + " gives " + std::to_string(results.size()) + " results, not " + std::to_string(wanted));
+    for (std::size_t k = 0; k < results.size() && !is_condition; ++k)
+      if (!may_be(types[k], results[k]->dtype()))
+        fail(Code::bad_model, function + " gives " + std::string(name(results[k]->dtype())) + " as result " +
+                                  std::to_string(k) + ", not " + std::string(name(types[k])));
+  }
+}
+
 }  // namespace
 
 Body& Importer::enter(const std::string& function) {
   if (++calls_ == kMaxCalls)
     give_up("its function calls, inlined, are more than " + std::to_string(kMaxCalls));
-  Body* body = bodies_.function(function);
+  Body* body = c_.bodies.function(function);
   if (!body)
     fail(Code::bad_model, "function '" + function + "' is not in the model's library",
          "Export the model again with its functions.");
@@ -66,14 +106,14 @@ Body& Importer::enter(const std::string& function) {
   return *body;
 }
 
-void Importer::begin_call(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
+void Importer::begin_call(Frame& f, std::uint32_t n, const Values& inputs) {
   const NodeDef& def = f.body->node(n);
   Func callee{.name = std::string(def.op), .attrs = {}};
   if (f.body->ops[n]->kind == OpKind::function) {
-    callee.attrs = decode_attrs(f, n);
+    callee.attrs = c_.decode_attrs(f, n);
   } else {
     const Bytes* raw = def.attr("f");
-    Attr a = raw ? decode_attr(*raw, {bodies_.graph().owner, &f.attrs}, "func") : Attr(std::int64_t{0});
+    Attr a = raw ? decode_attr(*raw, {c_.bodies.graph().owner, &f.attrs}, "func") : Attr(std::int64_t{0});
     auto* named = std::get_if<Func>(&a);
     if (!named) fail(Code::bad_model, "the call has no function in its attribute 'f'");
     callee = std::move(*named);
@@ -91,26 +131,15 @@ void Importer::begin_call(Frame& f, std::uint32_t n, const std::vector<Item>& in
   inner.short_prefix = is_made_up(def.name) ? f.short_prefix : nested(f.short_prefix, def.name);
   inner.needed = &body.needed;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (trust_shapes_ && inputs[i].value && !inputs[i].value->is_graph_input())
-      refine_shape(inputs[i].value, argument_shape(inner, i));
+    if (c_.trust_shapes && !inputs[i]->is_graph_input())
+      nodes_.refine_shape(inputs[i], argument_shape(inner, i));
   push_frame(std::move(inner));
 }
 
-Shape Importer::argument_shape(const Frame& f, std::size_t argument) const {
-  const auto& all = f.body->function.arg_attrs;
-  if (argument >= all.size()) return {};
-  for (const RawAttr& a : all[argument]) {
-    if (a.name != "_output_shapes") continue;
-    const Attr shapes = decode_attr(a.value, {{}, &f.attrs}, "list(shape)");
-    if (const auto* s = std::get_if<Shapes>(&shapes); s && s->size() == 1) return (*s)[0];
-  }
-  return {};
-}
-
-void Importer::begin_control_flow(Frame& f, std::uint32_t n, const std::vector<Item>& inputs) {
+void Importer::begin_control_flow(Frame& f, std::uint32_t n, const Values& inputs) {
   auto pending = std::make_unique<PendingNode>();
   pending->node = n;
-  pending->attrs = decode_attrs(f, n);
+  pending->attrs = c_.decode_attrs(f, n);
   pending->inputs = inputs;
   if (inputs.empty()) fail(Code::bad_model, std::string(f.body->node(n).op) + " has no inputs");
   for (std::size_t i = 0; i < pending->attrs.size(); ++i) {
@@ -161,19 +190,17 @@ void Importer::add_branch_inputs(Frame& f, const PendingNode& pending, bool is_l
   Shapes loop_shapes;
   for (const ir::NamedAttr& a : pending.attrs)
     if (const auto* s = std::get_if<Shapes>(&a.value);
-        s && is_loop && trust_shapes_ && a.name == "output_shapes")
+        s && is_loop && c_.trust_shapes && a.name == "output_shapes")
       loop_shapes = *s;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    const Item& outer = pending.inputs[i + skip];
-    const Value* given = value(outer);
-    const bool is_same = !is_loop || is_invariant(pending, i);
+    Value* given = pending.inputs[i + skip];
+    const bool is_same = !is_loop || is_invariant(c_.bodies, pending, i);
     Shape shape = is_same ? given->shape() : i < loop_shapes.size() ? loop_shapes[i] : Shape();
-    if (trust_shapes_)
+    if (c_.trust_shapes)
       if (std::optional<Shape> both = merge(shape, argument_shape(f, i))) shape = std::move(*both);
-    Value* inner = f.graph->add_input(node_name(f, args[i].name), types[i], std::move(shape));
+    Value* inner = f.graph->add_input(nodes_.node_name(f, args[i].name), types[i], std::move(shape));
     f.branch_inputs.push_back(inner);
-    const bool is_resource = types[i] == DType::resource || outer.variable >= 0;
-    f.args.push_back(is_resource && is_same ? outer : Item{inner});
+    f.args.push_back(types[i] == DType::resource && is_same ? given : inner);
   }
 }
 
@@ -182,37 +209,9 @@ void Importer::add_own_inputs(Frame& f) {
   const auto& args = f.body->signature->inputs;
   const DTypes types = tensor_types(args, f.attrs);
   for (std::size_t i = 0; i < args.size(); ++i) {
-    f.branch_inputs.push_back(f.graph->add_input(node_name(f, args[i].name), types[i], Shape::scalar()));
-    f.args.push_back({f.branch_inputs.back()});
-  }
-}
-
-bool Importer::is_invariant(const PendingNode& loop, std::size_t i) {
-  return std::all_of(loop.branches.begin(), loop.branches.end(), [&](const PendingNode::Branch& b) {
-    if (loop.attrs[b.attr].name != "body") return true;
-    const Body* body = bodies_.function(b.function.name);
-    return body && i < body->results.size() &&
-           source_argument(*body, body->results[i]) == static_cast<std::int32_t>(i);
-  });
-}
-
-// A condition gives one, another function what the node gives.
-void Importer::check_results(const Frame& f, const PendingNode& pending) const {
-  const OpInfo& op = *f.body->ops[pending.node];
-  if (!op.def || op.kind == OpKind::computation) return;
-  const DTypes types = tensor_types(op.def->outputs, pending.attrs);
-  for (std::size_t i = 0; i < pending.branches.size(); ++i) {
-    const bool is_condition =
-        op.kind == OpKind::while_ && pending.attrs[pending.branches[i].attr].name == "cond";
-    const Values& results = pending.graphs[i]->outputs();
-    const std::string function = "function '" + pending.branches[i].function.name + "'";
-    if (const std::size_t wanted = is_condition ? 1 : types.size(); results.size() != wanted)
-      fail(Code::bad_model,
-           function + " gives " + std::to_string(results.size()) + " results, not " + std::to_string(wanted));
-    for (std::size_t k = 0; k < results.size() && !is_condition; ++k)
-      if (!may_be(types[k], results[k]->dtype()))
-        fail(Code::bad_model, function + " gives " + std::string(name(results[k]->dtype())) + " as result " +
-                                  std::to_string(k) + ", not " + std::string(name(types[k])));
+    f.branch_inputs.push_back(
+        f.graph->add_input(nodes_.node_name(f, args[i].name), types[i], Shape::scalar()));
+    f.args.push_back(f.branch_inputs.back());
   }
 }
 
@@ -232,11 +231,11 @@ void Importer::end_branch(GraphPtr graph) {
         std::get<Graphs>(a).push_back(pending.graphs[i]);
       }
     }
-    const std::vector<Item> outputs = add_node(f, pending.node, std::move(pending.attrs), pending.inputs);
+    const Values outputs = nodes_.add_node(f, pending.node, std::move(pending.attrs), pending.inputs);
     f.pending.reset();
     deliver(outputs);
   } catch (const ConversionError& e) {
-    report(f, pending.node, e.diagnostic());
+    c_.report(f, pending.node, e.diagnostic());
     f.pending.reset();
     deliver_failure();
   }

@@ -4,7 +4,6 @@
 
 #include "ir/nesting.h"
 #include "tf/conditionals.h"
-#include "tf/handles.h"
 #include "tf/loops.h"
 #include "tf/tensor_arrays.h"
 
@@ -28,8 +27,8 @@ bool has_work(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes()) {
     const bool is_handle = !n.outputs().empty() &&
                            (n.output()->dtype() == DType::resource || n.output()->dtype() == DType::variant);
-    if (is_handle || ir::holds_subgraph(n) || is_op(n, OpKind::read_variable) ||
-        n.op().starts_with("TensorArray") || draws_control_flow(op_kind(n.op())))
+    if (is_handle || ir::holds_subgraph(n) || n.op().starts_with("TensorArray") ||
+        draws_control_flow(op_kind(n.op())))
       return true;
   }
   return false;
@@ -53,7 +52,6 @@ void functionalize(ir::Graph& main) {
   if (!has_work(main)) return;
   std::vector<ir::Graph*> work = {&main};
   for (std::size_t i = 0; i < work.size(); ++i) {
-    resolve_handles(*work[i]);
     replace_tensor_arrays(*work[i]);
     for (const ir::Node& n : work[i]->nodes())
       ir::for_each_subgraph(n, [&](ir::Graph& sub) { work.push_back(&sub); });

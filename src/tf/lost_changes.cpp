@@ -1,7 +1,8 @@
+#include "tf/lost_changes.h"
+
 #include <algorithm>
 
 #include "tf/frozen_seeds.h"
-#include "tf/importer.h"
 
 namespace t2o::tf {
 namespace {
@@ -39,16 +40,16 @@ std::string remedy_of(const std::vector<Draw>& draws, const ir::Graph& g, const 
   return text;
 }
 
-}  // namespace
-
 // Numbers that are drawn from a variable come again in each run of the model that has it as a constant.
-void Importer::tell_draws(bool may_keep) {
-  std::unordered_map<const Value*, std::string> variables;
-  for (const Variable& v : variables_)
-    if (v.value && v.value->constant()) variables.emplace(v.value, v.ref.node);
-  const std::vector<Draw> draws = find_draws(*graph_, variables);
+void tell_draws(const ir::Graph& graph, const std::vector<Variable>& variables,
+                std::vector<LostChange>& changes, const ImportRequest& request, bool may_keep,
+                Diagnostics& diagnostics) {
+  std::unordered_map<const Value*, std::string> constants;
+  for (const Variable& v : variables)
+    if (v.initial && v.initial->constant()) constants.emplace(v.initial, v.ref.node);
+  const std::vector<Draw> draws = find_draws(graph, constants);
   const auto lost = [&](const std::string& variable) {
-    return std::find_if(lost_changes_.begin(), lost_changes_.end(),
+    return std::find_if(changes.begin(), changes.end(),
                         [&](const LostChange& c) { return c.variable == variable; });
   };
   for (const bool is_changed : {true, false}) {
@@ -57,7 +58,7 @@ void Importer::tell_draws(bool may_keep) {
     bool can_be_kept = is_changed && may_keep;
     for (const Draw& d : draws) {
       const auto change = lost(d.variable);
-      if ((change != lost_changes_.end()) != is_changed) continue;
+      if ((change != changes.end()) != is_changed) continue;
       can_be_kept = can_be_kept && change->can_be_kept;
       if (!told.empty()) others.push_back(d.node->name());
       if (!contains(seeds, d.variable)) seeds.push_back(d.variable);
@@ -66,47 +67,51 @@ void Importer::tell_draws(bool may_keep) {
     if (told.empty()) continue;
     const std::string which =
         (seeds.size() == 1 ? "its seed is variable " : "the seeds are variables ") + some_of(seeds);
-    diagnostics_->push_back(
+    diagnostics.push_back(
         {.severity = is_changed ? Severity::warning : Severity::note,
          .code = Code::unsupported_op,
          .message = "draws random numbers, which each run of the exported model repeats: " + which +
                     (is_changed ? ", whose change is not exported" : ", which is a constant there") +
                     (others.empty() ? "" : ". So do " + some_of(others)),
-         .remedy = remedy_of(told, *graph_, *request_, can_be_kept),
+         .remedy = remedy_of(told, graph, request, can_be_kept),
          .origin = told.front().node->origin()});
   }
-  std::erase_if(lost_changes_, [&](const LostChange& c) {
+  std::erase_if(changes, [&](const LostChange& c) {
     return std::any_of(draws.begin(), draws.end(), [&](const Draw& d) { return d.variable == c.variable; });
   });
 }
 
-void Importer::tell_lost_changes() {
-  const bool may_keep = !request_->cuts_inside();
-  tell_draws(may_keep);
-  for (const Variable& v : variables_)  // only what is cut off has read it
-    if (!may_keep && v.value && !v.value->is_used())
-      std::erase_if(lost_changes_, [&](const LostChange& c) { return c.variable == v.ref.node; });
+}  // namespace
+
+void tell_lost_changes(const ir::Graph& graph, const std::vector<Variable>& variables,
+                       std::vector<LostChange> changes, const ImportRequest& request,
+                       Diagnostics& diagnostics) {
+  const bool may_keep = !request.cuts_inside();
+  tell_draws(graph, variables, changes, request, may_keep, diagnostics);
+  for (const Variable& v : variables)  // only what is cut off has read it
+    if (!may_keep && v.initial && !v.initial->is_used())
+      std::erase_if(changes, [&](const LostChange& c) { return c.variable == v.ref.node; });
   const auto warn = [&](const LostChange& c, std::string message, std::string remedy) {
-    diagnostics_->push_back({.severity = Severity::warning,
-                             .code = Code::unsupported_op,
-                             .message = std::move(message),
-                             .remedy = std::move(remedy),
-                             .origin = c.origin});
+    diagnostics.push_back({.severity = Severity::warning,
+                           .code = Code::unsupported_op,
+                           .message = std::move(message),
+                           .remedy = std::move(remedy),
+                           .origin = c.origin});
   };
   constexpr const char* kStateful = "--stateful-io makes such variables inputs and outputs.";
-  if (lost_changes_.size() <= kFew) {
-    for (const LostChange& c : lost_changes_)
+  if (changes.size() <= kFew) {
+    for (const LostChange& c : changes)
       warn(c, "the change of variable '" + c.variable + "' is not exported",
            c.can_be_kept && may_keep ? kStateful : "");
     return;
   }
   Strings names;
   bool can_be_kept = may_keep;
-  for (const LostChange& c : lost_changes_) {
+  for (const LostChange& c : changes) {
     names.push_back(c.variable);
     can_be_kept = can_be_kept && c.can_be_kept;
   }
-  warn(lost_changes_[0],
+  warn(changes[0],
        "the changes of " + std::to_string(names.size()) + " variables are not exported: " + some_of(names),
        "Export the model for inference if it is trained as it stands" +
            (can_be_kept ? std::string("; ") + kStateful : std::string(".")));

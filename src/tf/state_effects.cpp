@@ -1,23 +1,36 @@
 #include "tf/state_effects.h"
 
 #include <algorithm>
-#include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 
-#include "tf/variable_changes.h"
+#include "tf/variable_access.h"
+#include "tf/variable_writes.h"
 
 namespace t2o::tf {
 namespace {
 
-struct Summary {                        // of a function: what it does to its arguments
-  std::set<Key> reads, writes, unkept;  // of the writes those that cannot be handed on
-};
+using Keys = std::set<Key>;
+using Nodes = std::vector<std::uint32_t>;
 
-// TF1's changes give the variable itself back: who takes that reads what the variable holds by then.
-bool gives_back_variable(const OpInfo& op) {
-  return op.kind == OpKind::write_variable && op.def && !op.def->outputs.empty() && op.def->outputs[0].is_ref;
-}
+constexpr std::size_t kMostPasses = 100;
+
+// What one body does. Keys of arguments mean something to its callers; those of the model's variables are the
+// same in all bodies.
+struct Effects {
+  Effects(Body& b, VariableNames& names) : body(&b), accesses(b, names) {}
+  bool is_inside(std::uint32_t n) const { return !inside.empty() && inside[n]; }
+  Body* body;
+  Accesses accesses;
+  std::vector<bool> runs;
+  std::vector<bool> inside;  // nodes inside of loops and conditionals of TensorFlow 1; empty: there are none
+  Nodes order;               // of the nodes that run, if some body writes variables
+  Keys writes;               // by it and by functions that it calls
+  Keys unkept;               // of them, those with a write that cannot be handed on as a state
+  Keys read;    // variables of which the needed nodes read the value that they have before the body runs
+  Keys wanted;  // variables of which somebody reads the value that they have after the body has run
+};
 
 std::vector<std::string> callees(const Body& body, std::size_t n) {
   std::vector<std::string> names;
@@ -28,92 +41,107 @@ std::vector<std::string> callees(const Body& body, std::size_t n) {
   return names;
 }
 
+bool is_condition_of_loop(const Body& body, std::size_t n, const Body& callee) {
+  const Bytes* raw = body.ops[n]->kind == OpKind::while_ ? body.node(n).attr("cond") : nullptr;
+  if (!raw) return false;
+  const std::vector<std::string> names = function_names(*raw);
+  return std::find(names.begin(), names.end(), callee.name) != names.end();
+}
+
+Origin origin_of(const Body& body, std::uint32_t n) {
+  return {std::string(body.node(n).name), std::string(body.node(n).op), body.name};
+}
+
 class Analysis {
  public:
   Analysis(Bodies& bodies, const MainScope& scope, Diagnostics& out)
-      : bodies_(&bodies), scope_(&scope), out_(&out) {}
+      : bodies_(&bodies), scope_(&scope), out_(&out), names_(bodies.graph().owner) {}
   std::vector<LostChange> run();
 
  private:
   bool is_main(const Body& b) const { return b.signature == nullptr; }
-  std::vector<bool> executed(const Body&) const;
-  void analyse(Body&);
-  void keep_changes(Body&, const std::vector<bool>& runs);
-  void add_accesses(const Body&, std::uint32_t node);
-  void add_call(const Body&, std::uint32_t node);
-  Key variable_behind(const Body&, InputRef);
   std::vector<bool>& needed(Body& b) const { return is_main(b) ? *scope_->needed : b.needed; }
-  void need(Body&, std::vector<std::uint32_t> nodes) const;
-  void find_stale_reads(Body&, const std::vector<bool>& runs, std::vector<Key> shared);
-  Changes follow_changes(Body&, const Walk&, const std::vector<Key>& shared);
-  void follow(Body&, const Changes&, const Access&);
-  void find_changed_memory(Body&, const Walk&, const Changes&);
-  void report_stale(const Body&, std::uint32_t reader, Key);
-  void find_lost_changes(const Body&);
-  std::string variable_name(const Body&, Key) const;
+  void visit_all();
+  std::vector<bool> executed(const Body&) const;
+  void find_writes(Effects&);
+  template <class F>
+  void for_each_callee(Effects&, std::uint32_t node, F&&);
+  void settle();
+  bool trace(Effects&);
+  void trace_access(Effects&, std::uint32_t node, Keys& live);
+  bool trace_call(Effects&, std::uint32_t node, Keys& live);
+  void need(Body&, std::uint32_t node);
+  Keys written_by(Effects&, std::uint32_t node);
+  void check(Effects&);
+  void check_order(Effects&);
+  void check_loops(Effects&, const std::vector<std::uint32_t>& writers);
+  void check_memory(Effects&);
+  void find_lost_changes(Effects&);
+  void report(const Body&, std::uint32_t node, std::string message, std::string remedy);
+  void report_stale(const Body&, std::uint32_t reader, std::uint32_t writer, Key);
 
   Bodies* bodies_;
   const MainScope* scope_;
   Diagnostics* out_;
-  std::unordered_map<const Body*, Summary> summaries_;
-  std::set<const Body*> changing_;  // bodies that keep changes
-  std::vector<Access> accesses_;    // of the body at hand, in the order of its nodes
-  std::set<Key> stale_;
-  std::set<Key> unkept_;   // variables of which a change cannot be handed on
-  std::set<Key> entered_;  // variables that go into a loop's rounds
+  VariableNames names_;
+  std::vector<std::unique_ptr<Effects>> all_;  // callees before callers
+  std::unordered_map<const Body*, Effects*> of_;
+  std::set<std::pair<const Body*, Key>> reported_;
+  std::set<std::string> lost_names_;
   std::vector<LostChange> lost_;
-  std::vector<Key> behind_;  // of the body's pass-through nodes: what variable_behind() found
 };
 
-std::size_t argument_count(const Body& b) { return b.signature ? b.signature->inputs.size() : 0; }
-
-bool is_handle(const Body& body, Key k) {
-  const std::size_t args = argument_count(body);
-  return k < args || (k != kNone && body.ops[k - args]->kind == OpKind::variable_handle);
-}
-
-template <class F>
-void for_each_source(const Body& body, std::size_t n, F&& f) {  // data and control
-  for (const InputRef& in : body.inputs_of(n))
-    if (in.node >= 0 && !is_back_edge(body, n, in)) f(static_cast<std::uint32_t>(in.node), &in);
-  for (const std::string_view ref : body.node(n).inputs) {
-    if (!ref.starts_with('^')) continue;
-    if (const auto it = body.index.find(ref.substr(1))) f(*it, static_cast<const InputRef*>(nullptr));
-  }
-}
-
-// Callees before callers, without recursion.
 std::vector<LostChange> Analysis::run() {
-  std::vector<std::pair<Body*, bool>> work = {{&bodies_->main(), false}};
-  std::set<const Body*> seen;
-  while (!work.empty()) {
-    auto& [body, expanded] = work.back();
-    if (expanded) {
-      Body& ready = *body;
-      work.pop_back();
-      analyse(ready);
-      continue;
-    }
-    expanded = true;
-    const Body& b = *body;
-    if (!seen.insert(&b).second) {
-      work.pop_back();
-      continue;
-    }
-    const std::vector<bool> runs = executed(b);
-    for (std::size_t n = 0; n < b.size(); ++n) {
-      if (!runs[n] || !runs_functions(b.ops[n]->kind)) continue;
-      for (const std::string& name : callees(b, n))
-        if (Body* callee = bodies_->function(name); callee && !seen.contains(callee))
-          work.push_back({callee, false});
-    }
+  visit_all();
+  if (std::all_of(all_.begin(), all_.end(), [](const auto& e) { return e->writes.empty(); })) return {};
+  for (const auto& e : all_) {
+    std::vector<bool> writers(e->body->size());
+    for (std::uint32_t n = 0; n < e->body->size(); ++n) writers[n] = e->runs[n] && !written_by(*e, n).empty();
+    e->order = order_of(*e->body, e->runs, writers);
+  }
+  settle();
+  for (const auto& e : all_) {
+    check(*e);
+    if (!scope_->keep_changes) find_lost_changes(*e);
   }
   return std::move(lost_);
 }
 
+// The bodies that run, callees before callers, without recursion.
+void Analysis::visit_all() {
+  std::vector<std::pair<Body*, bool>> work = {{&bodies_->main(), false}};
+  std::unordered_map<const Body*, std::unique_ptr<Effects>> open;
+  while (!work.empty()) {
+    auto& [body, expanded] = work.back();
+    Body& b = *body;
+    if (expanded) {
+      work.pop_back();
+      find_writes(*open.at(&b));
+      of_[&b] = open.at(&b).get();
+      all_.push_back(std::move(open.at(&b)));
+      continue;
+    }
+    expanded = true;
+    const auto [it, fresh] = open.try_emplace(&b);
+    if (!fresh) {
+      work.pop_back();
+      continue;
+    }
+    it->second = std::make_unique<Effects>(b, names_);
+    Effects& e = *it->second;
+    e.runs = executed(b);
+    for (std::size_t n = 0; n < b.size(); ++n) {
+      if (!e.runs[n] || !runs_functions(b.ops[n]->kind)) continue;
+      for (const std::string& name : callees(b, n))
+        if (Body* callee = bodies_->function(name); callee && !open.contains(callee))
+          work.push_back({callee, false});
+    }
+  }
+}
+
 // What TensorFlow would run for the fetches, or for the function's results and side effects.
 std::vector<bool> Analysis::executed(const Body& body) const {
-  std::vector<std::uint32_t> work;
+  Nodes work;
   if (is_main(body)) work = scope_->roots;
   for (const InputRef& r : body.results)
     if (r.node >= 0) work.push_back(static_cast<std::uint32_t>(r.node));
@@ -133,277 +161,309 @@ std::vector<bool> Analysis::executed(const Body& body) const {
   return seen;
 }
 
-void Analysis::analyse(Body& body) {
-  const std::vector<bool> runs = executed(body);
-  if (scope_->keep_changes) keep_changes(body, runs);
-  accesses_.clear();
-  behind_.assign(body.size(), kUnasked);
-  stale_.clear();
-  unkept_.clear();
-  entered_.clear();
-  for (std::uint32_t n = 0; n < body.size(); ++n)
-    if (runs[n]) add_accesses(body, n);
-  std::set<Key> reads, writes;
-  for (const Access& a : accesses_) (a.write ? writes : reads).insert(a.variable);
-  std::vector<Key> shared;
-  std::set_intersection(reads.begin(), reads.end(), writes.begin(), writes.end(), std::back_inserter(shared));
-  if (!shared.empty()) find_stale_reads(body, runs, shared);
-  for (const Access& a : accesses_)  // the next round reads what this one has changed
-    if (!a.write && needed(body)[a.node] && entered_.contains(a.variable) && writes.contains(a.variable))
-      report_stale(body, a.node, a.variable);
-  std::unordered_map<Key, std::uint32_t> changed_by;
-  for (const Access& a : accesses_)  // changed twice: only followed where it is read
-    if (a.write && !reads.contains(a.variable) &&
-        changed_by.emplace(a.variable, a.node).first->second != a.node)
-      unkept_.insert(a.variable);
-  if (!writes.empty() && !scope_->keep_changes) find_lost_changes(body);
-  Summary& s = summaries_[&body];
-  for (const Key k : reads)
-    if (k < argument_count(body)) s.reads.insert(k);
-  for (const Key k : writes)
-    if (k < argument_count(body)) s.writes.insert(k);
-  for (const Key k : unkept_)
-    if (k < argument_count(body)) s.unkept.insert(k);
-}
-
-void Analysis::keep_changes(Body& body, const std::vector<bool>& runs) {
-  std::vector<std::uint32_t> changes;
-  for (std::uint32_t n = 0; n < body.size(); ++n) {
-    const OpKind kind = body.ops[n]->kind;
-    if (!runs[n] || (kind != OpKind::write_variable && !runs_functions(kind))) continue;
-    const std::vector<std::string> called = callees(body, n);
-    const bool in_callee = std::any_of(called.begin(), called.end(), [&](const std::string& name) {
-      return changing_.contains(bodies_->function(name));
-    });
-    if (kind != OpKind::write_variable && !in_callee) continue;
-    changes.push_back(n);
-    if (is_functional(kind) || !body.guarded.empty())
-      out_->push_back(
-          {.code = Code::unsupported_op,
-           .message = "changes a variable in a loop or a branch, and --stateful-io cannot return that",
-           .remedy = "Let the loop or the branch return the value, and assign it outside.",
-           .origin = {std::string(body.node(n).name), std::string(body.node(n).op), body.name}});
-  }
-  if (changes.empty()) return;
-  changing_.insert(&body);
-  need(body, std::move(changes));
-}
-
-void Analysis::need(Body& body, std::vector<std::uint32_t> nodes) const {
-  std::vector<bool>& all = needed(body);
-  const std::vector<bool> more =
-      reachable(body, std::move(nodes), [&](const InputRef& in) { return is_main(body) && scope_->cut(in); });
-  for (std::size_t i = 0; i < more.size(); ++i) all[i] = all[i] || more[i];
-}
-
-void Analysis::add_accesses(const Body& body, std::uint32_t n) {
-  const OpKind kind = body.ops[n]->kind;
-  if (runs_functions(kind)) return add_call(body, n);
-  const auto inputs = body.inputs_of(n);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Key k = variable_behind(body, inputs[i]);
-    if (k == kNone) continue;
-    if (handed_on_input(kind, 0) && is_handle(body, k)) continue;
-    Access a{n, k, kind == OpKind::write_variable && i == 0, {}};
-    if (inputs[i].node >= 0 && gives_back_variable(*body.ops[static_cast<std::size_t>(inputs[i].node)]))
-      a.through = static_cast<std::uint32_t>(inputs[i].node);
-    if (a.write && (!can_be_handed_on(body.node(n).op) || !body.guarded.empty())) unkept_.insert(k);
-    accesses_.push_back(a);
-  }
-}
-
-void Analysis::add_call(const Body& body, std::uint32_t n) {
-  const auto inputs = body.inputs_of(n);
-  const OpKind kind = body.ops[n]->kind;
-  const std::size_t skip = kind == OpKind::if_ || kind == OpKind::case_ ? 1 : 0;
-  std::set<Key> reads, writes;
-  for (const std::string& name : callees(body, n)) {
-    const auto it = summaries_.find(bodies_->function(name));
-    if (it == summaries_.end()) continue;
-    const auto map = [&](const std::set<Key>& arguments, std::set<Key>& to) {
-      for (const Key a : arguments)
-        if (a + skip < inputs.size())
-          if (const Key k = variable_behind(body, inputs[a + skip]); k != kNone) to.insert(k);
-    };
-    map(it->second.reads, reads);
-    map(it->second.writes, writes);
-    map(is_functional(kind) ? it->second.writes : it->second.unkept, unkept_);
-  }
-  for (const Key k : reads) {
-    accesses_.push_back({n, k, false, {}});
-    if (kind == OpKind::while_ && writes.contains(k)) report_stale(body, n, k);  // in the second round
-  }
-  for (const Key k : writes) accesses_.push_back({n, k, true, {}});
-}
-
-Key Analysis::variable_behind(const Body& body, InputRef in) {
-  std::vector<std::size_t> passed;
-  std::size_t values = 0;  // so many of them hand on what a reference variable held there
-  bool entered = false;
-  const auto found =
-      [&](Key k) {  // remembered, or a chain of a million would be walked from each of its nodes
-        for (std::size_t i = 0; i < passed.size(); ++i) behind_[passed[i]] = i < values ? kNone : k;
-        if (entered && k != kNone) entered_.insert(k);
-        return values > 0 ? kNone : k;
-      };
-  const auto not_a_value = [&](Key k) {
-    values = 0;
-    return found(k);
+// Loops and conditionals of TensorFlow 1 are parts of one graph. A Switch or an Enter leads into one, a Merge
+// or an Exit out of it.
+std::vector<bool> find_inside(const Body& body, const std::vector<bool>& runs) {
+  if (body.guarded.empty()) return {};
+  const auto is_kind = [&](const InputRef& in, OpKind k) {
+    return in.node >= 0 && body.ops[static_cast<std::size_t>(in.node)]->kind == k;
   };
-  for (std::size_t steps = 0; steps <= body.size(); ++steps) {
-    if (in.argument >= 0) return not_a_value(static_cast<Key>(in.argument));
-    if (in.node < 0) return not_a_value(kNone);
-    const auto n = static_cast<std::size_t>(in.node);
-    const OpKind kind = body.ops[n]->kind;
-    if (kind == OpKind::variable_handle) return not_a_value(argument_count(body) + n);
-    if (kind == OpKind::variable_reference) return found(argument_count(body) + n);
-    if (behind_[n] != kUnasked)
-      return is_handle(body, behind_[n]) ? not_a_value(behind_[n]) : found(behind_[n]);
-    const auto inputs = body.inputs_of(n);
-    const bool changes = gives_back_variable(*body.ops[n]);
-    const auto k = changes ? 0 : handed_on_input(kind, static_cast<std::size_t>(in.output));
-    if (!k || *k >= inputs.size()) return not_a_value(kNone);
-    entered = entered || kind == OpKind::enter;
-    if (kind != OpKind::pass_through_each) passed.push_back(n);  // one answer for all outputs
-    if (!changes && !body.node(n).op.starts_with("Ref")) values = passed.size();
-    in = inputs[*k];
-  }
-  return not_a_value(kNone);
-}
-
-Walk walk_of(const Body& body, const std::vector<bool>& runs) {
-  Walk w;
-  w.first.resize(body.size() + 1);
-  std::vector<std::uint32_t> missing(body.size());
-  for (std::uint32_t n = 0; n < body.size(); ++n)
-    if (runs[n])
-      for_each_source(body, n, [&](std::uint32_t s, const InputRef*) {
-        missing[n] += runs[s];
-        w.first[s + 1] += runs[s];
-      });
-  for (std::size_t n = 0; n < body.size(); ++n) w.first[n + 1] += w.first[n];
-  w.readers.resize(w.first.back());
-  std::vector<std::uint32_t> fill(w.first.begin(), w.first.end() - 1);
-  for (std::uint32_t n = 0; n < body.size(); ++n)
-    if (runs[n])
-      for_each_source(body, n, [&](std::uint32_t s, const InputRef*) {
-        if (runs[s]) w.readers[fill[s]++] = n;
-      });
-  for (std::uint32_t n = 0; n < body.size(); ++n)
-    if (runs[n] && missing[n] == 0) w.order.push_back(n);
-  for (std::size_t i = 0; i < w.order.size(); ++i)
-    w.for_readers(w.order[i], [&](std::uint32_t r) {
-      if (--missing[r] == 0) w.order.push_back(r);
+  std::vector<int> depth(body.size());
+  for (const std::uint32_t n : order_of(body, runs, std::vector<bool>(body.size()))) {
+    for_each_source(body, n, [&](std::uint32_t source, const InputRef*) {
+      depth[n] = std::max(depth[n], depth[source]);
     });
-  return w;
+    const auto inputs = body.inputs_of(n);
+    const auto any = [&](OpKind k) {
+      return std::any_of(inputs.begin(), inputs.end(), [&](const InputRef& in) { return is_kind(in, k); });
+    };
+    const OpKind kind = body.ops[n]->kind;
+    if (kind == OpKind::enter || (is_any_switch(kind) && !any(OpKind::loop_cond))) ++depth[n];
+    if (kind == OpKind::exit || (kind == OpKind::merge && !any(OpKind::next_iteration)))
+      depth[n] = std::max(0, depth[n] - 1);
+  }
+  std::vector<bool> inside(body.size());
+  for (std::size_t n = 0; n < body.size(); ++n) inside[n] = depth[n] > 0;
+  return inside;
 }
 
-// Walks the nodes in execution order with a bit for each of up to 64 variables: "has been changed by now".
-void Analysis::find_stale_reads(Body& body, const std::vector<bool>& runs, std::vector<Key> shared) {
-  const Walk walk = walk_of(body, runs);
-  const Changes followed = follow_changes(body, walk, shared);
-  std::erase_if(shared, [&](Key k) { return followed.follows(k); });
-  for (std::size_t from = 0; from < shared.size(); from += 64) {
-    std::vector<std::uint64_t> before(body.size()), reads(body.size()), writes(body.size());
-    for (const Access& a : accesses_) {
-      const auto at = std::lower_bound(shared.begin(), shared.end(), a.variable);
-      const auto bit = static_cast<std::size_t>(at - shared.begin()) - from;
-      if (at != shared.end() && *at == a.variable && bit < 64)
-        (a.write ? writes : reads)[a.node] |= std::uint64_t{1} << bit;
+void Analysis::find_writes(Effects& e) {
+  const Body& body = *e.body;
+  e.inside = find_inside(body, e.runs);
+  for (std::uint32_t n = 0; n < body.size(); ++n) {
+    if (!e.runs[n]) continue;
+    if (body.ops[n]->kind == OpKind::write_variable) {
+      for (const Access& a : e.accesses.of(n)) {
+        if (!a.write) continue;
+        e.writes.insert(a.variable);
+        if (!has_written_value(body.node(n).op) || e.is_inside(n)) e.unkept.insert(a.variable);
+      }
     }
-    for (const std::uint32_t n : walk.order) {
-      const std::uint64_t stale = needed(body)[n] ? before[n] & reads[n] : 0;
-      for (std::size_t bit = 0; bit < 64; ++bit)
-        if ((stale >> bit & 1) != 0) report_stale(body, n, shared[from + bit]);
-      walk.for_readers(n, [&](std::uint32_t r) { before[r] |= before[n] | writes[n]; });
-    }
+    for_each_callee(e, n, [&](const Effects& callee, auto&& key_here) {
+      for (const Key k : callee.writes)
+        if (const Key here = key_here(k); here != kNone) {
+          e.writes.insert(here);
+          if (callee.unkept.contains(k) || e.is_inside(n) || is_condition_of_loop(body, n, *callee.body))
+            e.unkept.insert(here);
+        }
+    });
   }
 }
 
-// Where a body itself makes all changes of a variable, outside of loops and branches, a plain read is what
-// the last change before it leaves, and a change goes on from the one before it. Reads of those variables
-// are dealt with here; others than plain ones, of which a node may make several, are not followed.
-Changes Analysis::follow_changes(Body& body, const Walk& walk, const std::vector<Key>& shared) {
-  Changes changes;
-  changes.select(body, accesses_, shared, entered_);
-  if (changes.none()) return changes;
-  changes.spread(body, walk);
-  for (std::size_t i = walk.order.size(); i-- > 0;) {  // what one needs comes before it
-    const std::uint32_t n = walk.order[i];
+// Calls f(effects of the callee, function that translates the callee's keys).
+template <class F>
+void Analysis::for_each_callee(Effects& e, std::uint32_t n, F&& f) {
+  const Body& body = *e.body;
+  const OpKind kind = body.ops[n]->kind;
+  if (!runs_functions(kind)) return;
+  const auto inputs = body.inputs_of(n);
+  const std::size_t skip = kind == OpKind::if_ || kind == OpKind::case_ ? 1 : 0;
+  const auto key_here = [&](Key k) {
+    if (k >= kFirstGlobal) return k;
+    return k + skip < inputs.size() ? e.accesses.variable_behind(inputs[k + skip]) : kNone;
+  };
+  for (const std::string& name : callees(body, n))
+    if (const auto it = of_.find(bodies_->function(name)); it != of_.end()) f(*it->second, key_here);
+}
+
+Keys Analysis::written_by(Effects& e, std::uint32_t n) {
+  Keys keys;
+  if (e.body->ops[n]->kind == OpKind::write_variable)
+    for (const Access& a : e.accesses.of(n))
+      if (a.write) keys.insert(a.variable);
+  for_each_callee(e, n, [&](const Effects& callee, auto&& key_here) {
+    for (const Key k : callee.writes)
+      if (const Key here = key_here(k); here != kNone) keys.insert(here);
+  });
+  return keys;
+}
+
+// What is needed of one body depends on what others read. The sets only grow.
+void Analysis::settle() {
+  if (scope_->keep_changes) all_.back()->wanted = all_.back()->writes;  // of the main graph
+  bool changed = true;
+  for (std::size_t pass = 0; changed; ++pass) {
+    if (pass == kMostPasses)
+      fail(Code::unsupported_op,
+           "its functions call each other too deeply to follow what they do to variables");
+    changed = false;
+    for (auto e = all_.rbegin(); e != all_.rend(); ++e) changed = trace(**e) || changed;
+    for (const auto& e : all_) changed = trace(*e) || changed;
+  }
+}
+
+// Walks a body backwards with the variables whose value is read later.
+bool Analysis::trace(Effects& e) {
+  Keys live = e.wanted;
+  bool changed = false;
+  for (std::size_t i = e.order.size(); i-- > 0;) {
+    const std::uint32_t n = e.order[i];
+    if (runs_functions(e.body->ops[n]->kind))
+      changed = trace_call(e, n, live) || changed;
+    else
+      trace_access(e, n, live);
+  }
+  const std::size_t before = e.read.size();
+  e.read.merge(live);
+  return changed || e.read.size() != before;
+}
+
+void Analysis::trace_access(Effects& e, std::uint32_t n, Keys& live) {
+  const std::vector<Access> accesses = e.accesses.of(n);
+  if (accesses.empty()) return;
+  Body& body = *e.body;
+  for (const Access& a : accesses)
+    if (a.write && live.contains(a.variable)) need(body, n);
+  if (!needed(body)[n]) return;
+  for (const Access& a : accesses)
+    if (a.write && !takes_old_value(body.node(n).op)) live.erase(a.variable);
+  for (const Access& a : accesses)
+    if (!a.write || takes_old_value(body.node(n).op)) live.insert(a.variable);
+}
+
+// A call may leave a variable as it is: what is wanted behind it is wanted before it.
+bool Analysis::trace_call(Effects& e, std::uint32_t n, Keys& live) {
+  Body& body = *e.body;
+  const bool is_loop = body.ops[n]->kind == OpKind::while_;
+  const Keys writes = written_by(e, n);
+  Keys wanted;
+  std::set_intersection(writes.begin(), writes.end(), live.begin(), live.end(),
+                        std::inserter(wanted, wanted.begin()));
+  if (!wanted.empty()) need(body, n);
+  if (!needed(body)[n]) return false;
+  Keys reads;
+  for_each_callee(e, n, [&](const Effects& callee, auto&& key_here) {
+    for (const Key k : callee.read)
+      if (const Key here = key_here(k); here != kNone) reads.insert(here);
+  });
+  if (is_loop)  // the next round reads what this one writes
+    std::set_intersection(writes.begin(), writes.end(), reads.begin(), reads.end(),
+                          std::inserter(wanted, wanted.begin()));
+  bool changed = false;
+  for_each_callee(e, n, [&](const Effects& callee, auto&& key_here) {
+    for (const Key k : callee.writes)
+      if (wanted.contains(key_here(k))) changed = of_.at(callee.body)->wanted.insert(k).second || changed;
+  });
+  live.insert(reads.begin(), reads.end());
+  return changed;
+}
+
+void Analysis::need(Body& body, std::uint32_t node) {
+  std::vector<bool>& all = needed(body);
+  Nodes work;
+  const auto add = [&](std::uint32_t n) {
+    if (all[n]) return;
+    all[n] = true;
+    work.push_back(n);
+  };
+  add(node);
+  while (!work.empty()) {
+    const std::uint32_t n = work.back();
+    work.pop_back();
+    for (const InputRef& in : body.inputs_of(n))
+      if (in.node >= 0 && !(is_main(body) && scope_->cut(in))) add(static_cast<std::uint32_t>(in.node));
+  }
+}
+
+// ---- what cannot be followed
+
+void Analysis::check(Effects& e) {
+  Body& body = *e.body;
+  const std::vector<bool>& all = needed(body);
+  Nodes writers;
+  for (const std::uint32_t n : e.order) {
+    if (!all[n]) continue;
+    bool writes = body.ops[n]->kind == OpKind::write_variable;
+    for_each_callee(e, n, [&](const Effects& callee, auto&& key_here) {
+      for (const Key k : callee.wanted) {
+        if (!callee.writes.contains(k) || key_here(k) == kNone) continue;
+        writes = true;
+        if (is_condition_of_loop(body, n, *callee.body))
+          report(body, n, "changes a variable in the condition of a loop", "Change it in the loop's body.");
+      }
+    });
+    if (writes) writers.push_back(n);
+  }
+  check_loops(e, writers);
+  check_memory(e);
+  if (writers.empty()) return;
+  check_order(e);
+  for (const std::uint32_t n : e.order)
+    if (all[n]) body.order.push_back(n);
+}
+
+// Nodes inside of loops and conditionals of TensorFlow 1 run as often as the data says: their order is not
+// that of the graph.
+void Analysis::check_loops(Effects& e, const Nodes& writers) {
+  Body& body = *e.body;
+  if (e.inside.empty()) return;
+  for (const std::uint32_t n : writers)
+    if (e.is_inside(n))
+      report(body, n,
+             "changes a variable in a loop or a branch of TensorFlow 1, and " +
+                 std::string(scope_->keep_changes ? "--stateful-io cannot return that"
+                                                  : "the new value is read"),
+             "Let the loop or the branch return the value, and assign it outside.");
+  Keys changed;  // by what runs inside
+  for (const std::uint32_t n : e.order)
+    if (e.is_inside(n)) changed.merge(written_by(e, n));
+  for (const std::uint32_t n : e.order) {
+    if (!needed(body)[n] || !e.is_inside(n) || runs_functions(body.ops[n]->kind)) continue;
+    for (const Access& a : e.accesses.of(n))
+      if (!a.write && e.accesses.enters_loop(a.variable) && changed.contains(a.variable))
+        report_stale(body, n, n, a.variable);
+  }
+}
+
+void Analysis::check_order(Effects& e) {
+  Body& body = *e.body;
+  std::unordered_map<Key, std::uint32_t> last;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  std::vector<Key> keys;
+  for (const std::uint32_t n : e.order) {
     if (!needed(body)[n]) continue;
-    auto a = std::lower_bound(accesses_.begin(), accesses_.end(), n,
-                              [](const Access& x, std::uint32_t node) { return x.node < node; });
-    for (auto last = accesses_.end(); a != accesses_.end() && a->node == n; last = a++)
-      if (changes.follows(a->variable) && (last == accesses_.end() || *last != *a)) follow(body, changes, *a);
+    for (const Key k : written_by(e, n)) {
+      const auto [it, fresh] = last.try_emplace(k, n);
+      if (!fresh) {
+        pairs.emplace_back(it->second, n);
+        keys.push_back(k);
+      }
+      it->second = n;
+    }
   }
-  find_changed_memory(body, walk, changes);
-  return changes;
+  const std::vector<bool> ordered = are_ordered(body, e.order, pairs);
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    if (!ordered[i] && reported_.insert({&body, keys[i]}).second)
+      report(body, pairs[i].second,
+             "changes variable '" + names_.name(body, keys[i]) + "', and '" +
+                 std::string(body.node(pairs[i].first).name) +
+                 "' changes it too: the graph does not say which is first",
+             "Put one after the other with a control dependency.");
 }
 
-// An Identity hands on the memory of a reference variable, not a copy: who takes it after a change in place
-// sees that one.
-void Analysis::find_changed_memory(Body& body, const Walk& walk, const Changes& changes) {
-  std::unordered_map<std::uint32_t, std::pair<Key, Changes::Set>>
-      held;  // and the changes before it was taken
-  for (const Access& a : accesses_)
-    if (passes_through(body.ops[a.node]->kind) && changes.follows(a.variable) && !is_handle(body, a.variable))
-      held.insert({a.node, {a.variable, changes.made_before(a.node, a.variable)}});
-  if (held.empty()) return;
-  for (const std::uint32_t n : walk.order)
+// An Identity hands on the memory of a reference variable, not a copy: a reader that runs after a write may
+// get the new elements. All writes count, also those that are not exported.
+void Analysis::check_memory(Effects& e) {
+  Body& body = *e.body;
+  if (e.writes.empty()) return;
+  std::unordered_map<Key, std::uint32_t> written_by;  // by now
+  struct Held {
+    Key variable;
+    std::optional<std::uint32_t> writer;  // the last one when the memory was taken
+  };
+  const auto last = [&](Key k) {
+    const auto it = written_by.find(k);
+    return it == written_by.end() ? std::nullopt : std::optional(it->second);
+  };
+  std::unordered_map<std::uint32_t, Held> held;
+  for (const std::uint32_t n : e.order) {
+    const bool passes = passes_through(body.ops[n]->kind);
     for (const InputRef& in : body.inputs_of(n)) {
       const auto it = in.node < 0 ? held.end() : held.find(static_cast<std::uint32_t>(in.node));
       if (it == held.end()) continue;
-      const auto [variable, made] = it->second;
-      if (needed(body)[n] && (changes.made_before(n, variable) & ~made & changes.in_place()).any())
-        report_stale(body, n, variable);
-      if (passes_through(body.ops[n]->kind)) held.insert({n, {variable, made}});
+      const Held memory = it->second;
+      const auto now = last(memory.variable);
+      if (now != memory.writer && needed(body)[n]) report_stale(body, n, *now, memory.variable);
+      if (passes) held.emplace(n, memory);
     }
+    if (runs_functions(body.ops[n]->kind)) continue;
+    for (const Access& a : e.accesses.of(n)) {
+      if (names_.is_handle(a.variable)) continue;
+      if (passes) held.emplace(n, Held{a.variable, last(a.variable)});
+      if (a.write) written_by[a.variable] = n;
+    }
+  }
 }
 
-void Analysis::follow(Body& body, const Changes& changes, const Access& a) {
-  const Changes::Set made = changes.made_before(a.node, a.variable);
-  if (made.none()) return;
-  if (a.write && !scope_->keep_changes && !takes_old_value(body.node(a.node).op)) return;
-  const std::optional<std::uint32_t> last = changes.last_of(made);
-  if (last && !a.write && a.through == last) return;  // the change's output is what it leaves
-  if (!last || (!a.write && body.ops[a.node]->kind != OpKind::read_variable))
-    return report_stale(body, a.node, a.variable);
-  body.read_after[a.node] = *last;
-  body.followed.insert(*last);
-  need(body, {*last});
+void Analysis::report(const Body& body, std::uint32_t n, std::string message, std::string remedy) {
+  out_->push_back({.code = Code::unsupported_op,
+                   .message = std::move(message),
+                   .remedy = std::move(remedy),
+                   .origin = origin_of(body, n)});
 }
 
-void Analysis::report_stale(const Body& body, std::uint32_t reader, Key k) {
-  if (!stale_.insert(k).second) return;
-  const auto writer = std::find_if(accesses_.begin(), accesses_.end(),
-                                   [&](const Access& a) { return a.write && a.variable == k; });
-  const std::string by =
-      writer == accesses_.end() ? "it" : "'" + std::string(body.node(writer->node).name) + "'";
-  out_->push_back(
-      {.code = Code::unsupported_op,
-       .message = "reads variable '" + variable_name(body, k) + "' after " + by + " has changed it",
-       .remedy = "Return the new value from where it is assigned, instead of reading it from the variable" +
-                 std::string(scope_->keep_changes ? "." : ", or export the model for inference."),
-       .origin = {std::string(body.node(reader).name), std::string(body.node(reader).op), body.name}});
+void Analysis::report_stale(const Body& body, std::uint32_t reader, std::uint32_t writer, Key k) {
+  if (!reported_.insert({&body, k}).second) return;
+  const std::string by = reader == writer ? "it" : "'" + std::string(body.node(writer).name) + "'";
+  report(body, reader, "reads variable '" + names_.name(body, k) + "' after " + by + " has changed it",
+         "Return the new value from where it is assigned, instead of reading it from the variable" +
+             std::string(scope_->keep_changes ? "." : ", or export the model for inference."));
 }
 
-void Analysis::find_lost_changes(const Body& body) {
-  std::set<Key> told = stale_;
-  for (const Access& a : accesses_)
-    if (a.write && a.variable >= argument_count(body) && told.insert(a.variable).second)
-      lost_.push_back({variable_name(body, a.variable),
-                       {std::string(body.node(a.node).name), std::string(body.node(a.node).op), body.name},
-                       !unkept_.contains(a.variable)});
-}
-
-std::string Analysis::variable_name(const Body& body, Key k) const {
-  const std::size_t args = argument_count(body);
-  return k < args ? body.signature->inputs[k].name : std::string(body.node(k - args).name);
+void Analysis::find_lost_changes(Effects& e) {
+  const Body& body = *e.body;
+  for (std::uint32_t n = 0; n < body.size(); ++n) {
+    if (!e.runs[n]) continue;
+    for (const Key k : written_by(e, n))
+      if (k >= kFirstGlobal && !reported_.contains({&body, k}) &&
+          lost_names_.insert(names_.name(body, k)).second)
+        lost_.push_back({names_.name(body, k), origin_of(body, n), !e.unkept.contains(k)});
+  }
 }
 
 }  // namespace
 
-std::vector<LostChange> check_state_effects(Bodies& bodies, const MainScope& scope, Diagnostics& out) {
+std::vector<LostChange> follow_state(Bodies& bodies, const MainScope& scope, Diagnostics& out) {
   return Analysis(bodies, scope, out).run();
 }
 

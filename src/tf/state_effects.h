@@ -24,12 +24,9 @@ struct LostChange {
   bool can_be_kept = false;  // as a state
 };
 
-// Variables are frozen. An error where TensorFlow would read one after the graph has changed it. Where changes
-// are kept, the nodes that make them are needed from now on, and those in loops and branches are errors; else
-// the result has those that are lost.
-std::vector<LostChange> check_state_effects(Bodies&, const MainScope&, Diagnostics&);
-
-// Can the operator's change of a variable be handed on as a state (changes.cpp)?
-bool can_be_handed_on(std::string_view op);
+// Finds the nodes that write variables and whose effect is exported: something that is needed reads the variable later in
+// the run, or all changes are kept. Marks them and what they need as needed, and sets Body::order where there are such nodes. Reports
+// an error where the order is not known. Returns the changes that are lost.
+std::vector<LostChange> follow_state(Bodies&, const MainScope&, Diagnostics&);
 
 }  // namespace t2o::tf

@@ -130,6 +130,10 @@ TensorPtr Variables::operator()(const VariableRef& v) const {
   return t;
 }
 
+std::string identity_of(const VariableRef& v) {
+  return v.container + '\0' + (v.shared_name.empty() ? v.node : v.shared_name);
+}
+
 VariableRef variable_ref(const NodeDef& n, const Owner& owner) {
   VariableRef ref{.node = std::string(n.name), .shared_name = "", .container = "", .op = std::string(n.op)};
   const auto read = [&](const char* name, auto& into) {

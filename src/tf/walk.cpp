@@ -17,13 +17,19 @@ void Importer::push_frame(Frame f) {
   frames_.push_back(std::move(f));
 }
 
-// The nodes in the file's order, each after the nodes that it reads.
+// The nodes in the body's order or in the file's order, each after the nodes that it reads.
 void Importer::step() {
   Frame& f = frames_.back();
   if (f.stack.empty()) {
-    while (f.next < f.body->size() && (!(*f.needed)[f.next] || f.state[f.next] == Frame::done)) ++f.next;
-    if (f.next == f.body->size()) return finish_frame();
-    f.stack.push_back(static_cast<std::uint32_t>(f.next));
+    const std::vector<std::uint32_t>& order = f.body->order;
+    const auto node_at = [&](std::size_t i) {
+      return i < order.size() ? order[i] : static_cast<std::uint32_t>(i - order.size());
+    };
+    const std::size_t end = order.size() + f.body->size();
+    while (f.next < end && (!(*f.needed)[node_at(f.next)] || f.state[node_at(f.next)] == Frame::done))
+      ++f.next;
+    if (f.next == end) return finish_frame();
+    f.stack.push_back(node_at(f.next));
   }
   const std::uint32_t n = f.stack.back();
   switch (f.state[n]) {
@@ -41,10 +47,39 @@ void Importer::step() {
   }
 }
 
+void Importer::process(Frame& f, std::uint32_t n) {
+  try {
+    Values inputs = nodes_.inputs_of(f, n);
+    if (f.body->is_guarded(n)) inputs.pop_back();
+    if (std::any_of(inputs.begin(), inputs.end(), [&](const Value* v) { return c_.is_poison(v); }))
+      return deliver_failure();
+    const OpKind kind = f.body->ops[n]->kind;
+    const bool hands_on_variable = kind == OpKind::pass_through && f.body->node(n).op.starts_with("Ref");
+    for (std::size_t i = kind == OpKind::write_variable || hands_on_variable ? 1 : 0; i < inputs.size(); ++i)
+      inputs[i] = nodes_.plain(f, n, inputs[i]);
+    switch (kind) {
+      case OpKind::call:
+      case OpKind::function:
+        return begin_call(f, n, inputs);
+      case OpKind::if_:
+      case OpKind::case_:
+      case OpKind::while_:
+      case OpKind::computation:
+        return begin_control_flow(f, n, inputs);
+      default:
+        return deliver(nodes_.import_leaf(f, n, inputs));
+    }
+  } catch (const ConversionError& e) {
+    c_.report(f, n, e.diagnostic());
+    f.pending.reset();
+    deliver_failure();
+  }
+}
+
 void Importer::give_up(const std::string& why) {
-  diagnostics_->push_back({.code = Code::unsupported_op,
-                           .message = "the graph is too large: " + why,
-                           .remedy = "Convert a part of the model: name outputs that need less of it."});
+  c_.diagnostics.push_back({.code = Code::unsupported_op,
+                            .message = "the graph is too large: " + why,
+                            .remedy = "Convert a part of the model: name outputs that need less of it."});
   gave_up_ = true;
 }
 
@@ -55,13 +90,10 @@ void Importer::expand(Frame& f, std::uint32_t n) {
     const InputRef& in = inputs[i];
     if (in.node < 0 || is_back_edge(*f.body, n, in)) continue;
     const auto source = static_cast<std::uint32_t>(in.node);
-    if (f.kind == Frame::Kind::main && is_fed(in)) continue;
+    if (f.kind == Frame::Kind::main && interface_.is_fed(in)) continue;
     if (f.state[source] == Frame::open) report_cycle(f, source);
     if (f.state[source] == Frame::unseen) f.stack.push_back(source);
   }
-  if (const auto change = f.body->read_after.find(n);
-      change != f.body->read_after.end() && f.state[change->second] == Frame::unseen)
-    f.stack.push_back(change->second);
 }
 
 void Importer::report_cycle(const Frame& f, std::uint32_t node) {
@@ -75,18 +107,18 @@ void Importer::report_cycle(const Frame& f, std::uint32_t node) {
     if (f.stack[i] == node) break;
   }
   if (count > kNamesOfCycle) names += "... <- ";
-  report(f, node,
-         {.code = Code::bad_model,
-          .message = "the graph has a cycle: " + names + "'" +
-                     std::string(f.body->node(f.stack.back()).name) + "'"});
+  c_.report(f, node,
+            {.code = Code::bad_model,
+             .message = "the graph has a cycle: " + names + "'" +
+                        std::string(f.body->node(f.stack.back()).name) + "'"});
 }
 
-void Importer::deliver(std::vector<Item> items) {
+void Importer::deliver(Values values) {
   Frame& f = frames_.back();
   const std::uint32_t n = f.stack.back();
-  if (f.body->is_guarded(n)) guard(f, n, items);
-  f.outputs[n] = {static_cast<std::uint32_t>(f.items.size()), static_cast<std::uint32_t>(items.size())};
-  f.items.insert(f.items.end(), items.begin(), items.end());
+  if (f.body->is_guarded(n)) nodes_.guard(f, n, values);
+  f.outputs[n] = {static_cast<std::uint32_t>(f.values.size()), static_cast<std::uint32_t>(values.size())};
+  f.values.insert(f.values.end(), values.begin(), values.end());
   f.state[n] = Frame::done;
   f.stack.pop_back();
 }
@@ -100,22 +132,24 @@ void Importer::deliver_failure() {
 
 void Importer::finish_frame() {
   Frame& f = frames_.back();
-  for (const LateEdge& e : f.late)
-    f.graph->set_input(*e.node, e.input, value(item_or_poison(find_item(f, e.source))));
+  for (const LateEdge& e : f.late) f.graph->set_input(*e.node, e.input, nodes_.find_or_poison(f, e.source));
   f.body->active = false;
   if (f.kind == Frame::Kind::main) {
-    set_outputs(f);
+    interface_.set_outputs(f, [&](const InputRef& in) {
+      Value* v = nodes_.find(f, in);
+      return v && in.node >= 0 ? nodes_.plain(f, static_cast<std::uint32_t>(in.node), v) : v;
+    });
     frames_.pop_back();
     return;
   }
-  std::vector<Item> results;
+  Values results;
   for (std::size_t i = 0; i < f.body->results.size(); ++i) {
-    const std::optional<Item> r = find_item(f, f.body->results[i]);
+    Value* r = nodes_.find(f, f.body->results[i]);
     if (!r)
-      diagnostics_->push_back({.code = Code::bad_model,
-                               .message = "function '" + f.body->name + "' does not say what its output '" +
-                                          f.body->signature->outputs[i].name + "' is"});
-    results.push_back(item_or_poison(r));
+      c_.diagnostics.push_back({.code = Code::bad_model,
+                                .message = "function '" + f.body->name + "' does not say what its output '" +
+                                           f.body->signature->outputs[i].name + "' is"});
+    results.push_back(r ? r : c_.poison());
   }
   if (f.kind == Frame::Kind::call) {
     frames_.pop_back();
@@ -128,14 +162,15 @@ void Importer::finish_frame() {
 }
 
 // An output of a branch is the output of one of the branch's own nodes.
-void Importer::finish_branch(Frame& f, const std::vector<Item>& results) {
+void Importer::finish_branch(Frame& f, const Values& results) {
   Values outputs;
   std::unordered_set<const Value*> taken;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool is_own_argument = i < f.args.size() && i < f.branch_inputs.size() && results[i] == f.args[i];
-    Value* v = is_own_argument ? f.branch_inputs[i] : value(results[i]);
+    Value* v = is_own_argument ? f.branch_inputs[i] : results[i];
     const bool plain = v->graph() == f.graph && v->producer() && taken.insert(v).second;
-    outputs.push_back(plain ? v : identity(*f.graph, v, node_name(f, f.body->signature->outputs[i].name)));
+    outputs.push_back(
+        plain ? v : add_identity(*f.graph, v, nodes_.node_name(f, f.body->signature->outputs[i].name)));
   }
   f.graph->set_outputs(std::move(outputs));
 }

@@ -129,6 +129,30 @@ TEST_F(Verify, StatesGoOnFromRunToRun) {
     }
 }
 
+// Several writes of one variable in a run, in loops, branches and functions, with reads between them; by handles and by references. Not
+// all variables are outputs of the signatures: a wrong value shows in a later run.
+TEST_F(Verify, StatesThatControlFlowChanges) {
+  const std::map<std::string, Strings> signatures = {
+      {"flow", {"twice", "loop", "branch", "effect", "swap", "until", "calls", "rows", "nested", "sides", "rounds"}},
+      {"references", {"write_reads_other", "write_reads_itself", "output_of_an_earlier_write", "read_behind_a_branch"}},
+      {"seed", {"serving_default"}}};
+  for (const auto& [model, names] : signatures)
+    for (const std::string& name : names)
+      for (const int opset : {13, 21})
+        for (const bool stateful : {true, false}) {
+          Options options;
+          options.model = T2O_SOURCE_DIR "/tests/data/states/" + model;
+          options.signature = name;
+          options.opset = opset;
+          options.stateful_io = stateful;
+          const verify::VerifyReport report = verified(options, 3);
+          ASSERT_EQ(report.samples.size(), 3U);
+          for (const verify::ComparedSample& s : report.samples)
+            for (const verify::ComparedTensor& o : s.outputs)
+              EXPECT_TRUE(o.comparison.ok()) << model << " " << name << ", " << s.label << ": " << o.comparison.problem;
+        }
+}
+
 TEST_F(Verify, NewNames) {
   TfGraph g;
   const std::string x = g.placeholder("x", DType::f32, Shape({2, 3}));

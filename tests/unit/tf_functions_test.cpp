@@ -125,7 +125,7 @@ TEST(Functions, LoopsKeepTheirArguments) {
   ASSERT_TRUE(g) << to_string(d.at(0));
   EXPECT_EQ(ops(*g), "While Neg");
   const ir::Graph& loop = **g->first()->attr_if<GraphPtr>("body");
-  EXPECT_EQ(ops(loop), "Mul Identity");
+  EXPECT_EQ(ops(loop), "Mul");
   EXPECT_TRUE(loop.first()->input(1)->constant());
   EXPECT_EQ(loop.outputs().size(), 2U);
 }
@@ -188,8 +188,8 @@ TEST(Functions, AChangeInsideACallIsSeenByALaterRead) {
       node { name: 'read' op: 'ReadVariableOp' input: 'v' input: '^update' attr { key: 'dtype' value { type: DT_FLOAT } } }
       node { name: 'y' op: 'Neg' input: 'read' attr { key: 'T' value { type: DT_FLOAT } } } library {)" +
                              function("f", kFloatArg + kHandleArg, change, "a") + "}");
-  EXPECT_FALSE(g);
-  EXPECT_NE(d.at(0).message.find("after 'update' has changed it"), std::string::npos);
+  ASSERT_TRUE(g) << to_string(d.at(0));
+  EXPECT_EQ(ops(*g), "AddV2 Neg");
 }
 
 TEST(Functions, AComputationHasArgumentsOfItsOwn) {

@@ -147,8 +147,13 @@ TEST(Import, ReadsOfVariablesInConditionals) {
                                   node("again", "ReadVariableOp", {"late:1"}, kRead) +
                                   node("w", "Merge", {"sx", "again"}, merge),
                               fetch({{"w"}}));
-  EXPECT_FALSE(changed.graph);
-  EXPECT_TRUE(mentions(changed.diagnostics, "reads variable 'v' after 'add' has changed it"));
+  ASSERT_TRUE(changed.graph) << to_string(changed.diagnostics.at(0));
+  EXPECT_EQ(ops(*changed.graph), "AddV2 StatelessIf");
+  const auto inside = import(sides + node("set", "AssignVariableOp", {"sv:1", "sx:1"}, kRead) +
+                                 node("again", "ReadVariableOp", {"v", "^set"}, kRead) + node("w", "Neg", {"again"}, kT),
+                             fetch({{"w"}}));
+  EXPECT_FALSE(inside.graph);
+  EXPECT_TRUE(mentions(inside.diagnostics, "'set': changes a variable in a loop or a branch of TensorFlow 1, and the new value is read"));
 }
 
 TEST(Import, AReadBehindASwitchOfManySidesIsAReadOfTheVariable) {
@@ -160,7 +165,7 @@ TEST(Import, AReadBehindASwitchOfManySidesIsAReadOfTheVariable) {
   EXPECT_TRUE(import(many + node("r", "ReadVariableOp", {"sv:1"}, kRead) + merge, fetch({{"y"}})).graph);
   const auto [g, d] = import(many + node("r", "ReadVariableOp", {"sv:1", "^add"}, kRead) + merge, fetch({{"y"}}));
   EXPECT_FALSE(g);
-  EXPECT_TRUE(mentions(d, "reads variable 'v' after 'add' has changed it"));
+  EXPECT_TRUE(mentions(d, "'r': reads variable 'v', which has been changed since a loop or a branch"));
 }
 
 // ---- graphs that were frozen with their input pipelines

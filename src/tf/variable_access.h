@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tf/body.h"
+
+// Which variables the nodes of a body read and write, and in which order the nodes can run.
+namespace t2o::tf {
+
+// A variable as a body sees it: the number of an argument, or kFirstGlobal + the number of a variable of the model.
+using Key = std::size_t;
+constexpr Key kNone = static_cast<Key>(-1), kUnasked = static_cast<Key>(-2), kFirstGlobal = Key{1} << 32;
+
+struct Access {
+  Key variable;
+  bool write;
+};
+
+std::size_t argument_count(const Body&);
+bool takes_old_value(std::string_view write);  // the value that the op leaves depends on the value before
+
+// Calls f(node, data edge) for the sources of a node's data and control edges, without a loop's back edges.
+template <class F>
+void for_each_source(const Body& body, std::size_t n, F&& f) {
+  for (const InputRef& in : body.inputs_of(n))
+    if (in.node >= 0 && !is_back_edge(body, n, in)) f(static_cast<std::uint32_t>(in.node), &in);
+  for (const std::string_view ref : body.node(n).inputs) {
+    if (!ref.starts_with('^')) continue;
+    if (const auto it = body.index.find(ref.substr(1))) f(*it, static_cast<const InputRef*>(nullptr));
+  }
+}
+
+// The variables of the model. Nodes of one container and name are one variable, in whatever function they are.
+class VariableNames {
+ public:
+  explicit VariableNames(Owner owner) : owner_(std::move(owner)) {}
+  Key key_of(const Body&, std::size_t node);
+  std::string name(const Body&, Key) const;
+  bool is_handle(Key k) const { return k < kFirstGlobal || variables_.at(k - kFirstGlobal).is_handle; }
+
+ private:
+  struct Variable {
+    std::string node;
+    bool is_handle;  // else a reference variable of TensorFlow 1
+  };
+  Owner owner_;
+  std::vector<Variable> variables_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+};
+
+// The accesses of one body.
+class Accesses {
+ public:
+  Accesses(const Body&, VariableNames&);
+  std::vector<Access> of(std::uint32_t node);  // of a node that calls no function
+  Key variable_behind(InputRef);
+  bool enters_loop(Key k) const { return entered_.contains(k); }  // it goes through an Enter that was looked at
+
+ private:
+  const Body* body_;
+  VariableNames* names_;
+  std::unordered_set<Key> entered_;
+  std::vector<Key> behind_;  // of variables and pass-through nodes: what variable_behind() found
+};
+
+// The nodes that run, sources first. A node that writes variables comes as late as the edges allow: nodes that no edge puts behind it
+// come before it.
+std::vector<std::uint32_t> order_of(const Body&, const std::vector<bool>& runs, const std::vector<bool>& writes);
+
+// Are the nodes of each pair connected, so that the first always runs before the second? `order`: sources first.
+std::vector<bool> are_ordered(const Body&, const std::vector<std::uint32_t>& order,
+                              const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
+
+}  // namespace t2o::tf

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tf/op_builder.h"
 #include "tf/region.h"
 
 namespace t2o::tf {
@@ -29,6 +28,10 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 bool is_reference(const Value* v) {  // of a variable of TensorFlow 1
   return v && v->dtype() == DType::resource && is_op(v, OpKind::variable_reference);
+}
+
+bool is_variable_handle(const Value* v) {
+  return v && v->dtype() == DType::resource && is_op(v, OpKind::variable_handle);
 }
 
 bool is_dropped(std::string_view attr) { return attr == "_output_shapes" || attr == "_class"; }
@@ -63,6 +66,9 @@ Values NodeImporter::import_leaf(Frame& f, std::uint32_t n, const Values& inputs
     case OpKind::variable_handle:
     case OpKind::variable_reference:
       return import_variable(f, n);
+    case OpKind::read_variable:
+      if (inputs.size() == 1 && is_variable_handle(inputs[0])) return {read(f, n, inputs[0])};
+      return add_node(f, n, c_.decode_attrs(f, n), inputs);
     case OpKind::write_variable:
       return import_write(f, n, inputs);
     case OpKind::dequeue:
@@ -149,11 +155,17 @@ Value* add_identity(ir::Graph& g, Value* v, std::string name) {
 }
 
 Value* NodeImporter::plain(Frame& f, std::uint32_t reader, Value* v) {
-  if (!is_reference(v)) return v;
-  const auto* type = v->producer()->attr_if<DType>("dtype");
-  ir::NodeSpec spec = op_spec("ReadVariableOp", {v}, {{"dtype", type ? *type : DType::undefined}});
-  spec.origin = std::make_shared<const Origin>(c_.origin(f, reader));
-  spec.name_later = true;
+  return is_reference(v) ? read(f, reader, v) : v;
+}
+
+// The node is gone when the variables are lifted: it gets no name.
+Value* NodeImporter::read(Frame& f, std::uint32_t reader, Value* handle) {
+  const auto* type = handle->producer()->attr_if<DType>("dtype");
+  ir::NodeSpec spec{.op = "ReadVariableOp",
+                    .inputs = {handle},
+                    .outputs = {{{}, type ? *type : DType::undefined, {}}},
+                    .origin = std::make_shared<const Origin>(c_.origin(f, reader)),
+                    .name_later = true};
   return f.graph->add(std::move(spec)).output();
 }
 

@@ -28,6 +28,7 @@ class NodeImporter {
   Values import_constant(Frame&, std::uint32_t node);
   Values import_placeholder(Frame&, std::uint32_t node, const Values& inputs);
   Values import_variable(Frame&, std::uint32_t node);
+  Value* read(Frame&, std::uint32_t reader, Value* handle);
   Values import_write(Frame&, std::uint32_t node, const Values& inputs);
   Values import_components(Frame&, std::uint32_t node);
   static void check_inputs(const DTypes& types, const Values& inputs);

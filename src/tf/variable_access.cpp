@@ -122,17 +122,24 @@ std::vector<bool> are_ordered(const Body& body, const std::vector<std::uint32_t>
                               const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
   constexpr std::size_t kAtOnce = 256;
   std::vector<bool> result(pairs.size());
-  for (std::size_t from = 0; from < pairs.size(); from += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, pairs.size() - from);
+  std::vector<std::size_t> open;  // most pairs are connected by one edge
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    for_each_source(body, pairs[i].second, [&](std::uint32_t source, const InputRef*) {
+      result[i] = result[i] || source == pairs[i].first;
+    });
+    if (!result[i]) open.push_back(i);
+  }
+  for (std::size_t from = 0; from < open.size(); from += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, open.size() - from);
     std::unordered_map<std::uint32_t, std::bitset<kAtOnce>> own;
-    for (std::size_t i = 0; i < count; ++i) own[pairs[from + i].first].set(i);
+    for (std::size_t i = 0; i < count; ++i) own[pairs[open[from + i]].first].set(i);
     std::vector<std::bitset<kAtOnce>> before(body.size());
     for (const std::uint32_t n : order)
       for_each_source(body, n, [&](std::uint32_t source, const InputRef*) {
         before[n] |= before[source];
         if (const auto it = own.find(source); it != own.end()) before[n] |= it->second;
       });
-    for (std::size_t i = 0; i < count; ++i) result[from + i] = before[pairs[from + i].second][i];
+    for (std::size_t i = 0; i < count; ++i) result[open[from + i]] = before[pairs[open[from + i]].second][i];
   }
   return result;
 }

@@ -14,6 +14,7 @@ Values apply(MapperContext& c, const std::string& op, Values inputs) {
     c.fail(Code::opset_too_low, "needs " + op + ", which needs opset " + std::to_string(lowest),
            onnx::raise_opset(lowest, c.target()));
   }
+  if (!row->map) c.fail(Code::internal, op + " is mapped with its graph and cannot be applied to values");
   MapperContext inner(c.node(), std::move(inputs), c.graph(), c.target());
   Values out = row->map(inner);
   c.also_read_by(inner);

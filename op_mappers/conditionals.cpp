@@ -8,37 +8,39 @@ namespace t2o::op_mappers {
 namespace {
 
 using MakeBranch =
-    std::function<Values(ir::Graph&)>;  // the values of the wanted outputs; empty when it failed
+    std::function<MappedValues(ir::Graph&)>;  // the values of the wanted outputs; empty when it failed
 
-// Of two lists that one value stands for; where both are fresh they stay so.
-Value* with_rank_of(SubgraphContext& c, ir::Graph& g, Value* list, const Value* other) {
-  if (is_fresh(other)) return list;
-  if (!is_fresh(list)) {
-    if (list->shape().rank() != other->shape().rank())
-      c.fail(Code::unsupported_op, "a TensorList has elements of different ranks in its branches", "");
-    return list;
+// A list that is fresh in one branch alone gets the rank that its elements have in the other.
+Mapped with_rank_of(GraphContext& c, ir::Graph& g, const Mapped& v, const Mapped& other) {
+  if (!v.list || !other.list || v.list->form == ListForm::sequence) return v;
+  const List list = list_of(v), like = list_of(other);
+  if (like.is_fresh()) return v;
+  if (list.is_fresh() && like.value->shape().ranked()) {
+    Emitter e(g, c.target(), c.shared_origin());
+    return with_rank(e, list, element_of_stack(like.value->shape()));
   }
-  Emitter e(g, c.target(), c.shared_origin());
-  return with_rank(e, list, Shape(Ints(other->shape().dims().begin() + 1, other->shape().dims().end())));
+  const Shape &own = v.value->shape(), &as = like.value->shape();
+  if (list.is_fresh() || own.ranked() != as.ranked() || (own.ranked() && own.rank() != as.rank()))
+    c.fail(Code::unsupported_op, "a TensorList has elements of different ranks in its branches", "");
+  return v;
 }
 
-// Which of the wanted outputs are lists.
-Wanted used_lists(const ir::Node& n) {
-  Wanted lists;
-  for (const Value* v : n.outputs())
-    if (v->is_used()) lists.push_back(is_list(v));
-  return lists;
+// The value that is one or the other: `v` is what the If gives.
+Mapped either(Value* v, const Mapped& a, const Mapped& b) {
+  Mapped both(v);
+  both.kind = a.kind;
+  if (a.list && b.list) both = {v, common(*a.list, *b.list)};
+  return both;
 }
 
 // One ONNX If in `g`; its wanted outputs. Of a condition that is known one branch alone: the other may not
 // even fit the shapes.
-Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch,
-               const MakeBranch& else_branch) {
+MappedValues make_if(GraphContext& c, ir::Graph& g, Value* condition, const MakeBranch& then_branch,
+                     const MakeBranch& else_branch) {
   if (const TensorPtr& known = condition->constant(); known && known->elements() == 1)
     return known->int_at(0) != 0 ? then_branch(g) : else_branch(g);
-  const Wanted lists = used_lists(c.node());
   GraphPtr branches[2];
-  Values results[2];
+  MappedValues results[2];
   for (const int side : {0, 1}) {
     branches[side] = g.make_subgraph();
     branches[side]->set_name(c.origin().node + (side == 0 ? "/then" : "/else"));
@@ -49,52 +51,55 @@ Values make_if(SubgraphContext& c, ir::Graph& g, Value* condition, const MakeBra
     if (c.failed()) break;
     std::unordered_set<const Value*> taken;
     for (std::size_t i = 0; i < results[side].size(); ++i) {
-      Value* v = lists[i] ? with_rank_of(c, *branches[side], results[side][i], results[1 - side][i])
-                          : results[side][i];
-      results[side][i] = own(c, *branches[side], v, taken);
+      Mapped& v = results[side][i];
+      v = with_rank_of(c, *branches[side], v, results[1 - side][i]);
+      v.value = own(c, *branches[side], v.value, taken);
     }
-    branches[side]->set_outputs(results[side]);
+    branches[side]->set_outputs(GraphContext::values_of(results[side]));
   }
   ir::NodeSpec spec{.op = "If", .inputs = {condition}, .origin = c.shared_origin(), .name_later = true};
   spec.attrs = {{"then_branch", branches[0]}};
   if (branches[1]) spec.attrs.push_back({"else_branch", branches[1]});
   for (std::size_t i = 0; i < results[0].size() && !c.failed(); ++i)
-    spec.outputs.push_back(
-        {{}, results[0][i]->dtype(), common(results[0][i]->shape(), results[1][i]->shape())});
+    spec.outputs.push_back({{},
+                            results[0][i].value->dtype(),
+                            common(results[0][i].value->shape(), results[1][i].value->shape())});
   ir::Node& made = g.add(std::move(spec));
-  if (!c.failed()) return made.outputs();
-  g.erase(made);  // and what its branches read
-  return {};
+  MappedValues outputs;
+  for (std::size_t i = 0; i < made.outputs().size(); ++i)
+    outputs.push_back(either(made.output(i), results[0][i], results[1][i]));
+  if (c.failed()) g.erase(made);  // and what its branches read
+  return outputs;
 }
 
-MakeBranch branch_of(SubgraphContext& c, const ir::Graph& source) {
+MakeBranch branch_of(GraphContext& c, const ir::Graph& source) {
   return [&c, &source](ir::Graph& g) {
-    const Values inputs(c.inputs().begin() + 1, c.inputs().end());
+    const MappedValues inputs(c.mapped().begin() + 1, c.mapped().end());
     const Wanted wanted = used_outputs(c.node());
-    Values values;
-    for (Value* v : c.map(source, inputs, wanted, g))
-      if (v) values.push_back(v);
+    MappedValues values;
+    for (Mapped& v : c.map(source, inputs, wanted, g))
+      if (v.value) values.push_back(std::move(v));
     return values;
   };
 }
 
-Values spread(const ir::Node& n, const Values& of_wanted) {
-  Values all;
+MappedValues spread(const ir::Node& n, const MappedValues& of_wanted) {
+  MappedValues all;
   std::size_t next = 0;
   for (const bool used : used_outputs(n))
-    all.push_back(used && next < of_wanted.size() ? of_wanted[next++] : nullptr);
+    all.push_back(used && next < of_wanted.size() ? of_wanted[next++] : Mapped());
   return all;
 }
 
-void check_branch(const SubgraphContext& c, const ir::Graph& branch) {
+void check_branch(const GraphContext& c, const ir::Graph& branch) {
   if (branch.inputs().size() + 1 != c.input_count() || branch.outputs().size() != c.node().outputs().size())
     c.fail(Code::bad_model,
            "branch '" + branch.name() + "' has other inputs or outputs than the conditional");
 }
 
 // Halves the branches again and again; an index out of bounds means the last.
-Values choose(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches, std::size_t first,
-              std::size_t last) {
+MappedValues choose(GraphContext& c, ir::Graph& g, Value* index, const Graphs& branches, std::size_t first,
+                    std::size_t last) {
   if (last - first == 1) return branch_of(c, *branches[first])(g);
   const std::size_t middle = first + (last - first) / 2;
   Emitter e(g, c.target(), c.shared_origin());
@@ -106,8 +111,8 @@ Values choose(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& bran
 }
 
 // Compares with one branch after the other; what is none of them is the last.
-Values choose_one_by_one(SubgraphContext& c, ir::Graph& g, Value* index, const Graphs& branches,
-                         std::size_t at) {
+MappedValues choose_one_by_one(GraphContext& c, ir::Graph& g, Value* index, const Graphs& branches,
+                               std::size_t at) {
   if (at + 1 == branches.size()) return branch_of(c, *branches[at])(g);
   Emitter e(g, c.target(), c.shared_origin());
   Value* number = e.constant(static_cast<std::int32_t>(at));
@@ -120,8 +125,7 @@ constexpr std::size_t kFewBranches = 4;
 
 }  // namespace
 
-Values map_if(MapperContext& context) {
-  SubgraphContext& c = SubgraphContext::of(context);
+MappedValues map_if(GraphContext& c) {
   const auto then_graph = c.attr<GraphPtr>("then_branch"), else_graph = c.attr<GraphPtr>("else_branch");
   check_branch(c, *then_graph);
   check_branch(c, *else_graph);
@@ -130,8 +134,7 @@ Values map_if(MapperContext& context) {
                 make_if(c, c.graph(), condition, branch_of(c, *then_graph), branch_of(c, *else_graph)));
 }
 
-Values map_case(MapperContext& context) {
-  SubgraphContext& c = SubgraphContext::of(context);
+MappedValues map_case(GraphContext& c) {
   const auto branches = c.attr<Graphs>("branches");
   if (branches.empty()) c.fail(Code::bad_model, "has no branches");
   for (const GraphPtr& b : branches) check_branch(c, *b);

@@ -16,7 +16,7 @@ Wanted used_outputs(const ir::Node& n) {
   return used;
 }
 
-Value* own(SubgraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const Value*>& taken) {
+Value* own(GraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const Value*>& taken) {
   if (v->graph() == &g && v->producer() && taken.insert(v).second) return v;
   return g
       .add({.op = "Identity",
@@ -25,13 +25,6 @@ Value* own(SubgraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const 
             .origin = c.shared_origin(),
             .name_later = true})
       .output();
-}
-
-Shape common(const Shape& a, const Shape& b) {
-  if (!a.ranked() || !b.ranked() || a.rank() != b.rank()) return {};
-  Ints dims;
-  for (int i = 0; i < a.rank(); ++i) dims.push_back(a[i] == b[i] ? a[i] : kUnknownDim);
-  return Shape(std::move(dims));
 }
 
 Value* as_condition(Emitter& e, Value* v) {
@@ -84,31 +77,37 @@ class Sources {
 
 class LoopMaker {
  public:
-  LoopMaker(SubgraphContext& c, const tfgraph::Loop& loop, const ir::Graph& condition)
-      : c_(c), loop_(loop), condition_(condition), body_(loop.body()) {}
-  Values run();
+  LoopMaker(GraphContext& c, const tfgraph::Loop& loop, const ir::Graph& condition)
+      : c_(c), loop_(loop), condition_(condition), body_(loop.body()), types_(c.settled()) {}
+  MappedValues run();
 
  private:
   std::size_t size() const { return c_.input_count(); }
+  bool is_variable(std::size_t i) const { return carried_[i] && !scanned(i); }  // of the ONNX Loop
+  bool scanned(std::size_t i) const { return written_[i] && !initial_[i].list->is_sequence(); }
   void find_rounds();
   void find_carried();
   void find_written();
-  Shape settle(std::size_t variable, const Shape& now, const Shape& after, bool last_try);
-  Shapes first_shapes();
-  void check_effort();
-  Values loop(Value* at_first, const GraphPtr& body, const Shapes& shapes);
-  Value* condition(ir::Graph& g, const Values& variables);
-  GraphPtr make_body(const Shapes& shapes);
+  void begin();
+  VariableType settle(std::size_t variable, const VariableType& now, const VariableType& after);
+  bool settle_all(const MappedValues& after);
+  MappedValues loop(Value* at_first, const GraphPtr& body, const MappedValues& after);
+  Value* condition(ir::Graph& g, const MappedValues& variables);
+  Mapped variable_in(ir::Graph& body, std::size_t i);
+  GraphPtr make_body(MappedValues& after);
+  void add_scan_output(std::size_t i, ir::Graph& body, ir::NodeSpec& spec) const;
   void discard(const GraphPtr&);
 
-  SubgraphContext& c_;
+  GraphContext& c_;
   const tfgraph::Loop& loop_;
   const ir::Graph& condition_;
   const ir::Graph& body_;
+  std::vector<VariableType>& types_;
   Value* count_ = nullptr;  // of its rounds, where that is settled at first; not 0 for certain
   Wanted carried_;          // the others are the same in each round, or nobody asks for them
-  std::vector<std::optional<Written>> written_;  // the lists that become scan outputs
-  Values initial_ = c_.inputs();
+  std::vector<std::optional<Written>>
+      written_;  // lists that a round writes once; those that are no sequences are scan outputs
+  MappedValues initial_ = c_.mapped();
 };
 
 // The least of the numbers that its counters stay below, so that the loop need not compare in each round.
@@ -163,48 +162,62 @@ void LoopMaker::find_carried() {
 
 void LoopMaker::find_written() {
   for (std::size_t i = 0; i < size(); ++i) {
-    const bool asked = carried_[i] && is_list(body_.inputs()[i]);
-    written_.push_back(asked ? written_once(loop_, condition_, i) : std::nullopt);
-    if (!count_ || !written_[i] || written_[i]->appends || !written_[i]->reaches_first()) continue;
-    const Shape& list = c_.in(i)->shape();
-    if (!list.ranked() || constant_ints(count_) != Ints{list[0]}) continue;
+    const Mapped& list = initial_[i];
+    written_.push_back(carried_[i] && list.list ? written_once(loop_, condition_, i) : std::nullopt);
+    if (!written_[i]) continue;
+    if (list.list->is_sequence()) {
+      if (!written_[i]->in_order()) written_[i] = std::nullopt;
+      continue;
+    }
+    if (!count_ || written_[i]->appends || !written_[i]->reaches_first()) continue;
+    const Shape& shape = list.value->shape();
+    if (!shape.ranked() || constant_ints(count_) != Ints{shape[0]}) continue;
     written_[i]->from_front = written_[i]->to_end = true;  // each of its elements, as none is written twice
-    written_[i]->length = list[0];
+    written_[i]->length = shape[0];
   }
 }
 
-Value* LoopMaker::condition(ir::Graph& g, const Values& variables) {
-  Value* v = c_.map(condition_, variables, {true}, g)[0];
+Value* LoopMaker::condition(ir::Graph& g, const MappedValues& variables) {
+  Value* v = c_.map(condition_, variables, {true}, g)[0].value;
   if (!v) return nullptr;
   Emitter e(g, c_.target(), c_.shared_origin());
   return as_condition(e, v);
 }
 
+Mapped LoopMaker::variable_in(ir::Graph& body, std::size_t i) {
+  Mapped v = initial_[i];
+  const DType type = scanned(i) ? DType::variant : v.value->dtype();
+  v.value = body.add_input(body_.inputs()[i]->name(), type, types_[i].shape);
+  if (!types_[i].list) return v;
+  ListType list = *types_[i].list;
+  if (written_[i]) list.form = list.is_sequence() ? ListForm::appended : ListForm::scanned;
+  return {v.value, std::move(list)};
+}
+
 // (round, condition, variables) -> (condition, variables, elements of lists); null when it failed.
-GraphPtr LoopMaker::make_body(const Shapes& shapes) {
+GraphPtr LoopMaker::make_body(MappedValues& after) {
   GraphPtr g = c_.graph().make_subgraph();
   const std::string name = c_.origin().node + "/body";
   g->set_name(name);
   g->add_input(name + "/round", DType::i64, Shape::scalar());
   g->add_input(name + "/condition", DType::boolean, Shape::scalar());
-  Values before = initial_, outputs = {nullptr};
+  MappedValues before = initial_;
+  Values outputs = {nullptr};
   for (std::size_t i = 0; i < size(); ++i)
-    if (carried_[i])
-      before[i] = g->add_input(body_.inputs()[i]->name(), written_[i] ? DType::variant : before[i]->dtype(),
-                               shapes[i]);
-  Values after = c_.map(body_, before, carried_, *g);
+    if (carried_[i]) before[i] = variable_in(*g, i);
+  after = c_.map(body_, before, carried_, *g);
   for (std::size_t i = 0; i < size(); ++i)
     if (!carried_[i]) after[i] = before[i];
   Value* go_on = c_.failed() ? nullptr : count_ ? g->inputs()[1] : condition(*g, after);
   if (go_on) {
     std::unordered_set<const Value*> taken;
     outputs[0] = own(c_, *g, go_on, taken);
-    for (const bool scanned : {false, true})
+    for (const bool scans : {false, true})
       for (std::size_t i = 0; i < size(); ++i)
-        if (carried_[i] && written_[i].has_value() == scanned)
-          outputs.push_back(own(c_, *g, after[i], taken));
+        if (carried_[i] && scanned(i) == scans)
+          outputs.push_back(after[i].value = own(c_, *g, after[i].value, taken));
     for (std::size_t i = 0; i < size(); ++i)
-      if (written_[i]) g->remove_input(before[i]);
+      if (scanned(i)) g->remove_input(before[i].value);
     g->set_outputs(std::move(outputs));
     return g;
   }
@@ -216,85 +229,93 @@ void LoopMaker::discard(const GraphPtr& g) {  // with what it reads outside
   c_.graph().erase(c_.graph().add({.op = "Loop", .attrs = {{"body", g}}, .name_later = true}));
 }
 
-// The shape of a variable that is `now` before a round and `after` behind it.
-Shape LoopMaker::settle(std::size_t variable, const Shape& now, const Shape& after, bool last_try) {
-  if (!is_list(body_.inputs()[variable])) {
-    Shape both = common(now, after);
-    return both != now && last_try ? Shape() : both;  // loops in loops make this cost
+// The type of a variable that is `now` before a round and `after` behind it.
+VariableType LoopMaker::settle(std::size_t variable, const VariableType& now, const VariableType& after) {
+  VariableType both{common(now.shape, after.shape), now.list};
+  if (!now.list || !after.list || now.list->is_sequence()) {
+    if (now.list && after.list) both.list = std::make_shared<const ListType>(common(*now.list, *after.list));
+    return both;
   }
-  if (!now.ranked() && !after.ranked()) return now;
-  if (!now.ranked()) {
-    Value*& first = initial_[variable];
-    first = with_rank(c_, first, Shape(Ints(after.dims().begin() + 1, after.dims().end())));
-    return common(first->shape(), after);
-  }
-  if (!after.ranked() || now.rank() != after.rank())
+  ListType list = common(*now.list, *after.list);
+  const bool was_fresh = now.list->form == ListForm::fresh;
+  if (was_fresh && after.list->form == ListForm::fresh) {
+    both.shape = now.shape;
+  } else if (was_fresh && after.shape.ranked()) {
+    Mapped& first = initial_[variable];
+    if (first.list->form == ListForm::fresh)
+      first = with_rank(c_, list_of(first), element_of_stack(after.shape));
+    both.shape = common(first.value->shape(), after.shape);
+  } else if (!now.shape.ranked() || !after.shape.ranked() || now.shape.rank() != after.shape.rank()) {
     c_.fail(Code::unsupported_op,
             "the elements of its TensorList '" + body_.inputs()[variable]->name() +
                 "' are not known to have one rank",
             "{shapes} | {cut}");
-  Shape both = common(now, after);
-  return both != now && last_try ? Shape::unknown_dims(now.rank()) : both;
-}
-
-constexpr std::size_t kMuchDiscarded = 1 << 17, kMostDiscarded = 1 << 20;
-
-// Where loops in loops have already made it cost, nothing is supposed of the shapes.
-Shapes LoopMaker::first_shapes() {
-  Shapes shapes;
-  for (std::size_t i = 0; i < size(); ++i) {
-    const Shape& s = c_.in(i)->shape();
-    const bool open = carried_[i] && !written_[i] && c_.effort().discarded > kMuchDiscarded;
-    shapes.push_back(!open                         ? s
-                     : !is_list(body_.inputs()[i]) ? Shape()
-                     : s.ranked()                  ? Shape::unknown_dims(s.rank())
-                                                   : s);
   }
-  return shapes;
+  both.list = std::make_shared<const ListType>(std::move(list));
+  return both;
 }
 
-void LoopMaker::check_effort() {
-  if (c_.effort().discarded > kMostDiscarded)
-    c_.fail(Code::unsupported_op,
-            "loops in loops change the shapes of their variables, which takes too long to follow",
-            "do not nest the loops, or keep the shapes of their variables");
+bool is_same(const VariableType& a, const VariableType& b) {
+  return a.shape == b.shape && !a.list == !b.list && (!a.list || *a.list == *b.list);
 }
 
-// The variables keep the shape they have at first where the body, given that, gives it back.
-Values LoopMaker::run() {
+// The first supposition: what the variables are at first. A loop inside of another one begins with what its
+// variables were when it was mapped last, as far as that fits.
+void LoopMaker::begin() {
+  const bool again = !types_.empty();
+  types_.resize(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    const VariableType first{initial_[i].value->shape(), initial_[i].list};
+    const bool was_fresh = types_[i].list && types_[i].list->form == ListForm::fresh;
+    types_[i] = again && is_variable(i) && !was_fresh ? settle(i, first, types_[i]) : first;
+  }
+}
+
+// Widens the types of the variables to those that the body gives; whether they were the same.
+bool LoopMaker::settle_all(const MappedValues& after) {
+  bool stable = true;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!is_variable(i)) continue;
+    VariableType both = settle(i, types_[i], {after[i].value->shape(), after[i].list});
+    stable = stable && is_same(both, types_[i]);
+    types_[i] = std::move(both);
+  }
+  return stable;
+}
+
+// The variables keep the type they have at first where the body, given that, gives it back. Types only widen,
+// so this ends; and as they stay wide when the loop around is mapped again, it takes as many rounds in all as
+// there are steps to widen them.
+MappedValues LoopMaker::run() {
   find_rounds();
   find_carried();
   find_written();
-  Value* at_first = count_ ? c_.constant(true) : condition(c_.graph(), c_.inputs());
+  Value* at_first = count_ ? c_.constant(true) : condition(c_.graph(), c_.mapped());
   if (!at_first) return {};
-  Shapes shapes = first_shapes();
-  GraphPtr body;
-  bool stable = false;
-  for (int round = 0; !stable; ++round) {
-    const std::size_t mapped = c_.effort().mapped;
-    body = make_body(shapes);
+  for (std::size_t i = 0; i < size(); ++i)
+    if (written_[i] && initial_[i].list->is_sequence() && !written_[i]->appends)
+      initial_[i] = {empty_sequence(c_, element_of(initial_[i].value->dtype())),
+                     {initial_[i].list->dtype, ListForm::sequence}};
+  begin();
+  for (;;) {
+    MappedValues after;
+    const GraphPtr body = make_body(after);
     if (!body) return {};
-    stable = true;
-    std::size_t at = 1;
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (!carried_[i] || written_[i]) continue;
-      Shape both;
-      try {
-        both = settle(i, shapes[i], body->outputs()[at++]->shape(), round > 0);
-      } catch (const ConversionError&) {
+    try {
+      if (!settle_all(after)) {
         discard(body);
-        throw;
+        continue;
       }
-      stable = stable && both == shapes[i];
-      shapes[i] = std::move(both);
+    } catch (const ConversionError&) {
+      discard(body);
+      throw;
     }
-    if (stable) break;
-    discard(body);
-    c_.effort().discarded += c_.effort().mapped - mapped;
-    check_effort();
+    if (std::find(carried_.begin(), carried_.end(), true) == carried_.end()) {
+      discard(body);
+      return c_.mapped();
+    }
+    return loop(at_first, body, after);
   }
-  if (std::find(carried_.begin(), carried_.end(), true) == carried_.end()) return c_.inputs();
-  return loop(at_first, body, shapes);
 }
 
 // Of an element of a list of that shape, where a size 1 may stand for any.
@@ -308,46 +329,51 @@ Ints dims_in(const Shape& element, const Shape& list) {
   return dims;
 }
 
-Values LoopMaker::loop(Value* at_first, const GraphPtr& body, const Shapes& shapes) {
+// The list of the elements that the rounds give.
+void LoopMaker::add_scan_output(std::size_t i, ir::Graph& body, ir::NodeSpec& spec) const {
+  Value* element = body.outputs()[1 + spec.outputs.size()];
+  Shape rows;
+  if (element->shape().ranked()) {
+    Ints dims = dims_in(element->shape(), initial_[i].value->shape());
+    body.set_type(element, element->dtype(), Shape(dims));  // also what no round makes
+    dims.insert(dims.begin(), written_[i]->length);
+    rows = Shape(std::move(dims));
+  }
+  spec.outputs.push_back({{}, element->dtype(), std::move(rows)});
+}
+
+MappedValues LoopMaker::loop(Value* at_first, const GraphPtr& body, const MappedValues& after) {
   ir::NodeSpec spec{.op = "Loop",
                     .inputs = {count_, at_first},
                     .attrs = {{"body", body}},
                     .origin = c_.shared_origin(),
                     .name_later = true};
   for (std::size_t i = 0; i < size(); ++i) {
-    if (!carried_[i] || written_[i]) continue;
-    spec.inputs.push_back(initial_[i]);
-    spec.outputs.push_back({{}, initial_[i]->dtype(), shapes[i]});
+    if (!is_variable(i)) continue;
+    spec.inputs.push_back(initial_[i].value);
+    spec.outputs.push_back({{}, initial_[i].value->dtype(), types_[i].shape});
   }
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (!written_[i]) continue;
-    Value* element = body->outputs()[1 + spec.outputs.size()];
-    if (!element->shape().ranked()) {
-      discard(body);
-      c_.fail(Code::not_constant,
-              "the rank of the elements of its TensorList '" + body_.inputs()[i]->name() + "' is not known",
-              "{shapes} | {cut}");
-    }
-    Ints dims = dims_in(element->shape(), c_.in(i)->shape());
-    body->set_type(element, element->dtype(), Shape(dims));  // also what no round makes
-    dims.insert(dims.begin(), written_[i]->length);
-    spec.outputs.push_back({{}, element->dtype(), Shape(std::move(dims))});
-  }
-  const Values made = c_.graph().add(std::move(spec)).outputs();
-  Values results = c_.inputs();
-  std::size_t at = 0;
   for (std::size_t i = 0; i < size(); ++i)
-    if (carried_[i] && !written_[i]) results[i] = made[at++];
+    if (scanned(i)) add_scan_output(i, *body, spec);
+  const Values made = c_.graph().add(std::move(spec)).outputs();
+  MappedValues results = c_.mapped();
+  std::size_t at = 0;
   for (std::size_t i = 0; i < size(); ++i) {
-    if (!written_[i]) continue;
+    if (!is_variable(i)) continue;
+    results[i].value = made[at++];
+    results[i].list = types_[i].list;
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!scanned(i)) continue;
     Value* first = written_[i]->first < 0 ? nullptr : c_.in(static_cast<std::size_t>(written_[i]->first));
-    results[i] = with_rest(c_, *written_[i], made[at++], c_.in(i), first);
+    ListType list = common(*initial_[i].list, *after[i].list);
+    list.form = ListForm::stacked;
+    results[i] = {with_rest(c_, *written_[i], made[at++], list_of(initial_[i]), first), std::move(list)};
   }
   return results;
 }
 
-Values map_while(MapperContext& context) {
-  SubgraphContext& c = SubgraphContext::of(context);
+MappedValues map_while(GraphContext& c) {
   const auto condition = c.attr<GraphPtr>("cond");
   c.attr<GraphPtr>("body");  // read by way of the view
   const auto loop = tfgraph::Loop::view(c.node());
@@ -359,11 +385,11 @@ Values map_while(MapperContext& context) {
 
 void register_control_flow(OpRegistry& r) {
   const auto rows = [](const auto& row) {  // complex numbers too: what is handed on may be pairs
-    row("If", "StatelessIf", "XlaIf").ignores({"output_shapes"}).by(map_if);
-    row("Case", "StatelessCase").ignores({"output_shapes"}).by(map_case);
+    row("If", "StatelessIf", "XlaIf").ignores({"output_shapes"}).by_graph(map_if);
+    row("Case", "StatelessCase").ignores({"output_shapes"}).by_graph(map_case);
     row("While", "StatelessWhile", "XlaWhile")
         .ignores({"output_shapes", "parallel_iterations"})
-        .by(map_while);
+        .by_graph(map_while);
   };
   rows([&r](const auto&... names) { return r.op(names...); });
   rows([&r](const auto&... names) { return r.complex(names...); });

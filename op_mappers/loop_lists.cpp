@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "op_mappers/list_origin.h"
 #include "op_mappers/tensor_lists.h"
 
 namespace t2o::op_mappers {
@@ -185,7 +184,6 @@ std::optional<Written> written_once(const Loop& loop, const ir::Graph& condition
   if (!at || std::abs(at->slope) != 1 || (at->base && at->variable < 0)) return std::nullopt;
   Written w{.backwards = at->slope < 0,
             .grows = grows(write),
-            .has_sizes = was_written(initial),
             .first = at->variable,
             .offset = at->base ? at->rest : at->offset};
   const bool from_0 = !at->base && at->offset == 0;
@@ -222,7 +220,7 @@ Value* length_of_zeros(const Value* list) {
     return nullptr;
   const Shape one({1});
   Value* dims = n->input(1);
-  if (is_fresh(list) || dims->shape() == one) return dims;
+  if (dims->shape() == one) return dims;
   const ir::Node* p = dims->producer();
   return p && p->op() == "Concat" && p->input(0)->shape() == one ? p->input(0) : nullptr;
 }
@@ -230,8 +228,13 @@ Value* length_of_zeros(const Value* list) {
 // Joins the elements that the loop wrote with the elements of the list that it left as they were.
 class Rest {
  public:
-  Rest(MapperContext& c, const Written& how, Value* written, Value* list, Value* first)
-      : c_(c), how_(how), written_(written), list_(list), first_(first), rank_(written->shape().rank()) {}
+  Rest(MapperContext& c, const Written& how, Value* written, List list, Value* first)
+      : c_(c),
+        how_(how),
+        written_(written),
+        list_(std::move(list)),
+        first_(first),
+        rank_(written->shape().rank()) {}
 
   Value* appended() { return around({fitting(), written_}); }
   Value* padded(Value* length);
@@ -244,12 +247,14 @@ class Rest {
   Value* fitting();
   void fit_written();
   void grow();
-  Value* part(Value* from, Value* to) { return c_.slice(list_, from, to, c_.ints({0})); }
+  Value* part(Value* from, Value* to) { return c_.slice(list_.value, from, to, c_.ints({0})); }
   Value* around(const Values& parts) { return of_rank(c_, c_.concat(parts, 0), rank_); }
 
   MapperContext& c_;
   const Written& how_;
-  Value *written_, *list_, *first_;
+  Value* written_;
+  List list_;
+  Value* first_;
   int rank_;
 };
 
@@ -267,17 +272,14 @@ Value* Rest::begin() {
 }
 
 Value* Rest::fitting() {
-  if (is_fresh(list_)) {
-    const Ints& dims = written_->shape().dims();
-    list_ = with_rank(c_, list_, Shape(Ints(dims.begin() + 1, dims.end())));
-  }
-  return list_ = fit_to_elements(c_, list_, written_);
+  if (list_.is_fresh()) list_ = with_rank(c_, list_, element_of_stack(written_->shape()));
+  return list_.value = fit_to_elements(c_, list_.value, written_);
 }
 
 // Gives `written_` the element sizes of the list. If the loop makes no round, `written_` is empty, and only
 // the list holds the sizes of the elements.
 void Rest::fit_written() {
-  const Shape &own = written_->shape(), &other = list_->shape();
+  const Shape &own = written_->shape(), &other = list_.value->shape();
   bool fits = true;
   for (int i = 1; i < rank_; ++i) {
     if (is_known(own[i]) && is_known(other[i]) && own[i] != other[i])
@@ -287,7 +289,7 @@ void Rest::fit_written() {
   }
   if (fits) return;
   Value* count = this->count();
-  Value* element = c_.dims(list_, 1, rank_);
+  Value* element = c_.dims(list_.value, 1, rank_);
   written_ = of_rank(c_, c_.reshape_to(written_, c_.concat({count, element}, 0)), rank_);
 }
 
@@ -316,16 +318,16 @@ Value* Rest::padded(Value* length) {
 void Rest::grow() {
   Value* one = c_.ints({1});
   Value* size = how_.backwards ? c_.add(first(), one) : first();
-  list_ = grown(c_, list_, c_.mul(size, c_.minimum(count(), one)));
+  list_.value = grown(c_, list_.value, c_.mul(size, c_.minimum(count(), one)));
 }
 
 Value* Rest::joined() {
-  if (how_.has_sizes && list_->shape().rank() == rank_)
+  if (list_.type.filled == Filled::surely && list_.value->shape().rank() == rank_)
     fit_written();
   else
     fitting();
-  const bool is_behind = !how_.backwards && !first_ && list_->shape()[0] == how_.offset;
-  if (is_behind) return around({list_, written_});
+  const bool is_behind = !how_.backwards && !first_ && list_.value->shape()[0] == how_.offset;
+  if (is_behind) return around({list_.value, written_});
   if (!how_.reaches_first()) grow();
   Value* end = c_.ints({kToEnd});
   if (how_.from_front) return around({written_, part(count(), end)});
@@ -338,7 +340,10 @@ Value* Rest::joined() {
 
 }  // namespace
 
-Value* with_rest(MapperContext& c, const Written& how, Value* written, Value* list, Value* first) {
+Value* with_rest(MapperContext& c, const Written& how, Value* written, const List& list, Value* first) {
+  if (how.in_order() && how.to_end) return written;
+  if (!written->shape().ranked())
+    c.fail(Code::not_constant, "the rank of the elements of its TensorList is not known", "{shapes} | {cut}");
   if (how.backwards) {
     const int rank = written->shape().rank();
     written = of_rank(c, c.slice(written, Ints{-1}, Ints{kToFront}, Ints{0}, Ints{-1}), rank);
@@ -346,7 +351,7 @@ Value* with_rest(MapperContext& c, const Written& how, Value* written, Value* li
   if (how.to_end && (how.from_front || how.appends)) return written;
   Rest rest(c, how, written, list, first);
   if (how.appends) return rest.appended();
-  Value* length = how.reaches_first() ? length_of_zeros(list) : nullptr;
+  Value* length = how.reaches_first() ? length_of_zeros(list.value) : nullptr;
   return length ? rest.padded(length) : rest.joined();
 }
 

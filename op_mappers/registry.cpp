@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "op_mappers/list_types.h"
+
 namespace t2o {
 
-void OpRegistry::Row::by(Mapper m) {
+void OpRegistry::Row::add(const Mapper& m, const GraphMapper& g) {
   for (const std::string& op : ops_)
-    if (!r_->table_[op].emplace(since_, Entry{since_, m, note_, ignored_, r_->family_, refuses_}).second)
+    if (!r_->table_[op].emplace(since_, Entry{since_, m, g, note_, ignored_, r_->family_, refuses_}).second)
       throw std::logic_error("two rows for " + op + " since " + std::to_string(since_));
 }
+
+void OpRegistry::Row::by(Mapper m) { add(m, nullptr); }
+void OpRegistry::Row::by_graph(GraphMapper m) { add(nullptr, m); }
 
 void OpRegistry::Row::to(std::string onnx_op, std::vector<std::string> copied) {
   by([op = std::move(onnx_op), copied = std::move(copied)](MapperContext& c) {

@@ -13,11 +13,17 @@ namespace t2o {
 using Refuses = std::function<std::optional<Refusal>(const ir::Node&)>;  // none: the row takes the node
 using Mapper = std::function<Values(MapperContext&)>;  // one Value for each output of the source node; null: an output nobody may read
 
+// The same for an operator that works on more than tensors: see op_mappers/graph_context.h.
+class GraphContext;
+struct Mapped;
+using GraphMapper = std::function<std::vector<Mapped>(GraphContext&)>;
+
 class OpRegistry {
  public:
   struct Entry {
     int since;
     Mapper map;
+    GraphMapper map_graph;             // either this or map
     std::string note;                  // limits, for the support table
     std::vector<std::string> ignored;  // attributes that cannot matter for the result
     std::string family;                // the file that holds the row
@@ -32,10 +38,12 @@ class OpRegistry {
     Row& refuses(Refuses r) { refuses_ = std::move(r); return *this; }
     Row& ignores(std::vector<std::string> attrs) { ignored_ = std::move(attrs); return *this; }
     void by(Mapper m);
+    void by_graph(GraphMapper m);
     void to(std::string onnx_op, std::vector<std::string> copied_attrs = {});  // the same inputs in the same order
 
    private:
     friend class OpRegistry;
+    void add(const Mapper&, const GraphMapper&);
     Row(OpRegistry* r, std::vector<std::string> ops) : r_(r), ops_(std::move(ops)) {}
     OpRegistry* r_;
     std::vector<std::string> ops_, ignored_;

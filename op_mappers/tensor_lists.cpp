@@ -2,28 +2,38 @@
 
 #include <algorithm>
 
+#include "ir/complex.h"
+#include "onnx/raise_opset.h"
 #include "op_mappers/all.h"
-#include "op_mappers/list_origin.h"
 #include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 
-Value* of_rank(Emitter& e, Value* list, int rank) {
-  if (is_fresh(list)) e.graph().set_type(list, list->dtype(), Shape::unknown_dims(rank));
-  return list;
+namespace {
+constexpr int kSequenceOpset = 18;
 }
 
-Value* length_of(Emitter& e, Value* list) {  // [1], i64
-  if (list->shape().ranked()) return e.dims(list, 0, 1);
-  const ir::Node* maker = list->producer();
-  if (maker && maker->op() == "Expand" && is_fresh(list)) return maker->input(1);
-  Value* length = e.emit("Shape", {list});
+Value* of_rank(Emitter& e, Value* v, int rank) {
+  if (!v->shape().ranked()) e.graph().set_type(v, v->dtype(), Shape::unknown_dims(rank));
+  return v;
+}
+
+Shape element_of_stack(const Shape& s) {
+  return s.ranked() && s.rank() > 0 ? Shape(Ints(s.dims().begin() + 1, s.dims().end())) : Shape();
+}
+
+Value* length_of(Emitter& e, const List& list) {  // [1], i64
+  if (list.is_sequence()) return e.reshape(e.emit("SequenceLength", {list.value}), {1});
+  if (!list.is_fresh()) return e.dims(list.value, 0, 1);
+  const ir::Node* maker = list.value->producer();
+  if (maker && maker->op() == "Expand") return maker->input(1);
+  Value* length = e.emit("Shape", {list.value});
   e.graph().set_type(length, DType::i64, Shape({1}));
   return length;
 }
 
 Value* grown(Emitter& e, Value* list, Value* size) {
-  Value* length = length_of(e, list);
+  Value* length = e.dims(list, 0, 1);
   Value* none = e.ints({0});
   Value* missing = e.maximum(e.sub(size, length), none);
   Value* shape = missing;
@@ -67,35 +77,42 @@ Value* zeros(Emitter& e, DType type, Value* length, const Shape& element) {
 }
 
 // What a shape tensor says: without rank, or with unknown dims.
-Shape said(MapperContext& c, std::size_t input) {
+Shape said(GraphContext& c, std::size_t input, DType element) {
   const Value* v = c.in(input);
   const std::shared_ptr<const Ints>& known = v->known_elements();
   const auto dims = c.maybe_ints(input);
+  Shape s;
   if (!dims && !known) {
     const bool has_count = v->shape().ranked() && v->shape().rank() == 1 && is_known(v->shape()[0]);
-    return has_count ? Shape::unknown_dims(static_cast<int>(v->shape()[0])) : Shape();
+    if (has_count) s = Shape::unknown_dims(static_cast<int>(v->shape()[0]));
+  } else if (!v->shape().is_scalar()) {
+    Ints all = dims ? *dims : *known;
+    std::replace_if(
+        all.begin(), all.end(), [](Dim d) { return !is_known(d); }, kUnknownDim);
+    s = Shape(std::move(all));
   }
-  if (v->shape().ranked() && v->shape().rank() == 0) return {};
-  Ints all = dims ? *dims : *known;
-  std::replace_if(
-      all.begin(), all.end(), [](Dim d) { return !is_known(d); }, kUnknownDim);
-  return Shape(std::move(all));
+  return is_complex(element) ? shape_of_pairs(s) : s;
 }
 
-DType element_type(MapperContext& c) {
+// The shape of an output as TensorFlow says it.
+Shape told(const GraphContext& c, DType element) {
+  return is_complex(element) ? shape_of_pairs(c.output_shape()) : c.output_shape();
+}
+
+DType element_type(GraphContext& c) {
   const auto type = c.attr<DType>("element_dtype");
-  if (type == DType::variant || type == DType::resource || is_complex(type))
+  if (type == DType::variant || type == DType::resource)
     c.fail(Code::unsupported_type, "a TensorList of " + std::string(name(type)) + " is not supported",
            "{cut}");
   return type;
 }
 
-Shape element_of(const Value* list) {
-  const Shape& s = list->shape();
-  return Shape(Ints(s.dims().begin() + 1, s.dims().end()));
+// A list that was just made from a tensor of its elements.
+List full(Value* stack, DType type) {
+  return {stack, {type, ListForm::stacked, Filled::surely, element_of_stack(stack->shape())}};
 }
 
-const Shape& ranked(MapperContext& c, const Value* item) {
+const Shape& ranked(GraphContext& c, const Value* item) {
   if (!item->shape().ranked())
     c.fail(Code::not_constant, "the rank of the elements of this TensorList is not known",
            "{shapes} | {cut}");
@@ -103,7 +120,7 @@ const Shape& ranked(MapperContext& c, const Value* item) {
 }
 
 // A loop that runs no round makes elements of the shape that its body states.
-bool tell_loop(MapperContext& c, Value* list, const Shape& element) {
+bool tell_loop(GraphContext& c, Value* list, const Shape& element) {
   const ir::Node* loop = list->producer();
   if (!loop || loop->op() != "Loop" || list->graph() != &c.graph() || list->index() + 2 < loop->input_count())
     return false;
@@ -118,12 +135,15 @@ bool tell_loop(MapperContext& c, Value* list, const Shape& element) {
   return true;
 }
 
-// A list as its reader sees it, who knows what its elements are like.
-Value* list_of(MapperContext& c, std::size_t shape_input) {
-  Value* list = c.in(0);
-  const Shape element = said(c, shape_input);
-  if (!is_fresh(list)) {
-    if (!element.ranked() || element.rank() + 1 != list->shape().rank()) return list;
+// A stacked list as its reader sees it, who knows what its elements are like.
+Value* seen_by_reader(GraphContext& c, std::size_t shape_input) {
+  const List from = list_of(c.mapped()[0]);
+  Value* list = from.value;
+  const DType type = from.type.dtype;
+  const Shape element = said(c, shape_input, type);
+  if (!from.is_fresh()) {
+    if (!list->shape().ranked() || !element.ranked() || element.rank() + 1 != list->shape().rank())
+      return list;
     bool fits = true;
     Ints dims{1};
     for (int i = 0; i < element.rank(); ++i) {
@@ -135,11 +155,12 @@ Value* list_of(MapperContext& c, std::size_t shape_input) {
                ? list
                : of_rank(c, c.expand(list, c.ints(dims)), list->shape().rank());
   }
-  const Shape& output = c.output_shape();
-  if (element.ranked()) return with_rank(c, list, element);
-  if (c.node().op() == "TensorListGetItem" && output.ranked()) return with_rank(c, list, output);
-  if (c.node().op() != "TensorListGetItem" && output.ranked() && output.rank() > 0)
-    return with_rank(c, list, Shape(Ints(output.dims().begin() + 1, output.dims().end())));
+  const Shape output = told(c, type);
+  const bool reads_one = c.node().op() == "TensorListGetItem";
+  if (element.ranked()) return with_rank(c, from, element).value;
+  if (reads_one && output.ranked()) return with_rank(c, from, output).value;
+  if (!reads_one && output.ranked() && output.rank() > 0)
+    return with_rank(c, from, element_of_stack(output)).value;
   c.fail(Code::not_constant, "nothing was put into this TensorList, and its elements' shape is not known",
          "give the list an element_shape");
 }
@@ -150,19 +171,17 @@ Value* put_at(Emitter& e, Value* list, Value* indices, Value* items) {  // indic
 
 // ---- making
 
-Values map_reserve(MapperContext& c) {
+Mapped map_reserve(GraphContext& c) {
   const DType type = element_type(c);
   const bool empty = c.node().op() == "EmptyTensorList";
   Value* length = empty ? c.ints({0}) : count_of(c, c.in(1));
-  const Shape element = said(c, 0);
-  return {element.ranked() ? zeros(c, type, length, element) : make_fresh(c, type, length)};
+  const Shape element = said(c, 0, type);
+  const DType part = part_type(type);
+  if (!element.ranked()) return {make_fresh(c, part, length), {type, ListForm::fresh}};
+  return {zeros(c, part, length, element), {type, ListForm::stacked}};
 }
 
-Values map_from_tensor(MapperContext& c) {
-  element_type(c);
-  ranked(c, c.in(0));
-  return {c.in(0)};
-}
+Mapped map_from_tensor(GraphContext& c) { return full(c.in(0), element_type(c)); }
 
 bool counts_up(const Ints& v) {
   for (std::size_t i = 0; i < v.size(); ++i)
@@ -172,93 +191,93 @@ bool counts_up(const Ints& v) {
 
 Value* to_rows(Emitter& e, Value* indices) { return e.unsqueeze(e.cast(indices, DType::i64), {1}); }
 
-Values map_scatter(MapperContext& c) {
-  element_type(c);
+Mapped map_scatter(GraphContext& c) {
+  const DType type = element_type(c);
   Value* items = c.in(0);
-  const Shape element(Ints(ranked(c, items).dims().begin() + 1, items->shape().dims().end()));
+  const Shape element = element_of_stack(ranked(c, items));
   const auto asked = c.input_count() > 3 ? c.maybe_ints(3) : std::optional<Ints>(Ints{-1});
   if (!asked) c.fail(Code::not_constant, "num_elements is not a constant", "make it a constant");
   const auto known = c.maybe_ints(1);
   const bool all = asked->at(0) < 0;
   if (known && counts_up(*known) && (all || asked->at(0) == static_cast<std::int64_t>(known->size())))
-    return {items};
+    return full(items, type);
   Value* length = c.ints({asked->at(0)});
   if (all) {
     Value* last = c.reduce("ReduceMax", c.cast(c.in(1), DType::i64), Ints{0}, true);
     length = c.add(last, c.ints({1}));
   }
   Value* list = fit_to_elements(c, zeros(c, items->dtype(), length, element), items);
-  return {put_at(c, list, to_rows(c, c.in(1)), items)};
+  return full(put_at(c, list, to_rows(c, c.in(1)), items), type);
 }
 
-Values map_scatter_into(MapperContext& c) {
+Mapped map_scatter_into(GraphContext& c) {
   element_type(c);
   Value* items = c.in(1);
-  const Shape element(Ints(ranked(c, items).dims().begin() + 1, items->shape().dims().end()));
-  Value* list = is_fresh(c.in(0)) ? with_rank(c, c.in(0), element) : c.in(0);
-  return {put_at(c, fit_to_elements(c, list, items), to_rows(c, c.in(2)), items)};
+  const Shape element = element_of_stack(ranked(c, items));
+  List list = list_of(c.mapped()[0]);
+  const ListType type = type_after_write(c, c.node().input(0), list.type, element);
+  if (list.is_fresh()) list = with_rank(c, list, element);
+  Value* fitting = fit_to_elements(c, list.value, items);
+  return {put_at(c, fitting, to_rows(c, c.in(2)), items), type};
 }
 
 // ---- writing
 
-// A size of 1 stands for one that is not known where nothing was written; else it is one.
-void check_sizes(MapperContext& c, const Value* list, const Value* item) {
-  if (!was_written(c.node().input(0))) return;
-  for (int i = 0; i < item->shape().rank(); ++i) {
-    const Dim own = list->shape()[i + 1], other = item->shape()[i];
-    if (is_known(own) && is_known(other) && own != other)
-      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes",
-             "give all elements one shape: pad the shorter ones with zeros at the end");
-  }
-}
-
-Value* ready_for(MapperContext& c, Value* item) {
-  Value* list = c.in(0);
-  if (is_fresh(list)) list = with_rank(c, list, ranked(c, item));
-  if (ranked(c, item).rank() + 1 != list->shape().rank())
+// The stacked list, ready to take the item.
+Value* ready_for(GraphContext& c, Value* item) {
+  List list = list_of(c.mapped()[0]);
+  if (list.is_fresh()) list = with_rank(c, list, ranked(c, item));
+  if (ranked(c, item).rank() + 1 != ranked(c, list.value).rank())
     c.fail(Code::unsupported_op, "the elements of this TensorList have different ranks", "");
-  check_sizes(c, list, item);
-  return list;
+  return list.value;
 }
 
-Values map_set(MapperContext& c) {
+Mapped map_set(GraphContext& c) {
   element_type(c);
   const bool grows = c.flag("resize_if_index_out_of_bounds");
-  if (is_list(c.in(0))) return {c.in(2)};
+  const bool scanned = c.list(0).form == ListForm::scanned;
+  const ListType type = type_after_write(c, c.node().input(0), c.list(0), c.in(2)->shape(), scanned);
+  if (scanned) return {c.in(2), type};
   Value* list = ready_for(c, c.in(2));
   Value* item = c.unsqueeze(c.in(2), {0});
   const bool is_all = list->shape().ranked() && list->shape()[0] == 1 && constant_ints(c.in(1)) == Ints{0};
-  if (is_all && !grows) return {item};
+  if (is_all && !grows) return {item, type};
   Value* index = c.reshape(c.cast(c.in(1), DType::i64), {1, 1});
   list = fit_to_elements(c, list, item);
   if (grows) {
     Value* one = c.ints({1});
     list = grown(c, list, c.add(c.reshape(index, {1}), one));
   }
-  return {put_at(c, list, index, item)};
+  return {put_at(c, list, index, item), type};
 }
 
-Values map_push(MapperContext& c) {
+Mapped map_push(GraphContext& c) {
   element_type(c);
-  if (is_list(c.in(0))) return {c.in(1)};
+  const bool scanned = c.list(0).form == ListForm::scanned;
+  const ListType type = type_after_write(c, c.node().input(0), c.list(0), c.in(1)->shape(), scanned);
+  if (scanned) return {c.in(1), type};
   Value* list = ready_for(c, c.in(1));
   Value* item = c.unsqueeze(c.in(1), {0});
   Value* fitting = fit_to_elements(c, list, item);
-  return {of_rank(c, c.concat({fitting, item}, 0), list->shape().rank())};
+  return {of_rank(c, c.concat({fitting, item}, 0), list->shape().rank()), type};
 }
 
-Values map_pop(MapperContext& c) {
+MappedValues map_pop(GraphContext& c) {
   element_type(c);
-  Value* list = list_of(c, 1);
-  Value* rest = of_rank(c, c.slice(list, Ints{0}, Ints{-1}, Ints{0}), list->shape().rank());
+  Value* list = seen_by_reader(c, 1);
+  ListType type = c.list(0);
+  type.form = ListForm::stacked;
+  Value* cut = c.slice(list, Ints{0}, Ints{-1}, Ints{0});
+  const Mapped rest(list->shape().ranked() ? of_rank(c, cut, list->shape().rank()) : cut, type);
   if (!c.node().output(1)->is_used()) return {rest, nullptr};
   Value* last = c.constant<std::int64_t>(-1);
   return {rest, c.gather(list, last, 0)};
 }
 
-Values map_resize(MapperContext& c) {
+Mapped map_resize(GraphContext& c) {
   Value* size = count_of(c, c.in(1));
-  if (is_fresh(c.in(0))) return {make_fresh(c, c.in(0)->dtype(), size)};
+  if (c.list(0).form == ListForm::fresh) return {make_fresh(c, c.in(0)->dtype(), size), c.list(0)};
+  ranked(c, c.in(0));
   Value* list = grown(c, c.in(0), size);
   Value* begin = c.ints({0});
   Value* cut = c.slice(list, begin, size, begin);
@@ -266,84 +285,86 @@ Values map_resize(MapperContext& c) {
   const auto known = constant_ints(size);
   dims[0] = known ? known->front() : kUnknownDim;
   if (!cut->constant()) c.graph().set_type(cut, cut->dtype(), Shape(dims));
-  return {cut};
+  return {cut, c.list(0)};
 }
 
-Values map_concat_lists(MapperContext& c) {
+Mapped map_concat_lists(GraphContext& c) {
   element_type(c);
-  Value *a = c.in(0), *b = c.in(1);
-  if (is_fresh(a) && is_fresh(b))
+  List a = list_of(c.mapped()[0]), b = list_of(c.mapped()[1]);
+  if (a.is_fresh() && b.is_fresh())
     c.fail(Code::not_constant, "the rank of the elements of this TensorList is not known", "");
-  if (is_fresh(a)) a = with_rank(c, a, element_of(b));
-  if (is_fresh(b)) b = with_rank(c, b, element_of(a));
-  a = fit_to_elements(c, a, b);
-  b = fit_to_elements(c, b, a);
-  return {of_rank(c, c.concat({a, b}, 0), a->shape().rank())};
+  ListType type = b.type.filled == Filled::never
+                      ? a.type
+                      : type_after_write(c, c.node().input(0), a.type, b.type.element);
+  if (a.is_fresh()) a = with_rank(c, a, element_of_stack(ranked(c, b.value)));
+  if (b.is_fresh()) b = with_rank(c, b, element_of_stack(ranked(c, a.value)));
+  if (b.type.filled == Filled::maybe && a.type.filled == Filled::never) type.filled = Filled::maybe;
+  type.form = ListForm::stacked;
+  Value* first = fit_to_elements(c, a.value, b.value);
+  Value* second = fit_to_elements(c, b.value, first);
+  return {of_rank(c, c.concat({first, second}, 0), first->shape().rank()), type};
 }
 
 // ---- reading
 
-Values map_stack(MapperContext& c) {
+Mapped map_stack(GraphContext& c) {
   element_type(c);
-  return {list_of(c, 1)};
+  return seen_by_reader(c, 1);
 }
 
-Values map_get(MapperContext& c) {
+Mapped map_get(GraphContext& c) {
   element_type(c);
-  Value* list = list_of(c, 2);
-  return {c.gather(list, c.in(1), 0)};
+  Value* list = seen_by_reader(c, 2);
+  return c.gather(list, c.in(1), 0);
 }
 
-Values map_length(MapperContext& c) { return {c.cast(c.reshape(length_of(c, c.in(0)), Ints{}), DType::i32)}; }
+Mapped map_length(GraphContext& c) {
+  return c.cast(c.reshape(length_of(c, list_of(c.mapped().at(0))), Ints{}), DType::i32);
+}
 
 // What the list was made with; writing does not change it.
-Values map_element_shape(MapperContext& c) {
-  const Value* list = as_it_was_made(c.node().input(0));
-  const ir::Node* maker = list->producer();
-  const std::string op = maker ? maker->op() : "";
-  const bool from_tensor = op == "TensorListFromTensor";
-  const Value* shape = nullptr;
-  if (from_tensor || op == "TensorListReserve" || op == "EmptyTensorList")
-    shape = tfgraph::through_identities(maker->input(from_tensor ? 1 : 0));
-  if (!shape || !shape->constant())
+Mapped map_element_shape(GraphContext& c) {
+  const TensorPtr shape = c.lists().lists().stated_shape(c.node().input(0));
+  if (!shape)
     c.fail(Code::not_constant, "the element_shape that this TensorList was made with is not a constant",
            "{cut}");
-  Value* v = c.constant(shape->constant());
-  return {c.cast(v, c.attr<DType>("shape_type"))};
+  Value* v = c.constant(shape);
+  return c.cast(v, c.attr<DType>("shape_type"));
 }
 
 // ---- rows of all elements behind each other
 
-Values map_concat(MapperContext& c) {
+MappedValues map_concat(GraphContext& c) {
   element_type(c);
   const bool is_old = c.node().op() == "TensorListConcat";
   if (is_old) c.raw_attr("element_shape");
-  Value* list = c.in(0);
-  if (is_fresh(list) && !is_old) list = list_of(c, 1);
-  if (is_fresh(list) || list->shape().rank() < 2 || !is_known(list->shape()[1]))
-    c.fail(
-        Code::not_constant,
-        "the elements of this TensorList may have different sizes: those of their first axis are not known",
-        "{shapes} | {cut}");
-  Value* size = c.ints({list->shape()[1]});
-  Value* shape = c.mul(length_of(c, list), size);
-  if (list->shape().rank() > 2) {
-    Value* rest = c.dims(list, 2, list->shape().rank());
+  const bool is_fresh = c.list(0).form == ListForm::fresh;
+  Value* list = is_fresh && !is_old ? seen_by_reader(c, 1) : c.in(0);
+  const int rank = ranked(c, list).rank();
+  if (rank < 2 || (is_fresh && is_old))
+    c.fail(Code::not_constant, "nothing was put into this TensorList, and its elements' shape is not known",
+           "give the list an element_shape");
+  Value* size = c.dims(list, 1, 2);
+  const List stack{list, {}};
+  Value* shape = c.mul(length_of(c, stack), size);
+  if (rank > 2) {
+    Value* rest = c.dims(list, 2, rank);
     shape = c.concat({shape, rest}, 0);
   }
   Value* values = c.reshape_to(list, shape);
-  Value* lengths = c.node().output(1)->is_used() ? c.expand(size, length_of(c, list)) : nullptr;
+  Value* lengths = c.node().output(1)->is_used() ? c.expand(size, length_of(c, stack)) : nullptr;
   return {values, lengths};
 }
 
-Values map_split(MapperContext& c) {
-  element_type(c);
+Mapped map_split(GraphContext& c) {
+  const DType type = element_type(c);
   const auto lengths = c.maybe_ints(2);
-  if (!lengths || lengths->empty() ||
-      std::any_of(lengths->begin(), lengths->end(), [&](std::int64_t n) { return n != lengths->front(); }))
-    c.fail(Code::unsupported_op, "a TensorList of pieces of different or unknown sizes is not supported",
-           "make the lengths equal constants");
   Value* x = c.in(0);
+  if (!lengths || lengths->empty() ||
+      std::any_of(lengths->begin(), lengths->end(), [&](std::int64_t n) { return n != lengths->front(); })) {
+    if (c.opset() >= kSequenceOpset) c.lists().make_sequence(c.node().output());
+    refuse_sizes(c);
+  }
   Value* head = c.ints({static_cast<std::int64_t>(lengths->size()), lengths->front()});
   const int rank = ranked(c, x).rank();
   Value* shape = rank < 2 ? head : c.concat({head, c.dims(x, 1, rank)}, 0);
@@ -352,13 +373,71 @@ Values map_split(MapperContext& c) {
   dims[0] = lengths->front();
   dims.insert(dims.begin(), static_cast<std::int64_t>(lengths->size()));
   if (!list->constant()) c.graph().set_type(list, list->dtype(), Shape(dims));
-  return {list};
+  return full(list, type);
+}
+
+// The mapper of a node whose list is one tensor, and the other one for a sequence.
+GraphMapper either(MappedValues (*stacked)(GraphContext&)) {
+  return [stacked](GraphContext& c) {
+    Value* list = c.node().output()->dtype() == DType::variant ? c.node().output() : c.node().input(0);
+    return c.lists().is_sequence(list) ? map_list_as_sequence(c) : stacked(c);
+  };
+}
+template <Mapped (*stacked)(GraphContext&)>
+GraphMapper either() {
+  return either([](GraphContext& c) { return MappedValues{stacked(c)}; });
+}
+
+// Whether an element of one shape may have another size than one of the other.
+bool may_differ(const Shape& a, const Shape& b) {
+  const Shape both = common(a, b);
+  return !both.ranked() || std::count(both.dims().begin(), both.dims().end(), kUnknownDim) != 0;
 }
 
 }  // namespace
 
-Value* with_rank(Emitter& e, Value* fresh, const Shape& element) {
-  return zeros(e, fresh->dtype(), length_of(e, fresh), element);
+void refuse_sizes(const MapperContext& c) {
+  const std::string why = "the elements of this TensorList may have different sizes";
+  if (c.opset() < kSequenceOpset)
+    c.fail(Code::opset_too_low, why,
+           onnx::raise_opset(kSequenceOpset, c.target()) +
+               " | give all elements one shape: pad the shorter ones with zeros at the end | {shapes}");
+  c.fail(Code::unsupported_op, why,
+         "give all elements one shape: pad the shorter ones with zeros at the end | {shapes}");
+}
+
+ListType type_after_write(GraphContext& c, Value* source_list, const ListType& before, const Shape& item,
+                          bool in_each_round) {
+  const tfgraph::Lists::Family& family = c.lists().lists().family_of(source_list);
+  const Shape stated = is_complex(before.dtype) ? shape_of_pairs(family.stated()) : family.stated();
+  Shape element = merge(item, stated).value_or(item);
+  ListType after = before;
+  after.filled = Filled::surely;
+  if (after.form == ListForm::fresh) after.form = ListForm::stacked;
+  const Shape& other = before.filled == Filled::never ? element : before.element;
+  if (before.form == ListForm::sequence || before.form == ListForm::appended) {
+    after.element = common(element, other);
+  } else if (family.has_one_shape) {
+    const auto both = merge(element, other);
+    if (!both)
+      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes",
+             "give all elements one shape: pad the shorter ones with zeros at the end");
+    after.element = *both;
+  } else {
+    after.element = common(element, other);
+    const bool many = in_each_round || before.filled != Filled::never;
+    if (many && may_differ(element, other)) {
+      if (c.opset() < kSequenceOpset) refuse_sizes(c);
+      c.lists().make_sequence(source_list);
+    }
+  }
+  return after;
+}
+
+List with_rank(Emitter& e, const List& fresh, const Shape& element) {
+  List list{zeros(e, fresh.value->dtype(), length_of(e, fresh), element), fresh.type};
+  list.type.form = ListForm::stacked;
+  return list;
 }
 
 Value* fit_to_elements(Emitter& e, Value* list, Value* like) {
@@ -373,26 +452,35 @@ Value* fit_to_elements(Emitter& e, Value* list, Value* like) {
 }
 
 void register_tensor_lists(OpRegistry& r) {
-  const std::string one_shape = "elements of one shape";
-  r.op("TensorListReserve").ignores({"shape_type"}).note(one_shape).by(map_reserve);
-  r.op("EmptyTensorList").ignores({"shape_type"}).note(one_shape).by(map_reserve);
-  r.op("TensorListFromTensor").ignores({"shape_type"}).by(map_from_tensor);
-  r.op("TensorListScatter", "TensorListScatterV2").ignores({"shape_type"}).by(map_scatter);
-  r.op("TensorListScatterIntoExistingList").by(map_scatter_into);
-  r.op("TensorListSetItem").note(one_shape).by(map_set);
-  r.op("TensorListPushBack").note(one_shape).by(map_push);
-  r.op("TensorListPopBack").by(map_pop);
-  r.op("TensorListResize").by(map_resize);
-  r.op("TensorListConcatLists").by(map_concat_lists);
-  r.op("TensorListStack").ignores({"num_elements"}).by(map_stack);
-  r.op("TensorListGather", "TensorListGetItem").by([](MapperContext& c) { return map_get(c); });
-  r.op("TensorListLength").by(map_length);
-  r.op("TensorListElementShape").note("of lists made with a constant element_shape").by(map_element_shape);
-  r.op("TensorListConcat", "TensorListConcatV2")
-      .ignores({"shape_type"})
-      .note("elements of one known size")
-      .by(map_concat);
-  r.op("TensorListSplit").ignores({"shape_type"}).note("equal constant lengths").by(map_split);
+  const std::string sizes = "elements of different sizes: from opset 18 on";
+  r.op("TensorListReserve")
+      .ignores({"shape_type", "identical_element_shapes"})
+      .note(sizes)
+      .by_graph(either<map_reserve>());
+  r.op("EmptyTensorList").ignores({"shape_type"}).note(sizes).by_graph(either<map_reserve>());
+  r.op("TensorListResize").by_graph(either<map_resize>());
+  r.op("TensorListConcatLists").by_graph(either<map_concat_lists>());
+  r.op("TensorListLength").by_graph(either<map_length>());
+  r.op("TensorListElementShape")
+      .note("of lists made with a constant element_shape")
+      .by_graph([](GraphContext& c) { return MappedValues{map_element_shape(c)}; });
+  const auto rows = [&](const auto& row) {  // nodes with elements, which may be complex
+    row("TensorListFromTensor").ignores({"shape_type"}).by_graph(either<map_from_tensor>());
+    row("TensorListScatter", "TensorListScatterV2").ignores({"shape_type"}).by_graph(either<map_scatter>());
+    row("TensorListScatterIntoExistingList").by_graph(either<map_scatter_into>());
+    row("TensorListSetItem").note(sizes).by_graph(either<map_set>());
+    row("TensorListPushBack").note(sizes).by_graph(either<map_push>());
+    row("TensorListPopBack").by_graph(either(map_pop));
+    row("TensorListStack").ignores({"num_elements"}).by_graph(either<map_stack>());
+    row("TensorListGather", "TensorListGetItem").by_graph(either<map_get>());
+    row("TensorListConcat", "TensorListConcatV2")
+        .ignores({"shape_type"})
+        .note(sizes)
+        .by_graph(either(map_concat));
+    row("TensorListSplit").ignores({"shape_type"}).note(sizes).by_graph(either<map_split>());
+  };
+  rows([&r](const auto&... names) { return r.op(names...); });
+  rows([&r](const auto&... names) { return r.complex(names...); });
 }
 
 }  // namespace t2o::op_mappers

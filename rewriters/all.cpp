@@ -9,7 +9,7 @@ const std::vector<Phase>& tf_phases() {
       {"lists",
        "the graph as it was read",
        "each element of a list is a real tensor, and all elements have one shape",
-       {{complex_lists()}, {ragged_rows()}, {ragged_results()}, {gather_loop()}}},
+       {{ragged_rows()}, {ragged_results()}, {gather_loop()}}},
       {"layers",
        "each element of a list is a real tensor",
        "each layer that ONNX has an operator for is one node",

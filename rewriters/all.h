@@ -17,7 +17,6 @@ namespace rewriters {
 
 // TensorFlow's operators. A t2o.* operator that they leave has rows in op_mappers/.
 Rewriter bidirectional();             // a forward and a reverse layer of one input -> one bidirectional layer
-Rewriter complex_lists();             // a TensorList of complex numbers -> a list of pairs (re, im)
 Rewriter fuse_conv1d();               // a convolution of images of height 1 -> a convolution of sequences
 Rewriter fuse_dilation();             // a convolution between SpaceToBatchND and BatchToSpaceND -> a dilated one
 Rewriter fuse_gelu();                 // t2o.Gelu

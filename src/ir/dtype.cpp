@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <string>
 
 namespace t2o {
 namespace {
@@ -48,11 +49,21 @@ constexpr std::array<Info, 32> kInfo = {{
     {"variant", "variant", 0, other},
 }};
 
-const Info& info(DType t) { return kInfo[static_cast<std::size_t>(t)]; }
+const Info& info(DType t) { return kInfo[is_sequence(t) ? 0 : static_cast<std::size_t>(t)]; }
+
+std::array<std::string, kInfo.size()> names_of_sequences() {
+  std::array<std::string, kInfo.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = "seq_" + std::string(kInfo[i].name);
+  return names;
+}
 
 }  // namespace
 
-std::string_view name(DType t) { return info(t).name; }
+std::string_view name(DType t) {
+  if (!is_sequence(t)) return info(t).name;
+  static const auto kNames = names_of_sequences();
+  return kNames[static_cast<std::size_t>(element_of(t))];
+}
 
 std::optional<DType> dtype_from_name(std::string_view n) {
   if (n.empty()) return std::nullopt;

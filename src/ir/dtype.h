@@ -12,7 +12,14 @@ enum class DType : std::uint8_t {
   i32, u32, i64, u64, boolean, string, c64, c128, qi8, qu8, qi16, qu16, qi32, resource, variant,
 };
 
-std::string_view name(DType);                         // "f32", "bool", "string" ...: as the text format prints it
+// The type of an ONNX sequence whose tensors have this element type. A sequence is no tensor: it has no shape, and all
+// functions below take it for a type that they do not know.
+constexpr std::uint8_t kSequenceBit = 0x80;
+constexpr DType sequence_of(DType t) { return static_cast<DType>(static_cast<std::uint8_t>(t) | kSequenceBit); }
+constexpr bool is_sequence(DType t) { return (static_cast<std::uint8_t>(t) & kSequenceBit) != 0; }
+constexpr DType element_of(DType t) { return static_cast<DType>(static_cast<std::uint8_t>(t) & ~kSequenceBit); }
+
+std::string_view name(DType);                         // "f32", "bool", "seq_f32" ...: as the text format prints it
 std::optional<DType> dtype_from_name(std::string_view);  // also TensorFlow's and numpy's: "float32", "int64" ...
 
 std::size_t bit_width(DType);                         // 0 for undefined, string, resource, variant

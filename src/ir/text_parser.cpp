@@ -203,9 +203,10 @@ class Parser {
   ValueType type(const Graph& g) {
     const std::size_t position = in_.position();
     const std::string dtype = in_.word("an element type");
-    const auto t = dtype_from_name(dtype);
+    const bool is_sequence = dtype.starts_with("seq_");
+    const auto t = dtype_from_name(is_sequence ? dtype.substr(4) : dtype);
     if (!t) in_.fail_at(position, "there is no element type '" + dtype + "'");
-    return {*t, shape(g)};
+    return {is_sequence ? sequence_of(*t) : *t, shape(g)};
   }
 
   Shape shape(const Graph& g) {

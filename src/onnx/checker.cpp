@@ -121,7 +121,7 @@ class Checker {
       if (s.param < 0) continue;
       const OpInfo::TypeParam& param = op.params[static_cast<std::size_t>(s.param)];
       DTypeSet& told = refused[static_cast<std::size_t>(s.param)];
-      if (!param.standard.empty() && !param.standard.has(dtype) && !told.has(dtype)) {
+      if (!param.standard.empty() && !is_sequence(dtype) && !param.standard.has(dtype) && !told.has(dtype)) {
         told.add(dtype);
         if (const int opset = opset_that_takes(n, s))
           report_too_low(n, dtype, opset);

@@ -37,8 +37,9 @@ Dim dim_of(const TensorShapeProto::Dimension& d, Symbols& symbols) {
 }
 
 void set_type(TypeProto& type, const Value& v, const Symbols& symbols) {
-  auto* t = type.mutable_tensor_type();
-  t->set_elem_type(elem_type(v.dtype()));
+  auto* t = (is_sequence(v.dtype()) ? type.mutable_sequence_type()->mutable_elem_type() : &type)
+                ->mutable_tensor_type();
+  t->set_elem_type(elem_type(element_of(v.dtype())));
   if (!v.shape().ranked()) return;
   auto* shape = t->mutable_shape();
   for (const Dim d : v.shape().dims()) set_dim(*shape, d, symbols);
@@ -177,6 +178,8 @@ class Context final : public ::onnx::InferenceContext, public ::onnx::DataPropag
 
 Inferred read_type(const TypeProto& t, Symbols& symbols) {
   Inferred r;
+  if (t.has_sequence_type())
+    r.dtype = sequence_of(dtype_of_elem_type(t.sequence_type().elem_type().tensor_type().elem_type()));
   if (!t.has_tensor_type()) return r;
   r.dtype = dtype_of_elem_type(t.tensor_type().elem_type());
   if (!t.tensor_type().has_shape()) return r;

@@ -92,8 +92,11 @@ class ProtoBuilder {
   static void set_value_info(pb::ValueInfoProto& p, const Value& v) {
     p.set_name(v.name());
     if (v.dtype() == DType::undefined) return;
-    pb::TypeProto_Tensor& t = *p.mutable_type()->mutable_tensor_type();
-    t.set_elem_type(tensor_proto_type(v.dtype()));
+    pb::TypeProto& type = is_sequence(v.dtype())
+                              ? *p.mutable_type()->mutable_sequence_type()->mutable_elem_type()
+                              : *p.mutable_type();
+    pb::TypeProto_Tensor& t = *type.mutable_tensor_type();
+    t.set_elem_type(tensor_proto_type(element_of(v.dtype())));
     if (!v.shape().ranked()) return;
     pb::TensorShapeProto& shape = *t.mutable_shape();
     for (const Dim d : v.shape().dims()) {

@@ -11,7 +11,7 @@ class OpSchema;
 
 namespace t2o::onnx {
 
-// A set of element types.
+// A set of element types of tensors.
 class DTypeSet {
  public:
   void add(DType t) { bits_ |= bit(t); }
@@ -21,7 +21,7 @@ class DTypeSet {
   constexpr explicit DTypeSet(std::uint64_t bits = 0) : bits_(bits) {}
 
  private:
-  static std::uint64_t bit(DType t) { return std::uint64_t{1} << static_cast<unsigned>(t); }
+  static std::uint64_t bit(DType t) { return is_sequence(t) ? 0 : std::uint64_t{1} << static_cast<unsigned>(t); }
   std::uint64_t bits_;
 };
 

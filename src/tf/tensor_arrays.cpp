@@ -105,8 +105,11 @@ void TensorArrays::reserve(ir::Node& n) {
   Array a{&n, nullptr};
   Value* shape = shape_tensor(n, element_shape(n, a));
   const std::string name = n.name();
-  a.list = make(n, "TensorListReserve", {shape, n.input(0)},
-                {{"element_dtype", *dtype}, {"shape_type", DType::i32}}, DType::variant, Shape::scalar());
+  Attrs attrs = {{"element_dtype", *dtype}, {"shape_type", DType::i32}};
+  if (const auto* same = n.attr_if<std::int64_t>("identical_element_shapes"); same && *same != 0)
+    attrs.push_back({"identical_element_shapes", *same});  // TensorFlow's TensorList has no such attribute
+  a.list =
+      make(n, "TensorListReserve", {shape, n.input(0)}, std::move(attrs), DType::variant, Shape::scalar());
   graph_.rename(n.output(0), name + "/handle");
   graph_.rename(a.list, name);
   replace_value(n.output(1), a.list);

@@ -1,0 +1,232 @@
+#include <algorithm>
+
+#include "ir/complex.h"
+#include "op_mappers/loop.h"
+#include "op_mappers/numbers.h"
+#include "op_mappers/tensor_lists.h"
+
+// Lists whose elements differ in size: ONNX sequences.
+namespace t2o::op_mappers {
+
+Value* empty_sequence(Emitter& e, DType element) { return e.emit("SequenceEmpty", {}, {{"dtype", element}}); }
+
+namespace {
+
+Value* appended(Emitter& e, Value* sequence, Value* element) {
+  return e.emit("SequenceInsert", {sequence, element});
+}
+Value* length(Emitter& e, Value* sequence) { return e.emit("SequenceLength", {sequence}); }  // a scalar
+Value* element_at(Emitter& e, Value* sequence, Value* index, const Shape& shape) {
+  Value* v = e.emit("SequenceAt", {sequence, index});
+  e.graph().set_type(v, v->dtype(), shape);
+  return v;
+}
+Value* scalar_of(Emitter& e, Value* v) { return e.reshape(e.cast(v, DType::i64), Ints{}); }
+
+// The elements of a new list. A sequence of a few known elements is one node.
+Value* repeated(Emitter& e, Value* element, Value* count) {
+  constexpr std::int64_t kFew = 8;
+  const auto known = constant_ints(count);
+  if (known && known->front() > 0 && known->front() <= kFew)
+    return e.emit("SequenceConstruct", Values(static_cast<std::size_t>(known->front()), element));
+  return extended(e, empty_sequence(e, element->dtype()), count,
+                  [element](Emitter&, Value*) { return element; });
+}
+
+// What stands for an element that was not written yet. TensorFlow reads it only if its whole shape is known:
+// then it is zeros.
+Value* placeholder(Emitter& e, DType type, const Shape& stated) {
+  Ints dims = stated.ranked() ? stated.dims() : Ints{0};
+  std::replace_if(
+      dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{0});
+  return e.expand(zero_of(e, type), e.ints(dims));
+}
+
+class SequenceMapper {
+ public:
+  explicit SequenceMapper(GraphContext& c)
+      : c_(c),
+        op_(c.node().op()),
+        list_(c.node().output()->dtype() == DType::variant ? c.node().output() : c.node().input(0)) {
+    type_.form = ListForm::sequence;
+    if (!c.mapped().empty() && c.mapped()[0].list) type_ = c.list(0);
+    if (op_ != "TensorListLength" && op_ != "TensorListResize") type_.dtype = c.attr<DType>("element_dtype");
+    const Shape stated = c.lists().lists().family_of(list_).stated();
+    stated_ = is_complex(type_.dtype) ? shape_of_pairs(stated) : stated;
+  }
+  MappedValues run();
+
+ private:
+  DType part() const { return part_type(type_.dtype); }
+  Value* sequence() const { return c_.in(0); }
+  Mapped made(Value* v) const { return {v, type_}; }
+  void write(const Shape& element) { type_ = type_after_write(c_, list_, type_, element); }
+  Shape element() const {
+    return merge(type_.filled == Filled::never ? Shape() : type_.element, stated_).value_or(Shape());
+  }
+  Value* extended_to(Value* from, Value* size);
+  Value* of_rows(Value* x);
+  Value* pieces();
+  Value* set();
+  Value* resized();
+  Value* joined_with(const List& other);
+  MappedValues concat();
+
+  GraphContext& c_;
+  const std::string& op_;
+  Value* list_;  // in the source
+  ListType type_;
+  Shape stated_;
+};
+
+Value* SequenceMapper::extended_to(Value* from, Value* size) {
+  Value* none = c_.constant<std::int64_t>(0);
+  Value* missing = c_.maximum(c_.sub(size, length(c_, from)), none);
+  Value* empty = placeholder(c_, part(), stated_);
+  return extended(c_, from, missing, [empty](Emitter&, Value*) { return empty; });
+}
+
+bool can_be_split(DType t) {  // ONNX Runtime's SplitToSequence
+  static constexpr DType kTypes[] = {DType::f32, DType::f64,     DType::f16,   DType::i32,
+                                     DType::i64, DType::boolean, DType::string};
+  return std::find(std::begin(kTypes), std::end(kTypes), t) != std::end(kTypes);
+}
+
+Value* SequenceMapper::of_rows(Value* x) {
+  write(element_of_stack(x->shape()));
+  if (can_be_split(x->dtype()))
+    return c_.emit("SplitToSequence", {x}, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{0}}});
+  Value* count = c_.reshape(c_.dims(x, 0, 1), Ints{});
+  return extended(c_, empty_sequence(c_, x->dtype()), count, [x](Emitter& e, Value* k) {
+    Value* at = e.reshape(k, Ints{});
+    return e.gather(x, at, 0);
+  });
+}
+
+Value* SequenceMapper::pieces() {
+  Value* x = c_.in(0);
+  Shape piece = x->shape();
+  if (piece.ranked() && piece.rank() > 0) {
+    Ints dims = piece.dims();
+    dims[0] = kUnknownDim;
+    piece = Shape(std::move(dims));
+  }
+  write(piece);
+  Value* sizes = c_.cast(c_.in(2), DType::i64);
+  if (can_be_split(x->dtype())) return c_.emit("SplitToSequence", {x, sizes}, {{"axis", std::int64_t{0}}});
+  Value* axis = c_.constant<std::int64_t>(0);
+  Value* ends = c_.cumsum(sizes, axis, false, false);
+  Value* begins = c_.sub(ends, sizes);
+  Value* count = c_.size_of(sizes);
+  return extended(c_, empty_sequence(c_, x->dtype()), count, [&](Emitter& e, Value* k) {
+    Value* from = e.gather(begins, k, 0);
+    Value* to = e.gather(ends, k, 0);
+    return e.slice(x, from, to, e.ints({0}));
+  });
+}
+
+Value* SequenceMapper::set() {
+  const bool grows = c_.flag("resize_if_index_out_of_bounds");
+  write(c_.in(2)->shape());
+  if (type_.form == ListForm::appended) return appended(c_, sequence(), c_.in(2));
+  Value* index = scalar_of(c_, c_.in(1));
+  Value* from = sequence();
+  if (grows) from = extended_to(from, c_.add(index, c_.constant<std::int64_t>(1)));
+  Value* without = c_.emit("SequenceErase", {from, index});
+  return c_.emit("SequenceInsert", {without, c_.in(2), index});
+}
+
+Value* SequenceMapper::resized() {
+  Value* size = scalar_of(c_, c_.in(1));
+  Value* longer = extended_to(sequence(), size);
+  Value* surplus = c_.sub(length(c_, longer), size);
+  return counted_loop(c_, surplus, {longer}, [](Emitter& e, Value*, const Values& state) -> Values {
+    return {e.emit("SequenceErase", {state[0]})};
+  })[0];
+}
+
+Value* SequenceMapper::joined_with(const List& other) {
+  if (other.type.filled != Filled::never) write(other.type.element);
+  return extended(c_, sequence(), length(c_, other.value), [&](Emitter& e, Value* k) {
+    return element_at(e, other.value, e.reshape(k, Ints{}), other.type.element);
+  });
+}
+
+// ConcatFromSequence takes no empty sequence: there is one more element, which has no rows.
+MappedValues SequenceMapper::concat() {
+  if (op_ == "TensorListConcat") c_.raw_attr("element_shape");
+  Ints dims = element().ranked() ? element().dims() : Ints{};
+  if (dims.empty() && element().ranked())
+    c_.fail(Code::bad_model, "the elements of this TensorList have no axis to be concatenated along");
+  Value* all = sequence();
+  if (!dims.empty()) {
+    Ints rows = dims;
+    rows[0] = 0;
+    Value* none = placeholder(c_, part(), Shape(std::move(rows)));
+    all = c_.emit("SequenceInsert", {all, none, c_.constant<std::int64_t>(0)});
+    dims[0] = kUnknownDim;
+  }
+  Value* values = c_.emit("ConcatFromSequence", {all}, {{"axis", std::int64_t{0}}});
+  c_.graph().set_type(values, part(), dims.empty() ? Shape() : Shape(std::move(dims)));
+  if (!c_.node().output(1)->is_used()) return {values, nullptr};
+  Value* sizes =
+      counted_loop(c_, length(c_, sequence()), {}, [&](Emitter& e, Value* k, const Values&) -> Values {
+        Value* one = element_at(e, sequence(), e.reshape(k, Ints{}), element());
+        return {e.dim(one, 0)};
+      })[0];
+  return {values, sizes};
+}
+
+MappedValues SequenceMapper::run() {
+  if (op_ == "EmptyTensorList") return {made(empty_sequence(c_, part()))};
+  if (op_ == "TensorListReserve") {
+    Value* element = placeholder(c_, part(), stated_);
+    return {made(repeated(c_, element, scalar_of(c_, c_.in(1))))};
+  }
+  if (op_ == "TensorListFromTensor") {
+    Value* v = of_rows(c_.in(0));
+    return {made(v)};
+  }
+  if (op_ == "TensorListSplit") {
+    Value* v = pieces();
+    return {made(v)};
+  }
+  if (op_ == "TensorListSetItem") {
+    Value* v = set();
+    return {made(v)};
+  }
+  if (op_ == "TensorListPushBack") {
+    write(c_.in(1)->shape());
+    return {made(appended(c_, sequence(), c_.in(1)))};
+  }
+  if (op_ == "TensorListPopBack") {
+    Value* rest = c_.emit("SequenceErase", {sequence()});
+    if (!c_.node().output(1)->is_used()) return {made(rest), nullptr};
+    return {made(rest), element_at(c_, sequence(), c_.constant<std::int64_t>(-1), element())};
+  }
+  if (op_ == "TensorListGetItem") return {element_at(c_, sequence(), scalar_of(c_, c_.in(1)), element())};
+  if (op_ == "TensorListLength") return {c_.cast(length(c_, sequence()), DType::i32)};
+  if (op_ == "TensorListResize") return {made(resized())};
+  if (op_ == "TensorListConcatLists") {
+    Value* v = joined_with(list_of(c_.mapped()[1]));
+    return {made(v)};
+  }
+  if (op_ == "TensorListConcat" || op_ == "TensorListConcatV2") return concat();
+  refuse_sizes(c_);
+}
+
+}  // namespace
+
+Value* extended(Emitter& e, Value* sequence, Value* count,
+                const std::function<Value*(Emitter&, Value*)>& make) {
+  const auto known = constant_ints(count);
+  if (known && known->front() <= 0) return sequence;
+  return counted_loop(e, count, {sequence}, [&](Emitter& in, Value* k, const Values& state) -> Values {
+    Value* element = make(in, k);
+    return {appended(in, state[0], element)};
+  })[0];
+}
+
+MappedValues map_list_as_sequence(GraphContext& c) { return SequenceMapper(c).run(); }
+
+}  // namespace t2o::op_mappers

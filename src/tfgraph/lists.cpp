@@ -1,0 +1,152 @@
+#include "tfgraph/lists.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tfgraph/facts.h"
+
+namespace t2o {
+
+Shape common(const Shape& a, const Shape& b) {
+  if (!a.ranked() || !b.ranked() || a.rank() != b.rank()) return {};
+  Ints dims;
+  for (int i = 0; i < a.rank(); ++i) dims.push_back(a[i] == b[i] ? a[i] : kUnknownDim);
+  return Shape(std::move(dims));
+}
+
+namespace tfgraph {
+namespace {
+
+bool is_list(const Value* v) { return v && v->dtype() == DType::variant; }
+
+// What an operator says of its list. shape: the input that states the shape of each element.
+struct Role {
+  const char* op;
+  std::size_t shape;
+  bool makes, needs_one_shape;
+};
+
+constexpr Role kRoles[] = {
+    {"TensorListReserve", 0, true, false},    {"EmptyTensorList", 0, true, false},
+    {"TensorListFromTensor", 1, true, false}, {"TensorListScatter", 2, true, false},
+    {"TensorListScatterV2", 2, true, false},  {"TensorListSplit", 1, true, false},
+    {"TensorListStack", 1, false, true},      {"TensorListGather", 2, false, true},
+    {"TensorListConcatV2", 1, false, false},
+};
+
+const Role* role_of(const std::string& op) {
+  const auto* at =
+      std::find_if(std::begin(kRoles), std::end(kRoles), [&](const Role& r) { return r.op == op; });
+  return at == std::end(kRoles) ? nullptr : at;
+}
+
+Shape stated_by(Value* dims) {
+  const auto known = dims->shape().is_scalar() ? std::nullopt : known_ints(dims);
+  if (!known) return {};
+  Ints all = *known;
+  for (Dim& d : all) d = std::max(d, kUnknownDim);
+  return Shape(std::move(all));
+}
+
+}  // namespace
+
+Lists::Lists(const ir::Graph& main) {
+  join_graph(main);
+  std::vector<const ir::Graph*> work{&main};
+  while (!work.empty()) {
+    const ir::Graph& g = *work.back();
+    work.pop_back();
+    for (const ir::Node& n : g.nodes()) {
+      learn(n);
+      ir::for_each_subgraph(n, [&](const ir::Graph& sub) { work.push_back(&sub); });
+    }
+  }
+}
+
+Value* Lists::root(Value* v) {
+  Value* top = v;
+  while (next_.try_emplace(top, top).first->second != top) top = next_[top];
+  while (v != top) v = std::exchange(next_[v], top);
+  return top;
+}
+
+void Lists::join(Value* a, Value* b) {
+  if (is_list(a) && is_list(b)) next_[root(a)] = root(b);
+}
+
+void Lists::join_graph(const ir::Graph& main) {
+  std::vector<const ir::Graph*> work{&main};
+  while (!work.empty()) {
+    const ir::Graph& g = *work.back();
+    work.pop_back();
+    for (const ir::Node& n : g.nodes()) {
+      join_node(n);
+      ir::for_each_subgraph(n, [&](const ir::Graph& sub) { work.push_back(&sub); });
+    }
+  }
+}
+
+void Lists::join_node(const ir::Node& n) {
+  bool holds_graphs = false;
+  ir::for_each_subgraph(n, [&](const ir::Graph& sub) {
+    const std::size_t skipped =
+        n.op().ends_with("While") ? 0 : 1;  // the condition of an If, the index of a Case
+    for (std::size_t i = 0; i < sub.inputs().size(); ++i) join(sub.inputs()[i], n.input(i + skipped));
+    if (sub.outputs().size() == n.outputs().size())
+      for (std::size_t i = 0; i < n.outputs().size(); ++i) join(sub.outputs()[i], n.outputs()[i]);
+    holds_graphs = true;
+  });
+  if (n.op().ends_with("While"))
+    for (std::size_t i = 0; i < n.outputs().size(); ++i) join(n.output(i), n.input(i));
+  if (holds_graphs) return;
+  for (std::size_t i = 0; i < n.outputs().size(); ++i) {
+    if (!is_list(n.output(i))) continue;
+    if (n.op() == "IdentityN") join(n.output(i), n.input(i));
+    for (std::size_t k = 0; k < n.input_count() && n.op() != "IdentityN"; ++k) join(n.output(i), n.input(k));
+  }
+}
+
+void Lists::learn(const ir::Node& n) {
+  const Role* role = role_of(n.op());
+  if (!role) return;
+  Value* list = role->makes ? n.output() : n.input(0);
+  if (!is_list(list)) return;
+  Family& family = families_[root(list)];
+  if (role->needs_one_shape || int_attr(n, "identical_element_shapes") != 0) family.has_one_shape = true;
+  const Shape stated = n.input(role->shape) ? stated_by(n.input(role->shape)) : Shape();
+  if (!role->makes) {
+    if (const auto both = merge(family.element, stated)) family.element = *both;
+    return;
+  }
+  family.made_with = family.makers.empty() ? stated : common(family.made_with, stated);
+  family.makers.push_back(&n);
+}
+
+Shape Lists::Family::stated() const { return merge(made_with, element).value_or(made_with); }
+
+Value* Lists::id_of(Value* list) const {
+  for (auto at = next_.find(list); at != next_.end() && at->second != list; at = next_.find(list))
+    list = at->second;
+  return list;
+}
+
+const Lists::Family& Lists::family_of(Value* list) const {
+  static const Family kUnknown;
+  const auto at = families_.find(id_of(list));
+  return at == families_.end() ? kUnknown : at->second;
+}
+
+TensorPtr Lists::stated_shape(Value* list) const {
+  TensorPtr all;
+  for (const ir::Node* maker : family_of(list).makers) {
+    const Value* shape = through_identities(maker->input(role_of(maker->op())->shape));
+    const TensorPtr& one = shape ? shape->constant() : nullptr;
+    const bool same = one && (!all || (one->dims() == all->dims() && one->to_ints() == all->to_ints()));
+    if (!same) return nullptr;
+    all = one;
+  }
+  return all;
+}
+
+}  // namespace tfgraph
+}  // namespace t2o

@@ -11,7 +11,8 @@ namespace {
 // A graph of tests/data/tensor_lists, made by tf.function or by TensorFlow 1, fed with "x" and, where it has
 // it, "y".
 void check_file(const std::string& name, const Ints& dims, const Strings& outputs,
-                const Strings& inputs = {"x"}, const std::set<Mode>& without = {Mode::rank}) {
+                const Strings& inputs = {"x"}, const std::set<Mode>& without = {Mode::rank},
+                const std::vector<int>& opsets = {11, 13, 18, 21, 26}) {
   const std::string path = std::string(T2O_SOURCE_DIR "/tests/data/tensor_lists/") + name + ".pb";
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -23,9 +24,16 @@ void check_file(const std::string& name, const Ints& dims, const Strings& output
                b.graph().import(std::as_bytes(std::span(bytes)), "g", map);
                for (const std::string& output : outputs) b.output("g/" + output);
              })
-      .only_opsets({11, 13, 18, 21, 26})
+      .only_opsets(opsets)
       .without(without)
       .check();
+}
+
+// Elements of different sizes, which need sequences.
+void check_sizes(const std::string& name, std::size_t outputs, const std::vector<Ints>& all_dims) {
+  Strings names{"Identity"};
+  for (std::size_t i = 1; i < outputs; ++i) names.push_back("Identity_" + std::to_string(i));
+  for (const Ints& dims : all_dims) check_file(name, dims, names, {"x"}, {Mode::rank}, {18, 21, 26});
 }
 
 TEST(TensorLists, ReadAndWrittenInEachRound) {
@@ -84,6 +92,25 @@ TEST(TensorLists, OutsideOfLoops) {
   check_file("raw", {4, 3}, {"Identity", "Identity_1", "Identity_2", "Identity_3"});
   // With unknown sizes it is refused.
   check_file("concat", {4, 3}, {"Identity"}, {"x"}, {Mode::dims, Mode::rank});
+}
+
+TEST(TensorLists, ElementsOfDifferentSizes) {
+  const std::vector<Ints> some = {{4, 3}, {2, 3}, {1, 3}}, also_none = {{4, 3}, {1, 3}, {0, 3}};
+  check_sizes("sizes_in_order", 3, some);
+  check_sizes("sizes_read", 2, also_none);
+  check_sizes("sizes_grown", 3, also_none);
+  check_sizes("sizes_branches", 3, some);
+  check_sizes("sizes_nested", 2, also_none);
+  check_sizes("sizes_pushed", 5, {{4, 3}, {2, 3}});
+  check_sizes("sizes_split", 4, some);
+  check_sizes("sizes_types", 10, some);
+  check_sizes("sizes_gradient", 1, some);
+  check_sizes("tf1_sizes", 5, some);
+}
+
+// The graph shows that the elements have one size: they are one tensor, at any opset.
+TEST(TensorLists, ElementsOfOneUnknownSize) {
+  for (const Ints& dims : {Ints{4, 3}, Ints{2, 3}}) check_file("sizes_alike", dims, {"Identity", "Identity_1"});
 }
 
 // Cells whose rows are weighted in front of the loop; also of no steps and of one.

@@ -8,10 +8,10 @@ const std::vector<Phase>& tf_phases() {
   static const std::vector<Phase> phases = {
       {"lists",
        "the graph as it was read",
-       "each element of a list is a real tensor, and all elements have one shape",
+       "no list holds ragged tensors",
        {{ragged_rows()}, {ragged_results()}, {gather_loop()}}},
       {"layers",
-       "each element of a list is a real tensor",
+       "no list holds ragged tensors",
        "each layer that ONNX has an operator for is one node",
        {{length_branches()},
         {unrolled(), {{"length_branches", "it leaves steps without branches, which unrolled matches"}}},

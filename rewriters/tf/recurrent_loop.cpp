@@ -28,6 +28,7 @@ class Analysis {
     for (std::size_t i = 0; i < loop.size(); ++i) {
       if (loop.is_constant_argument(i)) continue;
       const DType type = loop.body().inputs()[i]->dtype();
+      if (is_complex(type)) return no("its numbers are complex, which ONNX has no layer for");
       if (type == DType::variant) {
         lists_.push_back(i);
       } else if (loop.is_counter(i)) {

@@ -65,7 +65,9 @@ std::optional<std::vector<DType>> widening(const OpInfo& info, const Values& inp
   std::vector<DType> result(info.params.size(), DType::undefined);
   for (std::size_t p = 0; p < info.params.size(); ++p) {
     const DType t = bound_type(info, inputs, static_cast<int>(p));
-    if (t == DType::undefined || is_sequence(t) || (info.params[p].standard.has(t) && info.params[p].kernels.has(t))) continue;
+    if (t == DType::undefined || is_sequence(t) ||
+        (info.params[p].standard.has(t) && info.params[p].kernels.has(t)))
+      continue;
     result[p] = widened(info, info.params[p], t);
     if (result[p] == DType::undefined) return std::nullopt;
   }

@@ -77,6 +77,7 @@ TEST(TensorLists, Carried) {
 
 TEST(TensorLists, OfComplexNumbers) {
   for (const char* file : {"complex_scan", "complex_array"}) check_file(file, {4, 8}, {"Identity"});
+  for (const Ints& dims : {Ints{4, 3}, Ints{1, 3}}) check_file("complex_cell", dims, {"Identity", "Identity_1"});
   for (const Ints& dims : {Ints{3, 3}, {4, 3}, {1, 3}})
     check_file("complex_branches", dims, {"Identity", "Identity_1", "Identity_2", "Identity_3"});
   check_file("complex_map", {4, 8}, {"Identity"}, {"x"}, {Mode::dims, Mode::rank});
@@ -151,6 +152,46 @@ TEST(TensorLists, Scattered) {
           .only_opsets({11, 13, 18, 26})
           .without({Mode::rank})
           .check();
+}
+
+// Each operator that takes or gives elements.
+TEST(TensorLists, ComplexElementsInEveryWay) {
+  const std::vector<TfAttr> type = {{"element_dtype", c64}};
+  graph_case("complex",
+             [=](Builder& b) {
+               const auto complex = [&](const Ints& dims) {
+                 const std::string re = b.input(f32, dims), im = b.input(f32, dims);
+                 return b.op("Complex", {re, im}, {{"T", f32}, {"Tout", c64}});
+               };
+               const auto give = [&](const std::string& z) {
+                 b.output(b.op("Real", {z}, {{"T", c64}, {"Tout", f32}}));
+                 b.output(b.op("Imag", {z}, {{"T", c64}, {"Tout", f32}}));
+               };
+               const std::string x = complex({4, 3}), y = complex({3});
+               const std::string one = b.constant_of<std::int32_t>({1}, {3}), any = b.constant_of<std::int32_t>({2}, {-1, 3});
+               const std::string k = b.const_input(Tensor::scalar<std::int32_t>(1));
+               const std::string places = b.constant_of<std::int32_t>({4}, {3, 0, 1, 2});
+               const std::string six = b.const_input(Tensor::scalar<std::int32_t>(6));
+               const std::string rows = b.op("TensorListFromTensor", {x, one}, type);
+               give(b.op("TensorListGetItem", {rows, k, one}, type));
+               const std::string set = b.op("TensorListSetItem", {rows, k, y}, type);
+               const std::string pushed = b.op("TensorListPushBack", {set, y}, type);
+               give(b.op("TensorListStack", {pushed, one}, type));
+               give(b.op("TensorListGather", {pushed, places, one}, type));
+               give(b.op("TensorListPopBack", {pushed, one}, type) + ":1");
+               const std::string old = b.op("TensorListScatter", {x, places, one}, type);
+               give(b.op("TensorListStack", {old, one}, type));
+               const std::string wide = b.op("TensorListScatterV2", {x, places, one, six}, type);
+               const std::string both = b.op("TensorListScatterIntoExistingList", {wide, x, places}, type);
+               give(b.op("TensorListStack", {both, one}, type));
+               const std::string halves =
+                   b.op("TensorListSplit", {x, any, b.constant_of<std::int64_t>({2}, {2, 2})}, type);
+               give(b.op("TensorListConcatV2", {halves, any, b.constant_of<std::int64_t>({0}, {})}, type));
+               give(b.op("TensorListConcat", {halves}, {{"element_dtype", c64}, {"element_shape", Shape({2, 3})}}));
+             })
+      .only_opsets({11, 13, 18, 26})
+      .without({Mode::rank})
+      .check();
 }
 
 TEST(TensorLists, SplitAndJoined) {

@@ -3,6 +3,7 @@
 #include "diagnostics.h"
 #include "ir/text.h"
 #include "op_mappers/apply.h"
+#include "op_mappers/custom_ops.h"
 #include "op_mappers/map_ops.h"
 
 namespace t2o {
@@ -41,6 +42,37 @@ TEST(Walk, LoopsInLoopsSettleOnce) {
   EXPECT_TRUE(diagnostics.empty()) << diagnostics[0].message;
   EXPECT_EQ(made->outputs().at(0)->shape(), Shape({kUnknownDim, 3}));
   EXPECT_LE(mapped, 80);
+}
+
+// What a list holds is known though nobody knows the rank of its elements, as those of a custom op.
+TEST(Walk, ListsOfElementsOfUnknownRank) {
+  const GraphPtr g = ir::parse_graph(R"(graph g tf {
+  input %x: f32[4,3]
+  %from: variant[] = TensorListFromTensor(%x, const i32 = [3]) {element_dtype=f32, shape_type=i32}
+  %to: variant[] = TensorListReserve(const i32 = -1, const i32 = 4) {element_dtype=f32, shape_type=i32}
+  %i: i32[], %l: variant[] = StatelessWhile(const i32 = 0, %to) {T=[i32, variant], output_shapes=[], parallel_iterations=10, cond=graph cond {
+    input %ci: i32[]
+    input %cl: variant[]
+    %c: bool[] = Less(%ci, const i32 = 4) {T=i32}
+    output %c
+  }, body=graph body {
+    input %bi: i32[]
+    input %bl: variant[]
+    %e: f32[3] = TensorListGetItem(%from, %bi, const i32 = [3]) {element_dtype=f32}
+    %k: f32[*] = Mystery(%e) {T=f32}
+    %w: variant[] = TensorListSetItem(%bl, %bi, %k) {element_dtype=f32, resize_if_index_out_of_bounds=0}
+    %bi2: i32[] = AddV2(%bi, const i32 = 1) {T=i32}
+    output %bi2, %w
+  }}
+  %y: f32[*] = TensorListStack(%l, const i32 = -1) {element_dtype=f32, num_elements=4}
+  output %y
+})");
+  Diagnostics diagnostics;
+  ConversionRegistry registry;
+  registry.add_overlay(custom_rows({"Mystery"}, diagnostics));
+  const GraphPtr made = map_ops(*g, registry, diagnostics);
+  EXPECT_FALSE(has_errors(diagnostics)) << diagnostics[0].message;
+  EXPECT_FALSE(made->outputs().at(0)->shape().ranked());
 }
 
 // A mapper that works on graphs or lists cannot be applied to values: it would miss what they are.

@@ -57,7 +57,10 @@ class SequenceMapper {
   MappedValues run();
 
  private:
-  DType part() const { return part_type(type_.dtype); }
+  // ONNX has no sequences of bf16: they hold f32.
+  DType part() const { return type_.dtype == DType::bf16 ? DType::f32 : part_type(type_.dtype); }
+  Value* taken(std::size_t input) { return c_.cast(c_.in(input), part()); }
+  Value* given(Value* element) { return c_.cast(element, part_type(type_.dtype)); }
   Value* sequence() const { return c_.in(0); }
   Mapped made(Value* v) const { return {v, type_}; }
   void write(const Shape& element) { type_ = type_after_write(c_, list_, type_, element); }
@@ -104,7 +107,7 @@ Value* SequenceMapper::of_rows(Value* x) {
 }
 
 Value* SequenceMapper::pieces() {
-  Value* x = c_.in(0);
+  Value* x = taken(0);
   Shape piece = x->shape();
   if (piece.ranked() && piece.rank() > 0) {
     Ints dims = piece.dims();
@@ -128,12 +131,12 @@ Value* SequenceMapper::pieces() {
 Value* SequenceMapper::set() {
   const bool grows = c_.flag("resize_if_index_out_of_bounds");
   write(c_.in(2)->shape());
-  if (type_.form == ListForm::appended) return appended(c_, sequence(), c_.in(2));
+  if (type_.form == ListForm::appended) return appended(c_, sequence(), taken(2));
   Value* index = scalar_of(c_, c_.in(1));
   Value* from = sequence();
   if (grows) from = extended_to(from, c_.add(index, c_.constant<std::int64_t>(1)));
   Value* without = c_.emit("SequenceErase", {from, index});
-  return c_.emit("SequenceInsert", {without, c_.in(2), index});
+  return c_.emit("SequenceInsert", {without, taken(2), index});
 }
 
 Value* SequenceMapper::resized() {
@@ -168,6 +171,7 @@ MappedValues SequenceMapper::concat() {
   }
   Value* values = c_.emit("ConcatFromSequence", {all}, {{"axis", std::int64_t{0}}});
   c_.graph().set_type(values, part(), dims.empty() ? Shape() : Shape(std::move(dims)));
+  values = given(values);
   if (!c_.node().output(1)->is_used()) return {values, nullptr};
   Value* sizes =
       counted_loop(c_, length(c_, sequence()), {}, [&](Emitter& e, Value* k, const Values&) -> Values {
@@ -184,7 +188,7 @@ MappedValues SequenceMapper::run() {
     return {made(repeated(c_, element, scalar_of(c_, c_.in(1))))};
   }
   if (op_ == "TensorListFromTensor") {
-    Value* v = of_rows(c_.in(0));
+    Value* v = of_rows(taken(0));
     return {made(v)};
   }
   if (op_ == "TensorListSplit") {
@@ -197,14 +201,15 @@ MappedValues SequenceMapper::run() {
   }
   if (op_ == "TensorListPushBack") {
     write(c_.in(1)->shape());
-    return {made(appended(c_, sequence(), c_.in(1)))};
+    return {made(appended(c_, sequence(), taken(1)))};
   }
   if (op_ == "TensorListPopBack") {
     Value* rest = c_.emit("SequenceErase", {sequence()});
     if (!c_.node().output(1)->is_used()) return {made(rest), nullptr};
-    return {made(rest), element_at(c_, sequence(), c_.constant<std::int64_t>(-1), element())};
+    return {made(rest), given(element_at(c_, sequence(), c_.constant<std::int64_t>(-1), element()))};
   }
-  if (op_ == "TensorListGetItem") return {element_at(c_, sequence(), scalar_of(c_, c_.in(1)), element())};
+  if (op_ == "TensorListGetItem")
+    return {given(element_at(c_, sequence(), scalar_of(c_, c_.in(1)), element()))};
   if (op_ == "TensorListLength") return {c_.cast(length(c_, sequence()), DType::i32)};
   if (op_ == "TensorListResize") return {made(resized())};
   if (op_ == "TensorListConcatLists") {

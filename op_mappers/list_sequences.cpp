@@ -74,6 +74,7 @@ class SequenceMapper {
   Value* resized();
   Value* joined_with(const List& other);
   MappedValues concat();
+  Value* stack();
 
   GraphContext& c_;
   const std::string& op_;
@@ -181,6 +182,21 @@ MappedValues SequenceMapper::concat() {
   return {values, sizes};
 }
 
+// TensorFlow stacks no empty list either, unless all sizes of the elements are known; then the list is no
+// sequence.
+Value* SequenceMapper::stack() {
+  Value* v =
+      c_.emit("ConcatFromSequence", {sequence()}, {{"axis", std::int64_t{0}}, {"new_axis", std::int64_t{1}}});
+  Shape shape;
+  if (element().ranked()) {
+    Ints dims = element().dims();
+    dims.insert(dims.begin(), kUnknownDim);
+    shape = Shape(std::move(dims));
+  }
+  c_.graph().set_type(v, part(), std::move(shape));
+  return given(v);
+}
+
 MappedValues SequenceMapper::run() {
   if (op_ == "EmptyTensorList") return {made(empty_sequence(c_, part()))};
   if (op_ == "TensorListReserve") {
@@ -217,6 +233,11 @@ MappedValues SequenceMapper::run() {
     return {made(v)};
   }
   if (op_ == "TensorListConcat" || op_ == "TensorListConcatV2") return concat();
+  if (op_ == "TensorListStack") return {stack()};
+  if (op_ == "TensorListGather") {
+    Value* all = stack();
+    return {c_.gather(all, c_.in(1), 0)};
+  }
   refuse_sizes(c_);
 }
 

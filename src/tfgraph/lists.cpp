@@ -51,16 +51,23 @@ Shape stated_by(Value* dims) {
 }  // namespace
 
 Lists::Lists(const ir::Graph& main) {
-  join_graph(main);
   std::vector<const ir::Graph*> work{&main};
+  std::vector<const ir::Node*> nodes;
   while (!work.empty()) {
     const ir::Graph& g = *work.back();
     work.pop_back();
     for (const ir::Node& n : g.nodes()) {
-      learn(n);
-      ir::for_each_subgraph(n, [&](const ir::Graph& sub) { work.push_back(&sub); });
+      join_node(n);
+      if (role_of(n.op())) nodes.push_back(&n);
+      ir::for_each_subgraph(n, [&](const ir::Graph& sub) {
+        work.push_back(&sub);
+        if (!n.op().ends_with("While")) branches_.insert(&sub);
+      });
     }
   }
+  for (const bool makers : {true, false})
+    for (const ir::Node* n : nodes)
+      if (role_of(n->op())->makes == makers) learn(*n);
 }
 
 Value* Lists::root(Value* v) {
@@ -72,18 +79,6 @@ Value* Lists::root(Value* v) {
 
 void Lists::join(Value* a, Value* b) {
   if (is_list(a) && is_list(b)) next_[root(a)] = root(b);
-}
-
-void Lists::join_graph(const ir::Graph& main) {
-  std::vector<const ir::Graph*> work{&main};
-  while (!work.empty()) {
-    const ir::Graph& g = *work.back();
-    work.pop_back();
-    for (const ir::Node& n : g.nodes()) {
-      join_node(n);
-      ir::for_each_subgraph(n, [&](const ir::Graph& sub) { work.push_back(&sub); });
-    }
-  }
 }
 
 void Lists::join_node(const ir::Node& n) {
@@ -106,20 +101,41 @@ void Lists::join_node(const ir::Node& n) {
   }
 }
 
+namespace {
+
+bool encloses(const ir::Graph& around, const ir::Graph* g) {
+  while (g && g != &around) g = g->parent();
+  return g;
+}
+
+}  // namespace
+
+// Whether TensorFlow runs the node whenever it makes a list of the family: not if it stands in a branch that
+// no maker is in.
+bool Lists::surely_runs(const ir::Node& reader, const Family& family) const {
+  for (const ir::Graph* g = reader.graph(); g; g = g->parent()) {
+    if (std::any_of(family.makers.begin(), family.makers.end(),
+                    [&](const ir::Node* maker) { return encloses(*g, maker->graph()); }))
+      return true;
+    if (branches_.contains(g)) return false;
+  }
+  return true;
+}
+
 void Lists::learn(const ir::Node& n) {
-  const Role* role = role_of(n.op());
-  if (!role) return;
-  Value* list = role->makes ? n.output() : n.input(0);
+  const Role& role = *role_of(n.op());
+  Value* list = role.makes ? n.output() : n.input(0);
   if (!is_list(list)) return;
   Family& family = families_[root(list)];
-  if (role->needs_one_shape || int_attr(n, "identical_element_shapes") != 0) family.has_one_shape = true;
-  const Shape stated = n.input(role->shape) ? stated_by(n.input(role->shape)) : Shape();
-  if (!role->makes) {
+  const Shape stated = n.input(role.shape) ? stated_by(n.input(role.shape)) : Shape();
+  if (role.makes) {
+    family.made_with = family.makers.empty() ? stated : common(family.made_with, stated);
+    family.makers.push_back(&n);
+    if (int_attr(n, "identical_element_shapes") != 0) family.has_one_shape = true;
+  } else if (surely_runs(n, family)) {
+    if (role.needs_one_shape) family.has_one_shape = true;
     if (const auto both = merge(family.element, stated)) family.element = *both;
-    return;
   }
-  family.made_with = family.makers.empty() ? stated : common(family.made_with, stated);
-  family.makers.push_back(&n);
 }
 
 Shape Lists::Family::stated() const { return merge(made_with, element).value_or(made_with); }

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -19,7 +20,7 @@ class Lists {
  public:
   struct Family {
     std::vector<const ir::Node*> makers;  // the nodes that create its lists
-    // All elements have the same shape: TensorFlow stacks them, which needs it, or the list was made with this promise.
+    // All elements have the same shape: TensorFlow surely stacks them, which needs it, or the list was made with this promise.
     bool has_one_shape = false;
     Shape made_with, element;  // what all makers state of the shape of each element, and what readers of all elements state
     Shape stated() const;      // both
@@ -34,12 +35,13 @@ class Lists {
  private:
   Value* root(Value*);
   void join(Value*, Value*);
-  void join_graph(const ir::Graph&);
   void join_node(const ir::Node&);
   void learn(const ir::Node&);
+  bool surely_runs(const ir::Node& reader, const Family&) const;
 
   std::unordered_map<Value*, Value*> next_;  // towards the id
   std::unordered_map<Value*, Family> families_;
+  std::unordered_set<const ir::Graph*> branches_;
 };
 
 }  // namespace t2o::tfgraph

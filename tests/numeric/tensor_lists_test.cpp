@@ -104,6 +104,7 @@ TEST(TensorLists, ElementsOfDifferentSizes) {
   check_sizes("sizes_nested", 2, also_none);
   check_sizes("sizes_pushed", 5, {{4, 3}, {2, 3}});
   check_sizes("sizes_split", 4, some);
+  check_sizes("sizes_stacked_once", 3, some);
   check_sizes("sizes_types", 10, some);
   check_sizes("sizes_bfloat16", 5, some);
   check_sizes("sizes_gradient", 1, some);

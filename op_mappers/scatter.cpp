@@ -177,8 +177,15 @@ Value* without_nan(MapperContext& c, const Combination& how, Value* updates) {
   return c.cast(c.where(c.emit("IsNaN", {wide}), none_of(c, how, wide), wide), updates->dtype());
 }
 
+// One number for all updates, as ScatterUpdate of a variable allows.
+Value* spread(MapperContext& c, Value* indices, Value* number) {
+  Value* depth = c.dims(indices, -1, onnx::kToEnd);
+  return c.expand(number, c.concat({c.dims(indices, 0, -1), after(c, c.shape_of(c.in(0)), depth)}, 0));
+}
+
 Updates updates_of(MapperContext& c) {
-  const Updates u{c.in(1), c.in(2)};
+  Updates u{c.in(1), c.in(2)};
+  if (u.values->shape().is_scalar()) u.values = spread(c, u.indices, u.values);
   return ignores_bad_indices(c) ? updates_within(c, u, c.shape_of(c.in(0))) : u;
 }
 

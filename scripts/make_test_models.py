@@ -224,6 +224,8 @@ def state_flow():
             self.w = tf.Variable([3.0, -1.0], name="w")
             self.n = tf.Variable(0, name="n")
             self.big = tf.Variable(tf.reshape(tf.range(12.0), [4, 3]), name="big")
+            self.queue = tf.Variable(tf.zeros([0, 2]), shape=[None, 2], name="queue")
+            self.v_out = tf.Variable([1.0, 1.0], name="v_out")
 
         def twice(self, x):
             before = self.v.read_value()
@@ -300,9 +302,36 @@ def state_flow():
                 self.v.assign_add([1.0, 1.0])
             return {"y": self.v * x}
 
+        def returned(self, x, k):  # a read that a branch and a loop return, and use
+            def side():
+                before = self.v.read_value()
+                self.w.assign(before * 2.0)
+                return before, before + 1.0
+
+            y, z = tf.cond(k > 1, side, lambda: (x, x))
+            last = x
+            for _ in tf.range(k):
+                last = self.w.read_value()
+                x = x * 0.5 + last * 2.0
+            return {"y": y, "z": z, "last": last, "x_after": x}
+
+        def grown(self, x):  # the variable's size changes
+            self.queue.assign(tf.concat([self.queue, [x]], 0))
+            return {"y": self.queue * 1.0}
+
+        def filled(self, x):
+            tf.raw_ops.ResourceScatterUpdate(resource=self.big.handle, indices=[0, 2], updates=x[0])
+            return {"y": self.big * 1.0}
+
+        def named_alike(self, x):
+            self.v.assign_add(x)
+            self.v_out.assign(self.v * 2.0)
+            return {"y": self.v_out + 0.0}
+
     module = Module()
-    specs = {"rows": [row], "sides": [vector, number]}
-    names = ["twice", "loop", "branch", "effect", "swap", "until", "calls", "rows", "nested", "sides", "rounds"]
+    specs = {"rows": [row], "filled": [row], "sides": [vector, number], "returned": [vector, number]}
+    names = ["twice", "loop", "branch", "effect", "swap", "until", "calls", "rows", "nested", "sides", "rounds", "returned", "grown", "filled",
+             "named_alike"]
     functions = {n: tf.function(getattr(module, n), input_signature=specs.get(n, [vector])) for n in names}
     tf.saved_model.save(module, str(fresh("states/flow")), signatures=functions)
 
@@ -324,11 +353,12 @@ def state_flow():
 
 
 def references():
-    """TensorFlow 1's reference variables: a node reads them when it runs, and a write returns the variable itself."""
+    """Variables of TensorFlow 1: references, which a node reads when it runs, and resources (*_r)."""
     v1 = tf.compat.v1
 
     def variables(name):
-        return [v1.get_variable(f"{name}_{k}", [2], initializer=v1.constant_initializer(k + 1.0), use_resource=False) for k in range(2)]
+        return [v1.get_variable(f"{name}_{k}", [2], initializer=v1.constant_initializer(k + 1.0), use_resource=name.endswith("_r"))
+                for k in range(2)]
 
     def write_reads_other(x, v, w):
         z = -v.read_value()
@@ -356,11 +386,28 @@ def references():
             side = tf.reduce_sum(x) > 0
         return tf.cond(side, lambda: -late, lambda: x + w.read_value())
 
+    def invariant_of_a_loop(x, v, w):
+        with tf.control_dependencies([v1.assign_add(v, x)]):
+            late = v.read_value()
+        return v1.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a + late), [0, x + w])[1]
+
+    def assigned_behind_a_loop(x, v, w):
+        y = v1.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a + v), [0, x + w])[1]
+        return v1.assign(v, y) * 1.0
+
+    def nested_reads(x, v, w):
+        some = tf.reduce_sum(x) > 0
+        y = v1.cond(some, lambda: v1.cond(x[0] > 0, lambda: v * 3.0, lambda: x), lambda: x - w)
+        return v1.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, v1.cond(some, lambda: a + w, lambda: a * v)), [0, y])[1]
+
     with tf.Graph().as_default(), v1.Session() as session:
         v1.disable_control_flow_v2()
         x = v1.placeholder(tf.float32, [2], name="x")
-        signatures = {f.__name__: v1.saved_model.predict_signature_def({"x": x}, {"y": tf.identity(f(x, *variables(f.__name__)))})
-                      for f in (write_reads_other, write_reads_itself, output_of_an_earlier_write, read_behind_a_branch)}
+        signatures = {}
+        for f in (write_reads_other, write_reads_itself, output_of_an_earlier_write, read_behind_a_branch, invariant_of_a_loop,
+                  assigned_behind_a_loop, nested_reads):
+            for name in (f.__name__, f.__name__ + "_r"):
+                signatures[name] = v1.saved_model.predict_signature_def({"x": x}, {"y": tf.identity(f(x, *variables(name)))})
         v1.enable_control_flow_v2()
         session.run(v1.global_variables_initializer())
         folder = fresh("states/references")

@@ -7,6 +7,7 @@
 #include "formats/formats.h"
 #include "frozen_file.h"
 #include "interface.h"
+#include "ir/complex.h"
 #include "ir/text.h"
 #include "onnx/checker.h"
 #include "onnx/writer.h"
@@ -123,7 +124,8 @@ std::optional<ir::ModelGraph> convert_entry(const Options& o, const Plan& plan, 
   if (!o.output_frozen_graph.empty()) c.frozen = source->freeze(o, p, diagnostics);
   if (is_last) source.reset();
   warn_of_no_state(o, p, diagnostics);
-  result.input_defaults = std::move(p.input_defaults);
+  for (auto& [input, value] : p.input_defaults)
+    result.input_defaults.emplace_back(std::move(input), complex_as_pairs(value));
   if (!o.complex_as_pairs) refuse_complex_interface(*p.graph, diagnostics);
   dump("read", *p.graph, o);
   result.graph = convert_graph(o, plan, *p.graph, diagnostics, meter);

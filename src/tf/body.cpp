@@ -68,6 +68,10 @@ const OpInfo* Bodies::op_info(std::string_view op) {
   }
   info.def = op_def(op);
   info.kind = op_kind(op, info.def);
+  info.holds_functions = info.kind == OpKind::ordinary && info.def &&
+                         std::any_of(info.def->attrs.begin(), info.def->attrs.end(), [](const AttrDef& a) {
+                           return a.type == "func" || a.type == "list(func)";
+                         });
   return &info;
 }
 

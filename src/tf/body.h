@@ -19,6 +19,7 @@ struct OpInfo {
   OpKind kind = OpKind::ordinary;
   const OpDef* def = nullptr;  // null: nobody knows the op
   Body* function = nullptr;    // of OpKind::function
+  bool holds_functions = false;  // among its attributes; for an op that is no call and no control flow
 };
 
 // Where a data input comes from.

@@ -70,6 +70,7 @@ class Lifter {
   void read(ir::Node&, Now&);
   void write(ir::Node&, Now&);
   void hand_on(ir::Node&, Now&);
+  void take_type(ir::Node&);
   void check_taken(const ir::Node&, const Now&);
   void bind_arguments(ir::Node&, std::size_t skip, Now&);
   void lift_branches(ir::Node&, Now&);
@@ -120,8 +121,8 @@ void Lifter::add_inputs() {
     if (!constant->constant()) continue;  // it has no value, which is reported
     variables_[i].stored = constant->constant();
     main_.rename(variables_[i].initial, ref.node + "/initial");
-    variables_[i].initial = main_.add_input(ref.shared_name.empty() ? ref.node : ref.shared_name,
-                                            constant->dtype(), constant->shape());
+    variables_[i].initial =
+        main_.add_input(ref.shared_name.empty() ? ref.node : ref.shared_name, constant->dtype(), ref.shape);
   }
 }
 
@@ -180,13 +181,10 @@ void Lifter::visit(ir::Node& n, Now& now) {
   const auto& in = n.inputs();
   if (!taken_.empty()) check_taken(n, now);
   if (!ir::holds_subgraph(n)) {
-    if (std::none_of(in.begin(), in.end(), is_handle)) {
-      if (n.op() == "ReadVariableOp" && n.input_count() == 1)
-        read(n, now);  // of a handle that is its value already
-      return;
-    }
-    if (std::none_of(in.begin(), in.end(), [&](const Value* v) { return variable_of(v).has_value(); }))
-      return;
+    if (std::none_of(in.begin(), in.end(), is_handle) && n.op() == "ReadVariableOp" && n.input_count() == 1)
+      return read(n, now);  // of a handle that is its value already
+    const auto is_of_variable = [&](const Value* v) { return is_handle(v) && variable_of(v).has_value(); };
+    if (std::none_of(in.begin(), in.end(), is_of_variable)) return take_type(n);
   }
   switch (op_kind(n.op(), find_op_def(n.op()))) {
     case OpKind::read_variable:
@@ -208,8 +206,18 @@ void Lifter::visit(ir::Node& n, Now& now) {
 
 void Lifter::read(ir::Node& n, Now& now) {
   const auto k = variable_of(n.input(0));
-  replace_value(n.output(), k ? value(*k, n, now) : n.input(0));
-  n.graph()->erase(n);
+  Value* v = k ? value(*k, n, now) : n.input(0);
+  ir::Graph& g = *n.graph();
+  if (!n.output()->is_graph_output()) {
+    g.replace_all_uses(n.output(), v);
+    return g.erase(n);
+  }
+  g.set_op(n, "Identity");
+  for (const char* attr : {"dtype", "T"}) g.remove_attr(n, attr);
+  g.set_attr(n, "T", v->dtype());
+  g.set_input(n, 0, v);
+  g.set_type(n.output(), v->dtype(), v->shape());
+  if (n.output()->name().empty()) g.rename(n.output(), n.origin().node);
 }
 
 void Lifter::write(ir::Node& n, Now& now) {
@@ -225,23 +233,29 @@ void Lifter::write(ir::Node& n, Now& now) {
   now[*k] = replace_write(n, before);
 }
 
-// An operator that takes the variable's value for its handle. What the control flow of TensorFlow 1 hands on
-// has the type of the value.
+// An operator that takes the variable's value for its handle.
 void Lifter::hand_on(ir::Node& n, Now& now) {
-  const Value* from = nullptr;
   for (std::size_t i = 0; i < n.input_count(); ++i) {
     const auto k = is_handle(n.input(i)) ? variable_of(n.input(i)) : std::nullopt;
     if (!k) continue;
     Value* v = value(*k, n, now);
     n.graph()->set_input(n, i, v);
-    if (from) continue;
-    from = v;
     if (written_.contains(*k) && hands_on(n))
       for (const Value* out : n.outputs()) taken_[out] = {*k, v};
   }
-  if (!from || !hands_on(n) || n.outputs().empty() || !is_handle(n.output())) return;
+  take_type(n);
+}
+
+// What the control flow of TensorFlow 1 hands on has the type of the value that stands for the handle.
+void Lifter::take_type(ir::Node& n) {
+  if (n.outputs().empty() || !is_handle(n.output()) || !hands_on(n)) return;
+  const bool is_merge = is_op(n, OpKind::merge);
+  const Value* from = nullptr;
+  for (std::size_t i = 0; i < (is_merge ? n.input_count() : 1); ++i)
+    if (!from && n.input(i) && !is_handle(n.input(i))) from = n.input(i);
+  if (!from) return;
   n.graph()->set_attr(n, "T", from->dtype());
-  for (std::size_t i = 0; i < (is_op(n, OpKind::merge) ? 1 : n.outputs().size()); ++i)
+  for (std::size_t i = 0; i < (is_merge ? 1 : n.outputs().size()); ++i)
     n.graph()->set_type(n.output(i), from->dtype(), from->shape());
 }
 

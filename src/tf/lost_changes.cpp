@@ -81,12 +81,29 @@ void tell_draws(const ir::Graph& graph, const std::vector<Variable>& variables,
   });
 }
 
+// A generator moves its state on when it draws. ONNX has no such generator: the model draws other numbers, in
+// each run.
+void tell_generators(const ir::Graph& graph, Diagnostics& diagnostics) {
+  for (const ir::Node& n : graph.nodes()) {
+    if (n.op() != "RngReadAndSkip" && n.op() != "RngSkip" && !n.op().starts_with("StatefulUniform")) continue;
+    diagnostics.push_back(
+        {.severity = Severity::warning,
+         .code = Code::unsupported_op,
+         .message = "draws from a tf.random.Generator, whose state --stateful-io cannot return: the "
+                    "model draws other numbers, in each run",
+         .remedy = "Draw with tf.random.stateless_* from a seed that is a variable.",
+         .origin = n.origin()});
+    return;
+  }
+}
+
 }  // namespace
 
 void tell_lost_changes(const ir::Graph& graph, const std::vector<Variable>& variables,
                        std::vector<LostChange> changes, const ImportRequest& request,
                        Diagnostics& diagnostics) {
   const bool may_keep = !request.cuts_inside();
+  if (request.keep_state) tell_generators(graph, diagnostics);
   tell_draws(graph, variables, changes, request, may_keep, diagnostics);
   for (const Variable& v : variables)  // only what is cut off has read it
     if (!may_keep && v.initial && !v.initial->is_used())

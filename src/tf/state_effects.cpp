@@ -35,7 +35,8 @@ struct Effects {
 std::vector<std::string> callees(const Body& body, std::size_t n) {
   std::vector<std::string> names;
   if (body.ops[n]->function) names.push_back(body.ops[n]->function->name);
-  if (body.ops[n]->kind != OpKind::call && !is_functional(body.ops[n]->kind)) return names;
+  const OpInfo& op = *body.ops[n];
+  if (op.kind != OpKind::call && !is_functional(op.kind) && !op.holds_functions) return names;
   for (const RawAttr& a : body.node(n).attrs)
     for (std::string& name : function_names(a.value)) names.push_back(std::move(name));
   return names;
@@ -64,6 +65,7 @@ class Analysis {
   void visit_all();
   std::vector<bool> executed(const Body&) const;
   void find_writes(Effects&);
+  void refuse_hidden_writes(Effects&, std::uint32_t node);
   template <class F>
   void for_each_callee(Effects&, std::uint32_t node, F&&);
   void settle();
@@ -131,7 +133,7 @@ void Analysis::visit_all() {
     Effects& e = *it->second;
     e.runs = executed(b);
     for (std::size_t n = 0; n < b.size(); ++n) {
-      if (!e.runs[n] || !runs_functions(b.ops[n]->kind)) continue;
+      if (!e.runs[n] || !(runs_functions(b.ops[n]->kind) || b.ops[n]->holds_functions)) continue;
       for (const std::string& name : callees(b, n))
         if (Body* callee = bodies_->function(name); callee && !open.contains(callee))
           work.push_back({callee, false});
@@ -152,11 +154,12 @@ std::vector<bool> Analysis::executed(const Body& body) const {
   while (!work.empty()) {
     const std::uint32_t n = work.back();
     work.pop_back();
-    for_each_source(body, n, [&](std::uint32_t source, const InputRef* data) {
+    const auto visit = [&](std::uint32_t source, const InputRef* data) {
       if (seen[source] || (data && is_main(body) && scope_->cut(*data))) return;
       seen[source] = true;
       work.push_back(source);
-    });
+    };
+    for_each_source(body, n, visit, true);
   }
   return seen;
 }
@@ -187,11 +190,22 @@ std::vector<bool> find_inside(const Body& body, const std::vector<bool>& runs) {
   return inside;
 }
 
+// The functions of other operators, such as the reduction of a dataset: which of their arguments a variable
+// goes into, and how often they run, is not known here.
+void Analysis::refuse_hidden_writes(Effects& e, std::uint32_t n) {
+  for (const std::string& name : callees(*e.body, n))
+    if (const auto it = of_.find(bodies_->function(name)); it != of_.end() && !it->second->writes.empty())
+      return report(
+          *e.body, n, "changes a variable in a function of its own, which cannot be followed",
+          "Change the variable in a loop of TensorFlow, such as `for i in tf.range(n)`, or outside.");
+}
+
 void Analysis::find_writes(Effects& e) {
   const Body& body = *e.body;
   e.inside = find_inside(body, e.runs);
   for (std::uint32_t n = 0; n < body.size(); ++n) {
     if (!e.runs[n]) continue;
+    if (body.ops[n]->holds_functions) refuse_hidden_writes(e, n);
     if (body.ops[n]->kind == OpKind::write_variable) {
       for (const Access& a : e.accesses.of(n)) {
         if (!a.write) continue;
@@ -377,12 +391,15 @@ void Analysis::check_loops(Effects& e, const Nodes& writers) {
 
 void Analysis::check_order(Effects& e) {
   Body& body = *e.body;
+  Keys exported;
+  for (const std::uint32_t n : e.order)
+    if (needed(body)[n]) exported.merge(written_by(e, n));
   std::unordered_map<Key, std::uint32_t> last;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   std::vector<Key> keys;
-  for (const std::uint32_t n : e.order) {
-    if (!needed(body)[n]) continue;
+  for (const std::uint32_t n : e.order)
     for (const Key k : written_by(e, n)) {
+      if (!exported.contains(k)) continue;
       const auto [it, fresh] = last.try_emplace(k, n);
       if (!fresh) {
         pairs.emplace_back(it->second, n);
@@ -390,10 +407,11 @@ void Analysis::check_order(Effects& e) {
       }
       it->second = n;
     }
-  }
   const std::vector<bool> ordered = are_ordered(body, e.order, pairs);
+  const auto adds = [&](std::uint32_t n) { return is_sum(body.node(n).op); };
   for (std::size_t i = 0; i < pairs.size(); ++i)
-    if (!ordered[i] && reported_.insert({&body, keys[i]}).second)
+    if (!ordered[i] && !(adds(pairs[i].first) && adds(pairs[i].second)) &&
+        reported_.insert({&body, keys[i]}).second)
       report(body, pairs[i].second,
              "changes variable '" + names_.name(body, keys[i]) + "', and '" +
                  std::string(body.node(pairs[i].first).name) +

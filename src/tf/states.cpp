@@ -1,5 +1,6 @@
 #include "tf/states.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "tf/import_frame.h"
@@ -39,22 +40,51 @@ bool take_name(ir::Graph& main, Value* v, const std::string& wanted) {
   return v->name() == wanted;
 }
 
+// Two names that are free, for a variable whose own ones others have.
+void take_free_names(ir::Graph& main, Value* input, Value* output) {
+  const std::string name = input->name();
+  for (int k = 2;; ++k) {
+    const std::string other = name + "_" + std::to_string(k);
+    main.rename(input, other);
+    main.rename(output, other + "_out");
+    if (input->name() == other && output->name() == other + "_out") return;
+  }
+}
+
+bool is_name_of_variable(const std::vector<Variable>& variables, const std::string& name) {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const Variable& v) { return v.stored && v.initial->name() == name; });
+}
+
 }  // namespace
 
 std::vector<State> add_states(ir::Graph& main, const std::vector<Variable>& variables,
                               Diagnostics& diagnostics) {
   std::vector<State> states;
-  std::vector<std::string> clashes;
+  Strings clashes;
   Values outputs = main.outputs();
   std::unordered_set<const Value*> taken(outputs.begin(), outputs.end());
   for (const Variable& v : variables) {
     if (!v.stored) continue;
-    const std::string& name = v.initial->name();
+    const std::string wanted = v.initial->name() + "_out";
     Value* after = v.last ? v.last : v.initial;
-    if (!after->producer() || !taken.insert(after).second) after = add_identity(main, after, name);
-    if (!take_name(main, after, name + "_out")) clashes.push_back(name);
+    if (!after->producer() || !taken.insert(after).second)
+      after = add_identity(main, after, v.initial->name());
+    if (!take_name(main, after, wanted)) {
+      if (is_name_of_variable(variables, wanted))
+        take_free_names(main, v.initial, after);
+      else
+        clashes.push_back(v.initial->name());
+    }
+    const std::string& own = v.ref.shared_name.empty() ? v.ref.node : v.ref.shared_name;
+    if (v.initial->name() != own)
+      diagnostics.push_back({.severity = Severity::warning,
+                             .code = Code::bad_option,
+                             .message = "variable '" + own + "' is the input '" + v.initial->name() +
+                                        "': another input or output has its name",
+                             .origin = {v.ref.node, v.ref.op, ""}});
     outputs.push_back(after);
-    states.push_back({name, name + "_out", v.stored});
+    states.push_back({v.initial->name(), after->name(), v.stored});
   }
   main.set_outputs(std::move(outputs));
   if (!clashes.empty())

@@ -22,6 +22,10 @@ std::size_t argument_count(const Body& b) { return b.signature ? b.signature->in
 
 bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
 
+bool is_sum(std::string_view op) {
+  return op == "AssignAdd" || op == "AssignSub" || op == "AssignAddVariableOp" || op == "AssignSubVariableOp";
+}
+
 Key VariableNames::key_of(const Body& body, std::size_t node) {
   const VariableRef ref = variable_ref(body.node(node), owner_);
   const auto [it, fresh] = by_name_.try_emplace(identity_of(ref), variables_.size());

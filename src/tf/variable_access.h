@@ -22,12 +22,14 @@ struct Access {
 
 std::size_t argument_count(const Body&);
 bool takes_old_value(std::string_view write);  // the value that the op leaves depends on the value before
+bool is_sum(std::string_view write);           // it adds or subtracts: two such writes give the same in both orders
 
-// Calls f(node, data edge) for the sources of a node's data and control edges, without a loop's back edges.
+// Calls f(node, data edge) for the sources of a node's data and control edges. A loop's back edges say what runs, but not in which
+// order.
 template <class F>
-void for_each_source(const Body& body, std::size_t n, F&& f) {
+void for_each_source(const Body& body, std::size_t n, F&& f, bool back_edges = false) {
   for (const InputRef& in : body.inputs_of(n))
-    if (in.node >= 0 && !is_back_edge(body, n, in)) f(static_cast<std::uint32_t>(in.node), &in);
+    if (in.node >= 0 && (back_edges || !is_back_edge(body, n, in))) f(static_cast<std::uint32_t>(in.node), &in);
   for (const std::string_view ref : body.node(n).inputs) {
     if (!ref.starts_with('^')) continue;
     if (const auto it = body.index.find(ref.substr(1))) f(*it, static_cast<const InputRef*>(nullptr));

@@ -37,6 +37,14 @@ constexpr Write kWrites[] = {
     {"ResourceScatterUpdate", "TensorScatterUpdate", Form::rows},
     {"ResourceScatterAdd", "TensorScatterAdd", Form::rows},
     {"ResourceScatterSub", "TensorScatterSub", Form::rows},
+    {"ScatterMin", "TensorScatterMin", Form::rows},
+    {"ScatterMax", "TensorScatterMax", Form::rows},
+    {"ResourceScatterMin", "TensorScatterMin", Form::rows},
+    {"ResourceScatterMax", "TensorScatterMax", Form::rows},
+    {"ScatterNdMin", "TensorScatterMin", Form::same_inputs},
+    {"ScatterNdMax", "TensorScatterMax", Form::same_inputs},
+    {"ResourceScatterNdMin", "TensorScatterMin", Form::same_inputs},
+    {"ResourceScatterNdMax", "TensorScatterMax", Form::same_inputs},
 };
 
 const Write* find(std::string_view op) {

@@ -132,10 +132,14 @@ TEST_F(Verify, StatesGoOnFromRunToRun) {
 // Several writes of one variable in a run, in loops, branches and functions, with reads between them; by handles and by references. Not
 // all variables are outputs of the signatures: a wrong value shows in a later run.
 TEST_F(Verify, StatesThatControlFlowChanges) {
-  const std::map<std::string, Strings> signatures = {
-      {"flow", {"twice", "loop", "branch", "effect", "swap", "until", "calls", "rows", "nested", "sides", "rounds"}},
-      {"references", {"write_reads_other", "write_reads_itself", "output_of_an_earlier_write", "read_behind_a_branch"}},
+  std::map<std::string, Strings> signatures = {
+      {"flow",
+       {"twice", "loop", "branch", "effect", "swap", "until", "calls", "rows", "nested", "sides", "rounds", "returned", "grown", "filled",
+        "named_alike"}},
       {"seed", {"serving_default"}}};
+  for (const char* name : {"write_reads_other", "write_reads_itself", "output_of_an_earlier_write", "read_behind_a_branch",
+                           "invariant_of_a_loop", "assigned_behind_a_loop", "nested_reads"})
+    for (const char* kind : {"", "_r"}) signatures["references"].push_back(std::string(name) + kind);
   for (const auto& [model, names] : signatures)
     for (const std::string& name : names)
       for (const int opset : {13, 21})

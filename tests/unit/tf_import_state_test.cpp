@@ -59,8 +59,14 @@ TEST(Import, ReadsBetweenChanges) {
 }
 
 TEST(Import, OfTwoChangesInNoOrderNoneIsTheLast) {
+  const auto sums = import(kX + kV + node("one", "AssignAddVariableOp", {"v", "x"}, kRead) +
+                               node("two", "AssignSubVariableOp", {"v", "x"}, kRead) +
+                               node("r", "ReadVariableOp", {"v", "^one", "^two"}, kRead) + node("y", "Neg", {"r"}, kT),
+                           fetch({{"y"}}));
+  ASSERT_TRUE(sums.graph) << "sums are the same in both orders";
+  EXPECT_EQ(ops(*sums.graph), "AddV2 Sub Neg");
   const auto [g, d] = import(kX + kV + node("one", "AssignAddVariableOp", {"v", "x"}, kRead) +
-                                 node("two", "AssignSubVariableOp", {"v", "x"}, kRead) +
+                                 node("two", "AssignVariableOp", {"v", "x"}, kRead) +
                                  node("r", "ReadVariableOp", {"v", "^one", "^two"}, kRead) +
                                  node("y", "Neg", {"r"}, kT),
                              fetch({{"y"}}));

@@ -116,8 +116,9 @@ std::string whole_name(const std::string& tensor) {
 bool draws_random_numbers(const tf::NodeList& list) {
   return std::any_of(list.nodes.begin(), list.nodes.end(), [](const tf::NodeDef& n) {
     const auto has = [&](std::string_view part) { return n.op.find(part) != std::string_view::npos; };
-    return (has("Random") && !has("Stateless")) || has("Multinomial") || has("TruncatedNormal") ||
-           has("SampleDistorted") || has("Candidate");
+    const bool is_stateful_draw = n.op.starts_with("Stateful") && (has("Uniform") || has("Normal"));
+    return (has("Random") && !has("Stateless")) || has("RngReadAndSkip") || is_stateful_draw ||
+           has("Multinomial") || has("TruncatedNormal") || has("SampleDistorted") || has("Candidate");
   });
 }
 

@@ -73,6 +73,8 @@ void set_outputs(Walk& w, const ir::Graph& source, const Target& target) {
   std::unordered_set<const Value*> taken;
   for (const Value* v : source.outputs()) {
     Value* to = w.mapped(v);
+    if (!to && !has_errors(w.diagnostics()))
+      fail(Code::internal, "nothing computes the output '" + v->name() + "'");
     if (!to) continue;
     const bool own = to->producer() && taken.insert(to).second;
     if (!own) {

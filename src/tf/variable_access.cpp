@@ -18,8 +18,6 @@ bool gives_back_variable(const OpInfo& op) {
 
 }  // namespace
 
-std::size_t argument_count(const Body& b) { return b.signature ? b.signature->inputs.size() : 0; }
-
 bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
 
 bool is_sum(std::string_view op) {

@@ -20,7 +20,6 @@ struct Access {
   bool write;
 };
 
-std::size_t argument_count(const Body&);
 bool takes_old_value(std::string_view write);  // the value that the op leaves depends on the value before
 bool is_sum(std::string_view write);           // it adds or subtracts: two such writes give the same in both orders
 

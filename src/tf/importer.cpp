@@ -30,14 +30,15 @@ GraphPtr Importer::import() {
   c_.bodies.prepare(main);
   interface_.find();
   if (failed()) return nullptr;
-  lost_changes_ =
+  StateEffects effects =
       follow_state(c_.bodies,
                    {interface_.roots(), &interface_.needed(),
                     [this](const InputRef& in) { return interface_.is_fed(in); }, c_.request.keep_state},
                    c_.diagnostics);
+  lost_changes_ = std::move(effects.lost);
   push_frame({.body = &main, .graph = c_.graph.get(), .needed = &interface_.needed()});
   while (!frames_.empty() && !gave_up_) step();
-  if (!failed()) lift_variables(*c_.graph, nodes_.variables(), c_.request, c_.diagnostics);
+  if (!failed()) lift_variables(*c_.graph, nodes_.variables(), effects.changed, c_.request, c_.diagnostics);
   if (failed()) return nullptr;
   states_ = add_states(*c_.graph, nodes_.variables(), c_.diagnostics);
   functionalize(*c_.graph);

@@ -57,8 +57,9 @@ Value* own_output(ir::Graph& g, Value* v, const ir::Node& holder, const std::str
 
 class Lifter {
  public:
-  Lifter(ir::Graph& main, std::vector<Variable>& variables, const ImportRequest& request, Diagnostics& out)
-      : main_(main), variables_(variables), request_(request), out_(out) {}
+  Lifter(ir::Graph& main, std::vector<Variable>& variables, const std::set<std::string>& changed,
+         const ImportRequest& request, Diagnostics& out)
+      : main_(main), variables_(variables), changed_(changed), request_(request), out_(out) {}
   void run();
 
  private:
@@ -87,6 +88,7 @@ class Lifter {
 
   ir::Graph& main_;
   std::vector<Variable>& variables_;
+  const std::set<std::string>& changed_;
   const ImportRequest& request_;
   Diagnostics& out_;
   std::unordered_map<const Value*, Number> handles_;
@@ -348,7 +350,7 @@ void Lifter::return_handle(ir::Node& n, std::size_t r, const std::vector<Now>& a
 }
 
 void Lifter::refuse_choice(const ir::Node& n, Number i) const {
-  if (!written_.contains(i)) return;
+  if (!changed_.contains(identity_of(variables_[i].ref))) return;
   refuse(n, Code::unsupported_op,
          "its data decides which variable a handle stands for, and the model changes '" +
              variables_[i].ref.node + "', one of them",
@@ -463,9 +465,9 @@ void Lifter::add_results(ir::Node& n, const std::set<Number>& results, const Val
 
 }  // namespace
 
-void lift_variables(ir::Graph& main, std::vector<Variable>& variables, const ImportRequest& request,
-                    Diagnostics& out) {
-  Lifter(main, variables, request, out).run();
+void lift_variables(ir::Graph& main, std::vector<Variable>& variables, const std::set<std::string>& changed,
+                    const ImportRequest& request, Diagnostics& out) {
+  Lifter(main, variables, changed, request, out).run();
 }
 
 }  // namespace t2o::tf

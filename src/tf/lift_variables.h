@@ -1,4 +1,6 @@
 #pragma once
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tf/import.h"
@@ -17,6 +19,8 @@ struct Variable {
 // Replaces the handles by the values that they stand for. The nodes of each graph run in the order in which they stand: a read gives
 // what the last write before it left, also if one of them is in a loop or in a branch. A loop that writes a variable carries its value;
 // a conditional returns it. The first value is a constant; with request.keep_state, it is an input for each variable that is written.
-void lift_variables(ir::Graph& main, std::vector<Variable>&, const ImportRequest&, Diagnostics&);
+// `changed`: the identities of all variables that the model changes, also where the graph does not.
+void lift_variables(ir::Graph& main, std::vector<Variable>&, const std::set<std::string>& changed, const ImportRequest&,
+                    Diagnostics&);
 
 }  // namespace t2o::tf

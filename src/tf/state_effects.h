@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,14 @@ struct LostChange {
   bool can_be_kept = false;  // as a state
 };
 
+struct StateEffects {
+  std::vector<LostChange> lost;
+  std::set<std::string> changed;  // the identities (identity_of) of all variables that the model changes
+};
+
 // Finds the nodes that write variables and whose effect is exported: something that is needed reads the variable later in
 // the run, or all changes are kept. Marks them and what they need as needed, and sets Body::order where there are such nodes. Reports
-// an error where the order is not known. Returns the changes that are lost.
-std::vector<LostChange> follow_state(Bodies&, const MainScope&, Diagnostics&);
+// an error where the order is not known.
+StateEffects follow_state(Bodies&, const MainScope&, Diagnostics&);
 
 }  // namespace t2o::tf

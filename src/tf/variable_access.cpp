@@ -27,16 +27,17 @@ bool is_sum(std::string_view op) {
 Key VariableNames::key_of(const Body& body, std::size_t node) {
   const VariableRef ref = variable_ref(body.node(node), owner_);
   const auto [it, fresh] = by_name_.try_emplace(identity_of(ref), variables_.size());
-  if (fresh) variables_.push_back({ref.node, body.ops[node]->kind == OpKind::variable_handle});
+  if (fresh) variables_.push_back({ref.node, it->first, body.ops[node]->kind == OpKind::variable_handle});
   return kFirstGlobal + it->second;
 }
 
 std::string VariableNames::name(const Body& body, Key k) const {
+  if (k == kUnknownHandle) return "?";
   return k < kFirstGlobal ? body.signature->inputs[k].name : variables_.at(k - kFirstGlobal).node;
 }
 
-Accesses::Accesses(const Body& body, VariableNames& names)
-    : body_(&body), names_(&names), behind_(body.size(), kUnasked) {}
+Accesses::Accesses(const Body& body, VariableNames& names, ResultOf result_of)
+    : body_(&body), names_(&names), result_of_(std::move(result_of)), behind_(body.size(), kUnasked) {}
 
 std::vector<Access> Accesses::of(std::uint32_t n) {
   std::vector<Access> found;
@@ -51,12 +52,21 @@ std::vector<Access> Accesses::of(std::uint32_t n) {
 }
 
 Key Accesses::variable_behind(InputRef in) {
-  std::vector<std::size_t> passed;
+  std::vector<InputRef> passed;
   std::size_t values = 0;  // the first so many of them hand on what a reference variable held there
   bool entered = false;
+  const auto has_outputs = [&](std::size_t n) {  // that differ
+    return body_->ops[n]->kind == OpKind::pass_through_each || runs_functions(body_->ops[n]->kind);
+  };
+  const auto known = [&](const InputRef& at) -> Key& {
+    const auto n = static_cast<std::size_t>(at.node);
+    if (!has_outputs(n)) return behind_[n];
+    const std::uint64_t place = n << 32 | static_cast<std::uint32_t>(at.output);
+    return by_output_.try_emplace(place, kUnasked).first->second;
+  };
   const auto found = [&](Key k) {  // remembered: else a long chain is walked from each of its nodes
     const bool is_value = k != kNone && values > 0 && !names_->is_handle(k);
-    for (std::size_t i = 0; i < passed.size(); ++i) behind_[passed[i]] = is_value && i < values ? kNone : k;
+    for (std::size_t i = 0; i < passed.size(); ++i) known(passed[i]) = is_value && i < values ? kNone : k;
     if (entered && k != kNone) entered_.insert(k);
     return is_value ? kNone : k;
   };
@@ -65,14 +75,18 @@ Key Accesses::variable_behind(InputRef in) {
     if (in.node < 0) return found(kNone);
     const auto n = static_cast<std::size_t>(in.node);
     const OpKind kind = body_->ops[n]->kind;
-    if (behind_[n] != kUnasked) return found(behind_[n]);
-    if (is_variable(kind)) return found(behind_[n] = names_->key_of(*body_, n));
+    if (const Key k = known(in); k != kUnasked) return found(k);
+    if (is_variable(kind)) return found(known(in) = names_->key_of(*body_, n));
+    if (runs_functions(kind)) {
+      const Key k = result_of_(static_cast<std::uint32_t>(n), static_cast<std::size_t>(in.output));
+      return found(known(in) = k);
+    }
     const auto inputs = body_->inputs_of(n);
     const bool writes = gives_back_variable(*body_->ops[n]);
     const auto k = writes ? 0 : handed_on_input(kind, static_cast<std::size_t>(in.output));
     if (!k || *k >= inputs.size()) return found(kNone);
     entered = entered || kind == OpKind::enter;
-    if (kind != OpKind::pass_through_each) passed.push_back(n);  // one answer for all outputs
+    passed.push_back(in);
     if (!writes && !body_->node(n).op.starts_with("Ref")) values = passed.size();
     in = inputs[*k];
   }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +15,7 @@ namespace t2o::tf {
 // A variable as a body sees it: the number of an argument, or kFirstGlobal + the number of a variable of the model.
 using Key = std::size_t;
 constexpr Key kNone = static_cast<Key>(-1), kUnasked = static_cast<Key>(-2), kFirstGlobal = Key{1} << 32;
+constexpr Key kUnknownHandle = static_cast<Key>(-3);  // of a variable, but the data decides of which one
 
 struct Access {
   Key variable;
@@ -41,11 +43,12 @@ class VariableNames {
   explicit VariableNames(Owner owner) : owner_(std::move(owner)) {}
   Key key_of(const Body&, std::size_t node);
   std::string name(const Body&, Key) const;
-  bool is_handle(Key k) const { return k < kFirstGlobal || variables_.at(k - kFirstGlobal).is_handle; }
+  bool is_handle(Key k) const { return k < kFirstGlobal || k == kUnknownHandle || variables_.at(k - kFirstGlobal).is_handle; }
+  const std::string& identity(Key k) const { return variables_.at(k - kFirstGlobal).identity; }
 
  private:
   struct Variable {
-    std::string node;
+    std::string node, identity;
     bool is_handle;  // else a reference variable of TensorFlow 1
   };
   Owner owner_;
@@ -56,7 +59,8 @@ class VariableNames {
 // The accesses of one body.
 class Accesses {
  public:
-  Accesses(const Body&, VariableNames&);
+  using ResultOf = std::function<Key(std::uint32_t node, std::size_t output)>;  // of a node that runs functions
+  Accesses(const Body&, VariableNames&, ResultOf);
   std::vector<Access> of(std::uint32_t node);  // of a node that calls no function
   Key variable_behind(InputRef);
   bool enters_loop(Key k) const { return entered_.contains(k); }  // it goes through an Enter that was looked at
@@ -64,6 +68,8 @@ class Accesses {
  private:
   const Body* body_;
   VariableNames* names_;
+  ResultOf result_of_;
+  std::unordered_map<std::uint64_t, Key> by_output_;  // the same as `behind_`, of nodes whose outputs differ
   std::unordered_set<Key> entered_;
   std::vector<Key> behind_;  // of variables and pass-through nodes: what variable_behind() found
 };

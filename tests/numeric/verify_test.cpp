@@ -157,6 +157,20 @@ TEST_F(Verify, StatesThatControlFlowChanges) {
         }
 }
 
+// Handles that functions and loops return, or get twice, stand for the variable that they stand for in TensorFlow; or the model is refused.
+TEST_F(Verify, HandlesThatFunctionsHandOn) {
+  Options options;
+  options.outputs = {"y:0"};
+  for (const char* right : {"two_arguments", "returned_and_written", "returned_and_read"}) {
+    options.model = std::string(T2O_SOURCE_DIR "/tests/data/handles/") + right + ".pbtxt";
+    EXPECT_TRUE(verified(options).ok()) << right;
+  }
+  for (const char* unclear : {"exchanged_in_a_loop", "memory_of_identity_n", "memory_of_identity_n_2"}) {
+    options.model = std::string(T2O_SOURCE_DIR "/tests/data/handles/") + unclear + ".pbtxt";
+    EXPECT_FALSE(convert(options).ok()) << unclear;
+  }
+}
+
 TEST_F(Verify, NewNames) {
   TfGraph g;
   const std::string x = g.placeholder("x", DType::f32, Shape({2, 3}));

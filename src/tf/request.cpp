@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <unordered_set>
 #include <utility>
 
 #include "diagnostics.h"
+#include "formats/tensor_spec.h"
 #include "support/nearest.h"
 #include "tf/layer_names.h"
 #include "tf/source.h"
@@ -13,50 +13,6 @@ namespace t2o::tf {
 namespace {
 
 using tf2onnx::Options;
-
-struct TensorSpec {  // "X:0[1,28,28,3]"
-  std::string name;
-  std::optional<Shape> shape;
-};
-
-[[noreturn]] void fail_spec(std::string_view spec, const std::string& why) {
-  fail(Code::bad_option, "'" + std::string(spec) + "' does not name a tensor: " + why,
-       "write a name, and a shape if it is needed: \"X:0[1,28,28,3]\"");
-}
-
-std::string_view trimmed(std::string_view s) {
-  while (s.starts_with(' ')) s.remove_prefix(1);
-  while (s.ends_with(' ')) s.remove_suffix(1);
-  return s;
-}
-
-Dim parse_dim(std::string_view text, std::string_view spec) {
-  const std::string_view word = trimmed(text);
-  if (word == "?" || word == "None" || word == "-1") return kUnknownDim;
-  Dim d = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), d);
-  if (error != std::errc{} || end != word.data() + word.size() || d < 0)
-    fail_spec(spec, "'" + std::string(word) + "' is not a dimension");
-  return d;
-}
-
-TensorSpec parse_spec(std::string_view spec) {
-  const std::string_view s = trimmed(spec);
-  const std::size_t open = s.find('[');
-  TensorSpec t{std::string(trimmed(s.substr(0, open))), {}};
-  if (t.name.empty()) fail_spec(spec, "it has no name");
-  if (open == std::string_view::npos) return t;
-  if (!s.ends_with(']')) fail_spec(spec, "its shape does not end in ']'");
-  std::string_view list = trimmed(s.substr(open + 1, s.size() - open - 2));
-  Ints dims;
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    dims.push_back(parse_dim(list.substr(0, comma), spec));
-    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
-  }
-  t.shape = Shape(std::move(dims));
-  return t;
-}
 
 // Finds what a user calls an input or output: a key of the signature, or a tensor of the graph.
 class Names {
@@ -165,7 +121,7 @@ std::vector<Feed> make_feeds(const Source& s, const Options& o, const Names& nam
     for (const SignatureTensor& t : s.signature->inputs) feeds.push_back(feed_of(t, o.use_graph_names));
   for (const std::string& text : o.inputs)
     collect(diagnostics, [&] {
-      const TensorSpec spec = parse_spec(text);
+      const TensorSpec spec = parse_tensor_spec(text);
       const SignatureTensor* t = names.by_key(spec.name, true);
       if (t == nullptr) names.check_tensor(spec.name, true);
       Feed& feed =
@@ -219,8 +175,8 @@ std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& 
     for (const SignatureTensor& t : s.signature->outputs) add(t);
   for (const std::string& text : o.outputs)
     collect(diagnostics, [&] {
-      const TensorSpec spec = parse_spec(text);
-      if (spec.shape) fail_spec(text, "an output takes no shape");
+      const TensorSpec spec = parse_tensor_spec(text);
+      if (spec.shape) fail_tensor_spec(text, "an output takes no shape");
       if (const SignatureTensor* t = names.by_key(spec.name, false)) return add(*t);
       names.check_tensor(spec.name, false);
       fetches.push_back({spec.name, spec.name});

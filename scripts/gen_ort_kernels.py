@@ -30,7 +30,8 @@ OVERRIDES = {("BitShift", "direction"): "LEFT", ("RegexFullMatch", "pattern"): "
              ("Transpose", "perm"): None, ("Attention", "q_num_heads"): 1, ("Attention", "kv_num_heads"): 1, ("ImageDecoder", "pixel_format"): "RGB",
              ("BitCast", "to"): None, ("Unsqueeze", "axes"): [0],
              ("Slice", "starts"): [0], ("Slice", "ends"): [1], **{(op, "hidden_size"): 1 for op in ("RNN", "GRU", "LSTM")}}
-OPTIONAL_INPUTS = {"Resize": ["X", "", "scales"],  # of these: not all are optional at once
+OPTIONAL_INPUTS = {"QuantizeLinear": ["y_zero_point"],  # it says the type of the codes
+                   "Resize": ["X", "", "scales"],  # of these: not all are optional at once
                    "Clip": ["min", "max"]}  # without a kernel its function body needs others, but only for bounds that are there
 LOADS_BUT_DOES_NOT_RUN = {("GRU", "double"), ("LSTM", "double")}
 SAME_WIDTH = {"BitCast"}  # their type parameters cannot be varied one by one

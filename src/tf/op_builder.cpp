@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "diagnostics.h"
+#include "support/wire.h"
+#include "tf/attr_value.h"
 #include "tf/op_defs.h"
+#include "tf/op_kinds.h"
 
 namespace t2o::tf {
 namespace {
@@ -83,7 +86,59 @@ class Builder {
   Attrs& attrs_;
 };
 
+struct RawNode {
+  std::string op;
+  std::vector<std::pair<std::string, Bytes>> attrs;
+};
+
+// NodeDef: 2 op, 5 attributes by name
+RawNode read_node_def(Bytes bytes) {
+  RawNode node;
+  for (WireReader r(bytes); r.next();) {
+    if (r.field() == 2) node.op = r.text();
+    if (r.field() != 5) continue;
+    auto& [name, value] = node.attrs.emplace_back();
+    for (WireReader entry = r.message(); entry.next();) {
+      if (entry.field() == 1) name = entry.text();
+      if (entry.field() == 2) value = entry.bytes();
+    }
+  }
+  return node;
+}
+
+// Computes its results from its inputs alone.
+bool stands_alone(const OpDef& def) {
+  const OpKind kind = op_kind(def.name, &def);
+  const bool has_function =
+      std::any_of(def.attrs.begin(), def.attrs.end(), [](const AttrDef& a) { return a.type == "func"; });
+  return !has_function && (kind == OpKind::ordinary || kind == OpKind::pass_through ||
+                           kind == OpKind::pass_through_each || kind == OpKind::ensure_shape);
+}
+
 }  // namespace
+
+ir::NodeSpec spec_of_node_def(Bytes node_def, const Owner& owner, Values inputs) {
+  const RawNode node = read_node_def(node_def);
+  const OpDef* def = find_op_def(node.op);
+  if (!def) fail(Code::unsupported_op, "TensorFlow has no operator '" + node.op + "'");
+  if (!stands_alone(*def))
+    fail(Code::not_yet, "TensorFlow's operator " + node.op + " is not supported in such a model yet");
+  Attrs attrs;
+  for (const auto& [name, value] : node.attrs) {
+    if (name.starts_with('_')) continue;
+    const AttrDef* declared = def->attr(name);
+    if (!declared) fail(Code::bad_model, node.op + " has no attribute '" + name + "'");
+    Attr a = decode_attr(value, {owner}, declared->type);
+    if (!is_of_type(a, declared->type))
+      fail(Code::bad_model, "attribute '" + name + "' is of another type than " + declared->type);
+    attrs.push_back({name, std::move(a)});
+  }
+  try {
+    return op_spec(node.op, std::move(inputs), std::move(attrs));
+  } catch (const ConversionError& e) {
+    fail(Code::bad_model, e.diagnostic().message);
+  }
+}
 
 ir::NodeSpec op_spec(std::string op, Values inputs, Attrs attrs, std::vector<Shape> shapes) {
   const DTypes types = Builder(op, inputs, attrs).results();

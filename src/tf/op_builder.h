@@ -12,4 +12,8 @@ namespace t2o::tf {
 // allow: it is a mistake of the caller.
 ir::NodeSpec op_spec(std::string op, Values inputs, Attrs attrs = {}, std::vector<Shape> shapes = {});
 
+// The same from a NodeDef, which another format may hold, except for its inputs. Refuses what needs more of a TensorFlow graph:
+// functions, variables, control flow.
+ir::NodeSpec spec_of_node_def(Bytes node_def, const Owner&, Values inputs);
+
 }  // namespace t2o::tf

@@ -54,6 +54,7 @@ const OpRegistry& tf_registry() {
     family("ragged", op_mappers::register_ragged);
     family("fake_quant", op_mappers::register_fake_quant);
     family("quantize", op_mappers::register_quantize);
+    family("quantize_linear", op_mappers::register_quantize_linear);
     family("quantized", op_mappers::register_quantized);
     family("uniform_quant", op_mappers::register_uniform_quant);
     family("strings", op_mappers::register_strings);

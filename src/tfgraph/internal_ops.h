@@ -23,6 +23,11 @@ inline constexpr std::string_view kGelu = "t2o.Gelu";
 // log(sum(exp(x))) over axes, without overflow; inputs x, axes; attribute keep_dims
 inline constexpr std::string_view kLogSumExp = "t2o.LogSumExp";
 
+// Codes of numbers, and numbers of codes, as ONNX's QuantizeLinear and DequantizeLinear; inputs x, scales, zero points of the codes'
+// type; attribute axis where there are several scales.
+inline constexpr std::string_view kQuantize = "t2o.QuantizeLinear";
+inline constexpr std::string_view kDequantize = "t2o.DequantizeLinear";
+
 enum class CellKind : std::uint8_t { lstm, gru, rnn };
 enum class Direction : std::uint8_t { forward, reverse, both };
 std::string_view name(Direction);  // ONNX's

@@ -1,0 +1,48 @@
+#include "op_mappers/all.h"
+#include "tfgraph/internal_ops.h"
+
+// t2o.QuantizeLinear and t2o.DequantizeLinear: scales and zero points are constants.
+namespace t2o::op_mappers {
+namespace {
+
+Values quantize(MapperContext& c, const Attrs& attrs) {
+  return {c.emit("QuantizeLinear", {c.in(0), c.in(1), c.in(2)}, attrs)};
+}
+Values dequantize(MapperContext& c, const Attrs& attrs) {
+  return {c.emit("DequantizeLinear", {c.in(0), c.in(1), c.in(2)}, attrs)};
+}
+
+Attrs axis_of(MapperContext& c) {
+  const auto axis = c.attr_or<std::int64_t>("axis", -1);
+  return axis < 0 ? Attrs{} : Attrs{{"axis", axis}};
+}
+Values quantize_13(MapperContext& c) { return quantize(c, axis_of(c)); }
+Values dequantize_13(MapperContext& c) { return dequantize(c, axis_of(c)); }
+
+Values quantize_11(MapperContext& c) {
+  if (!axis_of(c).empty())
+    c.fail(Code::opset_too_low, "a scale for each channel needs opset 13", "--opset 13 or above");
+  return quantize(c, {});
+}
+
+// (codes - zero points) * scales, which belong to one axis
+Values dequantize_11(MapperContext& c) {
+  const auto axis = c.attr_or<std::int64_t>("axis", -1);
+  if (axis < 0) return dequantize(c, {});
+  Ints dims(static_cast<std::size_t>(c.rank(0) - axis), 1);
+  dims[0] = -1;
+  Value* zero_points = c.cast(c.reshape(c.in(2), dims), DType::i32);
+  Value* codes = c.sub(c.cast(c.in(0), DType::i32), zero_points);
+  return {c.mul(c.cast(codes, DType::f32), c.reshape(c.in(1), dims))};
+}
+
+}  // namespace
+
+void register_quantize_linear(OpRegistry& r) {
+  r.op(tfgraph::kQuantize).by(quantize_11);
+  r.op(tfgraph::kQuantize).since(13).by(quantize_13);
+  r.op(tfgraph::kDequantize).by(dequantize_11);
+  r.op(tfgraph::kDequantize).since(13).by(dequantize_13);
+}
+
+}  // namespace t2o::op_mappers

@@ -2,7 +2,7 @@
 # Debian packages, and single files out of Debian's archive. Sourced by ../setup.sh.
 
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config dpkg-dev protobuf-compiler
-  libcli11-dev nlohmann-json3-dev libgtest-dev python3)
+  flatbuffers-compiler libflatbuffers-dev libcli11-dev nlohmann-json3-dev libgtest-dev python3)
 
 # One word on each line: the packages among the arguments that are not installed.
 missing_packages() {

@@ -97,12 +97,14 @@ void add_model_options(CLI::App& command, Options& options) {
         names, [&options, format](const std::string& path) { set_model(options, path, format); }, help);
   };
   add("MODEL", Format::detect,
-      "A SavedModel directory, a GraphDef (.pb, .pbtxt) or a MetaGraph with its checkpoint (.meta).");
+      "A SavedModel directory, a GraphDef (.pb, .pbtxt), a MetaGraph with its checkpoint (.meta) or a "
+      "TensorFlow Lite model (.tflite).");
   add("--saved-model", Format::saved_model, "MODEL is a SavedModel.")->group(group)->type_name("DIR");
   add("--graphdef,--input", Format::graph_def, "MODEL is a GraphDef.")->group(group)->type_name("FILE");
   add("--checkpoint", Format::meta_graph, "MODEL is a MetaGraph with its checkpoint.")
       ->group(group)
       ->type_name("FILE");
+  add("--tflite", Format::tflite, "MODEL is a TensorFlow Lite model.")->group(group)->type_name("FILE");
   add_rows(command, options, OptionGroup::model, group);
   add_rows(command, options, OptionGroup::interface, "Inputs and outputs");
 }

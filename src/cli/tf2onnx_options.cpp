@@ -22,8 +22,6 @@ struct RefusedOption {
 constexpr RefusedOption kRefused[] = {
     {"--keras", "FILE", "Not supported yet: MODEL is a Keras file.", "Keras files cannot be read yet",
      "save the model with model.export(DIR) and convert that SavedModel"},
-    {"--tflite", "FILE", "Not supported yet: MODEL is a TFLite file.", "TFLite files cannot be read yet",
-     "convert the TensorFlow model that it was made from"},
     {"--tfjs", "FILE", "Not supported yet: MODEL is a TensorFlow.js model.",
      "TensorFlow.js models cannot be read yet", "convert the TensorFlow model that it was made from"},
     {"--dequantize", nullptr, "Not supported yet: convert without quantization.",

@@ -23,8 +23,6 @@ using tf2onnx::Format;
 
 void refuse_other_formats(const fs::path& path, std::string_view head) {
   const std::string extension = path.extension().string();
-  if (extension == ".tflite" || (head.size() >= 8 && head.substr(4, 4) == "TFL3"))
-    refuse(path.string(), "TensorFlow Lite (.tflite)");
   if (extension == ".keras") refuse(path.string(), "Keras (.keras)");
   if (extension == ".h5" || extension == ".hdf5" || head.starts_with("\x89HDF"))
     refuse(path.string(), "Keras (.h5)");
@@ -32,7 +30,6 @@ void refuse_other_formats(const fs::path& path, std::string_view head) {
 }
 
 void refuse_requested(const std::string& path, Format format) {
-  if (format == Format::tflite) refuse(path, "TensorFlow Lite (.tflite)");
   if (format == Format::keras) refuse(path, "Keras (.keras, .h5)");
   if (format == Format::tfjs) refuse(path, "TensorFlow.js (model.json)");
 }

@@ -58,14 +58,14 @@ TEST_F(Usage, InfoTellsOfAComplexInterface) {
   EXPECT_EQ(run({"info", model_, "--complex-as-pairs"}).err, "");
 }
 
-// All sample models: SavedModels, GraphDefs, MetaGraphs.
+// All sample models: SavedModels, GraphDefs, MetaGraphs, TensorFlow Lite models.
 std::vector<std::string> sample_models() {
   std::vector<std::string> models;
   for (const char* folder : {"models", "tests/data"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(T2O_SOURCE_DIR "/") + folder)) {
       const std::filesystem::path& p = entry.path();
       if (p.filename() == "saved_model.pb" || p.filename() == "saved_model.pbtxt") models.push_back(p.parent_path().string());
-      else if (p.extension() == ".pb" || p.extension() == ".pbtxt" || p.extension() == ".meta") models.push_back(p.string());
+      else if (p.extension() == ".pb" || p.extension() == ".pbtxt" || p.extension() == ".meta" || p.extension() == ".tflite") models.push_back(p.string());
     }
   return models;
 }

@@ -184,7 +184,6 @@ TEST_F(Usage, ShapesHaveCommasToo) {
 
 TEST_F(Usage, WhatIsNotThereYetIsRefused) {
   const std::vector<Names> refusals = {{"--keras", "a.h5"},
-                                       {"--tflite", "a.tflite"},
                                        {"--tfjs", "model.json"},
                                        {"MODEL", "--dequantize"}};
   for (const Names& arguments : refusals) refused(kNotConvertible, arguments, {"error[not-yet]", "help:"});

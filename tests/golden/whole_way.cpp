@@ -33,6 +33,7 @@ std::string errors_of(const Conversion& c) {
 bool is_model(const fs::path& p) {
   if (fs::is_directory(p)) return fs::exists(p / "saved_model.pb") || fs::exists(p / "saved_model.pbtxt");
   const std::string extension = p.extension().string();
+  if (extension == ".tflite") return true;
   return (extension == ".pb" || extension == ".pbtxt" || extension == ".meta") && p.stem() != "saved_model" &&
          p.stem() != "fingerprint";
 }

@@ -286,7 +286,7 @@ TEST(Source, RefusesWhatItCannotRead) {
   EXPECT_TRUE(says(error_of(model("twins/assets")), "no saved_model.pb or saved_model.pbtxt"));
   EXPECT_TRUE(says(error_of(model("checkpoint_state")), "a checkpoint, but no graph"));
   Options o = model("keras3");
-  o.format = tf2onnx::Format::tflite;
+  o.format = tf2onnx::Format::tfjs;
   EXPECT_TRUE(says(error_of(o), "does not read yet"));
 }
 

@@ -1,0 +1,184 @@
+#include "tflite/op.h"
+
+// Operators of each element, of elements that meet, and reductions.
+namespace t2o::tflite {
+namespace {
+
+using namespace schema;
+
+// x op y, then a fused activation
+template <class Options>
+Values with_activation(Op& op) {
+  Value* y = op.make(op.row().tf, {op.in(0), op.in(1)});
+  return {op.activation(y, op.options<Options>().fused_activation_function())};
+}
+
+// Integers are divided towards zero.
+Values divide(Op& op) {
+  Value *x = op.in(0), *y = op.in(1);
+  Value* quotient = op.make(is_int(x->dtype()) ? "TruncateDiv" : "RealDiv", {x, y});
+  return {op.activation(quotient, op.options<DivOptions>().fused_activation_function())};
+}
+
+Attrs keep_dims(const Op& op) {
+  return {{"keep_dims", std::int64_t{op.options<ReducerOptions>().keep_dims()}}};
+}
+Attrs leaky_relu(const Op& op) { return {{"alpha", op.options<LeakyReluOptions>().alpha()}}; }
+Attrs output_type_of_argmax(const Op& op) {
+  return {{"output_type", type_option(op, op.options<ArgMaxOptions>().output_type())}};
+}
+Attrs output_type_of_argmin(const Op& op) {
+  return {{"output_type", type_option(op, op.options<ArgMinOptions>().output_type())}};
+}
+Attrs cumsum(const Op& op) {
+  const auto& o = op.options<CumsumOptions>();
+  return {{"exclusive", std::int64_t{o.exclusive()}}, {"reverse", std::int64_t{o.reverse()}}};
+}
+Attrs fake_quant(const Op& op) {
+  const auto& o = op.options<FakeQuantOptions>();
+  return {{"min", o.min()},
+          {"max", o.max()},
+          {"num_bits", std::int64_t{o.num_bits()}},
+          {"narrow_range", std::int64_t{o.narrow_range()}}};
+}
+Attrs boundaries(const Op& op) {
+  const auto all = items(op.options<BucketizeOptions>().boundaries());
+  return {{"boundaries", Floats(all.begin(), all.end())}};
+}
+
+// The place of the largest code is that of the largest number.
+Values arg_of_codes(Op& op) {
+  return op.make_all(op.row().tf, {op.codes(0), op.codes(1)}, op.row().attrs(op));
+}
+
+// max(x, 0) + alpha * min(x, 0)
+Values prelu(Op& op) {
+  Value *x = op.in(0), *alpha = op.in(1);
+  Value* zero = op.scalar_like(x, 0);
+  Value* low = op.make("Mul", {alpha, op.make("Minimum", {x, zero})});
+  Value* high = op.make("Relu", {x});
+  return {op.make("AddV2", {high, low})};
+}
+
+Values clip(Op& op, double low, double high) {
+  Value* x = op.in(0);
+  Value* from = op.scalar_like(x, low);
+  Value* to = op.scalar_like(x, high);
+  return {op.make("ClipByValue", {x, from, to})};
+}
+Values relu_n1_to_1(Op& op) { return clip(op, -1, 1); }
+Values relu_0_to_1(Op& op) { return clip(op, 0, 1); }
+
+// x * relu6(x + 3) / 6
+Values hard_swish(Op& op) {
+  Value* x = op.in(0);
+  Value* gate = op.make("Relu6", {op.make("AddV2", {x, op.scalar_like(x, 3)})});
+  Value* product = op.make("Mul", {x, gate});
+  return {op.make("Mul", {product, op.scalar_like(x, 1.0 / 6)})};
+}
+
+// x / max(sqrt(sum(x^2)), 1e-6), along the last axis
+Values l2_normalization(Op& op) {
+  Value* x = op.in(0);
+  Value* axes = op.ints({-1});
+  Value* sum = op.make("Sum", {op.make("Square", {x}), axes}, {{"keep_dims", std::int64_t{1}}});
+  Value* length = op.make("Maximum", {op.make("Sqrt", {sum}), op.scalar_like(x, 1e-6)});
+  Value* y = op.make("RealDiv", {x, length});
+  return {op.activation(y, op.options<L2NormOptions>().fused_activation_function())};
+}
+
+// softmax(beta * x)
+Values softmax(Op& op) {
+  Value* x = op.in(0);
+  const float beta = op.options<SoftmaxOptions>().beta();
+  if (beta != 1) x = op.make("Mul", {x, op.scalar_like(x, static_cast<double>(beta))});
+  return {op.make("Softmax", {x})};
+}
+
+// A cast of a quantized tensor takes its codes for numbers.
+Values cast(Op& op) {
+  if (op.quantization(0)) op.fail(Code::not_yet, "a cast of quantized codes is not supported yet");
+  return {op.make("Cast", {op.in(0)}, {{"DstT", op.output_type()}})};
+}
+
+Values gelu(Op& op) {
+  const std::string kind = op.options<GeluOptions>().approximate() ? "tanh" : "none";
+  return {op.make_own("t2o.Gelu", {op.in(0)}, {{"approximate", kind}})};
+}
+
+constexpr Codes kMoved = Codes::moved;
+
+constexpr Row kRows[] = {
+    {B::ABS, "Abs"},
+    {B::ADD, "AddV2", nullptr, with_activation<AddOptions>},
+    {B::ADD_N, "AddN"},
+    {B::ARG_MAX, "ArgMax", output_type_of_argmax, arg_of_codes},
+    {B::ARG_MIN, "ArgMin", output_type_of_argmin, arg_of_codes},
+    {B::ATAN2, "Atan2"},
+    {B::BITWISE_XOR, "BitwiseXor"},
+    {B::BUCKETIZE, "Bucketize", boundaries},
+    {B::CAST, nullptr, nullptr, cast},
+    {B::CEIL, "Ceil"},
+    {B::COMPLEX_ABS, "ComplexAbs"},
+    {B::COS, "Cos"},
+    {B::CUMSUM, "Cumsum", cumsum},
+    {B::DIV, nullptr, nullptr, divide},
+    {B::ELU, "Elu"},
+    {B::EQUAL, "Equal"},
+    {B::EXP, "Exp"},
+    {B::FAKE_QUANT, "FakeQuantWithMinMaxArgs", fake_quant},
+    {B::FLOOR, "Floor"},
+    {B::FLOOR_DIV, "FloorDiv"},
+    {B::FLOOR_MOD, "FloorMod"},
+    {B::GELU, nullptr, nullptr, gelu},
+    {B::GREATER, "Greater"},
+    {B::GREATER_EQUAL, "GreaterEqual"},
+    {B::HARD_SWISH, nullptr, nullptr, hard_swish},
+    {B::IMAG, "Imag"},
+    {B::L2_NORMALIZATION, nullptr, nullptr, l2_normalization},
+    {B::LEAKY_RELU, "LeakyRelu", leaky_relu},
+    {B::LESS, "Less"},
+    {B::LESS_EQUAL, "LessEqual"},
+    {B::LOG, "Log"},
+    {B::LOGICAL_AND, "LogicalAnd"},
+    {B::LOGICAL_NOT, "LogicalNot"},
+    {B::LOGICAL_OR, "LogicalOr"},
+    {B::LOGISTIC, "Sigmoid"},
+    {B::LOG_SOFTMAX, "LogSoftmax"},
+    {B::MAXIMUM, "Maximum"},
+    {B::MEAN, "Mean", keep_dims},
+    {B::MINIMUM, "Minimum"},
+    {B::MUL, "Mul", nullptr, with_activation<MulOptions>},
+    {B::NEG, "Neg"},
+    {B::NOT_EQUAL, "NotEqual"},
+    {B::POW, "Pow"},
+    {B::PRELU, nullptr, nullptr, prelu},
+    {B::REAL, "Real"},
+    {B::REDUCE_ALL, "All", keep_dims},
+    {B::REDUCE_ANY, "Any", keep_dims},
+    {B::REDUCE_MAX, "Max", keep_dims, nullptr, kMoved},
+    {B::REDUCE_MIN, "Min", keep_dims, nullptr, kMoved},
+    {B::REDUCE_PROD, "Prod", keep_dims},
+    {B::RELU, "Relu"},
+    {B::RELU6, "Relu6"},
+    {B::RELU_0_TO_1, nullptr, nullptr, relu_0_to_1},
+    {B::RELU_N1_TO_1, nullptr, nullptr, relu_n1_to_1},
+    {B::RIGHT_SHIFT, "RightShift"},
+    {B::ROUND, "Round"},
+    {B::RSQRT, "Rsqrt"},
+    {B::SIGN, "Sign"},
+    {B::SIN, "Sin"},
+    {B::SOFTMAX, nullptr, nullptr, softmax},
+    {B::SQRT, "Sqrt"},
+    {B::SQUARE, "Square"},
+    {B::SQUARED_DIFFERENCE, "SquaredDifference"},
+    {B::SUB, "Sub", nullptr, with_activation<SubOptions>},
+    {B::SUM, "Sum", keep_dims},
+    {B::TANH, "Tanh"},
+};
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() { return kRows; }
+
+}  // namespace t2o::tflite

@@ -1,0 +1,12 @@
+#pragma once
+#include "formats/source.h"
+
+// TensorFlow Lite's files behind the front door.
+namespace t2o::tflite {
+
+bool reads(const tf2onnx::Options&);
+std::string file_of(const tf2onnx::Options&);
+SourcePtr open(const tf2onnx::Options&);
+SourcePtr open_bytes(const tf2onnx::Options&, Bytes, Owner);
+
+}  // namespace t2o::tflite

@@ -1,0 +1,266 @@
+#include <algorithm>
+
+#include "support/wire.h"
+#include "tflite/lowering_scope.h"
+
+namespace t2o::tflite {
+namespace {
+
+constexpr std::size_t kDeepestNesting = 48;
+
+[[noreturn]] void refuse_unknown(const Model& m, const schema::Operator& o) {
+  if (builtin_name(m.builtin(o)).empty())
+    fail(Code::unsupported_op, "TensorFlow Lite 2.21 has no such operator", "");
+  fail(Code::not_yet, "there is no conversion for this operator yet", "");
+}
+
+}  // namespace
+
+// A subgraph that is called counts each time.
+Lowering::Lowering(const Model& model, Diagnostics& diagnostics)
+    : model_(&model), diagnostics_(&diagnostics) {
+  std::size_t stored = 0;
+  for (std::size_t i = 0; i < model.subgraph_count(); ++i) stored += count(model.subgraph(i).operators());
+  most_operators_ = 65536 + 16 * stored;
+}
+
+class Lowering::Nested {
+ public:
+  Nested(Lowering& l, std::size_t subgraph) : l_(l) {
+    const auto& open = l.nesting_;
+    if (std::find(open.begin(), open.end(), subgraph) != open.end())
+      fail(Code::bad_model, "subgraph '" + l.model_->subgraph_name(subgraph) + "' calls itself");
+    if (open.size() >= kDeepestNesting) fail(Code::bad_model, "its subgraphs are nested too deep");
+    l.nesting_.push_back(subgraph);
+  }
+  ~Nested() { l_.nesting_.pop_back(); }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+
+ private:
+  Lowering& l_;
+};
+
+Scope Lowering::open(std::size_t subgraph, ir::Graph& graph) const {
+  const std::size_t tensors = count(model_->subgraph(subgraph).tensors());
+  return {subgraph, &graph, std::vector<Slot>(tensors), false, std::vector<std::uint8_t>(tensors)};
+}
+
+std::size_t Lowering::subgraph_index(std::int64_t i) const {
+  if (i < 0 || static_cast<std::size_t>(i) >= model_->subgraph_count())
+    fail(Code::bad_model, "it names subgraph " + std::to_string(i) + ", and there are " +
+                              std::to_string(model_->subgraph_count()));
+  return static_cast<std::size_t>(i);
+}
+
+// Operators stand in the order in which they run, so one walk from the end finds all that an output needs.
+std::vector<bool> Lowering::needed(const Scope& s, const std::vector<std::int64_t>& outputs) const {
+  const schema::SubGraph& g = model_->subgraph(s.subgraph);
+  std::vector<bool> wanted(s.slots.size()), operators(count(g.operators()));
+  for (const std::int64_t t : outputs) wanted[static_cast<std::size_t>(t)] = true;
+  for (std::size_t i = 0; i < s.slots.size(); ++i)
+    if (s.slots[i].codes || s.slots[i].numbers) wanted[i] = false;
+  for (std::size_t k = operators.size(); k-- > 0;) {
+    const schema::Operator& o = *g.operators()->Get(static_cast<unsigned>(k));
+    const auto results = items(o.outputs());
+    operators[k] = std::any_of(results.begin(), results.end(),
+                               [&](std::int32_t t) { return wanted[static_cast<std::size_t>(t)]; });
+    if (!operators[k]) continue;
+    for (const std::int32_t t : items(o.inputs()))
+      if (t >= 0 && !s.slots[static_cast<std::size_t>(t)].codes &&
+          !s.slots[static_cast<std::size_t>(t)].numbers)
+        wanted[static_cast<std::size_t>(t)] = true;
+  }
+  return operators;
+}
+
+void Lowering::lower_operators(Scope& s, const std::vector<bool>& wanted) {
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    if (!wanted[k]) continue;
+    if (++lowered_ > most_operators_) fail_reading("its subgraphs call each other too often");
+    lower_operator(s, static_cast<unsigned>(k));
+  }
+}
+
+bool Lowering::depends_on_failure(const Scope& s, const schema::Operator& o) const {
+  const auto read = items(o.inputs());
+  return std::any_of(read.begin(), read.end(),
+                     [&](std::int32_t t) { return t >= 0 && s.failed[static_cast<std::size_t>(t)] != 0; });
+}
+
+void Lowering::lower_operator(Scope& s, unsigned index) {
+  const schema::Operator& o = *model_->subgraph(s.subgraph).operators()->Get(index);
+  const auto give_up = [&] {
+    for (const std::int32_t t : items(o.outputs())) s.failed[static_cast<std::size_t>(t)] = 1;
+  };
+  if (depends_on_failure(s, o)) return give_up();
+  Origin origin{count(o.outputs()) == 0 ? "" : model_->tensor_name(s.subgraph, o.outputs()->Get(0)),
+                model_->op_name(o),
+                model_->subgraph_name(s.subgraph) + ", operator " + std::to_string(index)};
+  const auto shared = std::make_shared<const Origin>(origin);
+  try {
+    const Row* row = find_row(model_->builtin(o));
+    if (!row) refuse_unknown(*model_, o);
+    lower_row(s, *row, o, shared);
+  } catch (const ConversionError& e) {
+    Diagnostic d = e.diagnostic();
+    if (d.code == Code::bad_file) throw;
+    if (d.origin.op.empty()) d.origin = origin;
+    diagnostics_->push_back(std::move(d));
+    give_up();
+  }
+}
+
+bool Lowering::moves_codes(const Scope& s, const Row& row, const schema::Operator& o) const {
+  if (row.codes != Codes::moved || count(o.outputs()) == 0) return false;
+  const auto wanted = quantization(s, o.outputs()->Get(0));
+  if (!wanted || !wanted->is_per_tensor()) return false;
+  const auto alike = [&](std::int32_t t) {
+    if (t < 0) return true;
+    const auto q = quantization(s, t);
+    return !q || *q == *wanted;
+  };
+  const auto read = items(o.inputs()), made = items(o.outputs());
+  return std::all_of(read.begin(), read.end(), alike) && std::all_of(made.begin(), made.end(), alike);
+}
+
+void Lowering::lower_row(Scope& s, const Row& row, const schema::Operator& o,
+                         std::shared_ptr<const Origin> origin) {
+  Op op(*this, s, o, row, std::move(origin));
+  op.as_codes(moves_codes(s, row, o));
+  Values results =
+      row.lower ? row.lower(op) : op.make_all(row.tf, op.all(), row.attrs ? row.attrs(op) : Attrs{});
+  if (results.size() < op.output_count())
+    fail(Code::bad_model, "it has " + std::to_string(op.output_count()) + " outputs instead of " +
+                              std::to_string(results.size()));
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
+    const std::int64_t t = o.outputs()->Get(static_cast<unsigned>(i));
+    if (!results[i]) {  // an error is reported
+      s.failed[static_cast<std::size_t>(t)] = 1;
+      continue;
+    }
+    if (op.moves_codes() && quantization(s, t))
+      bind_codes(s, t, results[i]);
+    else
+      bind_numbers(s, t, results[i]);
+  }
+}
+
+void Lowering::bind_inputs(Scope& s, const Request& r) {
+  for (const Port& p : r.inputs) {
+    const schema::Tensor& t = model_->tensor(s.subgraph, p.tensor);
+    const DType type = model_->dtype(t);
+    if (type == DType::undefined || type == DType::resource || type == DType::variant)
+      fail(Code::unsupported_type,
+           "the input '" + p.name + "' is of type " + std::string(schema::EnumNameTensorType(t.type())));
+    Value* v = s.graph->add_input(p.name, type, p.shape);
+    s.graph->mark_source(v);
+    Slot& slot = s.slots[static_cast<std::size_t>(p.tensor)];
+    slot.quantization = quantization(s, p.tensor);
+    (slot.quantization ? slot.codes : slot.numbers) = v;
+    if (slot.quantization && type == DType::i8) {
+      slot.codes = rebased(*s.graph, v, *slot.quantization, p.name);
+      slot.quantization = in_graph(slot.quantization, type);
+    }
+  }
+}
+
+Values Lowering::outputs_of(Scope& s, const Request& r) {
+  Values outputs;
+  std::unordered_set<const Value*> taken;
+  for (const Port& p : r.outputs) {
+    if (s.failed[static_cast<std::size_t>(p.tensor)] != 0) continue;
+    collect(*diagnostics_, [&] {
+      Value* v = as_in_file(s, p.tensor);
+      if (!v->producer() || !taken.insert(v).second) v = identity(*s.graph, v);
+      s.graph->rename(v, p.name);
+      s.graph->mark_source(v);
+      if (v->name() != p.name)
+        diagnostics_->push_back(
+            {.severity = Severity::warning,
+             .code = Code::bad_option,
+             .message = "the output '" + p.name + "' is renamed to '" + v->name() +
+                        "': an input has that name, and each ONNX tensor needs a name of its own",
+             .remedy = "choose another name with --rename-outputs"});
+      outputs.push_back(v);
+    });
+  }
+  return outputs;
+}
+
+GraphPtr Lowering::run(const Request& r) {
+  auto graph = std::make_shared<ir::Graph>();
+  graph->set_dialect("tf");
+  graph->set_name(model_->subgraph_name(r.subgraph));
+  Scope s = open(r.subgraph, *graph);
+  s.is_main = true;
+  graph->reserve(s.slots.size());
+  collect(*diagnostics_, [&] {
+    const Nested nested(*this, r.subgraph);
+    bind_inputs(s, r);
+    for (const Port& p : r.outputs) {
+      graph->reserve_name(p.name);
+      output_names_.emplace(p.name, p.tensor);
+    }
+    std::vector<std::int64_t> outputs;
+    for (const Port& p : r.outputs) outputs.push_back(p.tensor);
+    lower_operators(s, needed(s, outputs));
+    graph->set_outputs(outputs_of(s, r));
+  });
+  if (has_errors(*diagnostics_)) return nullptr;
+  graph->erase_dead();
+  graph->name_rest();
+  return graph;
+}
+
+GraphPtr Lowering::body(const Scope& outer, std::int64_t index) {
+  const std::size_t subgraph = subgraph_index(index);
+  const Nested nested(*this, subgraph);
+  const schema::SubGraph& g = model_->subgraph(subgraph);
+  GraphPtr graph = outer.graph->make_subgraph();
+  graph->set_name(model_->subgraph_name(subgraph));
+  Scope s = open(subgraph, *graph);
+  for (const std::int32_t t : items(g.inputs())) {
+    const DType type = model_->dtype(model_->tensor(subgraph, t));
+    Slot& slot = s.slots[static_cast<std::size_t>(t)];
+    if (slot.codes || slot.numbers)
+      fail(Code::bad_model, "two inputs of subgraph '" + graph->name() + "' are one tensor");
+    slot.quantization = in_graph(quantization(s, t), type);
+    const bool is_rebased = slot.quantization && type == DType::i8;
+    Value* v = graph->add_input(model_->tensor_name(subgraph, t), is_rebased ? DType::u8 : type, Shape());
+    (slot.quantization ? slot.codes : slot.numbers) = v;
+  }
+  const auto outputs = items(g.outputs());
+  const std::size_t errors = diagnostics_->size();
+  lower_operators(s, needed(s, std::vector<std::int64_t>(outputs.begin(), outputs.end())));
+  if (diagnostics_->size() != errors && has_errors(*diagnostics_))
+    return graph;  // it is discarded with the whole
+  Values results;
+  for (const std::int32_t t : outputs) results.push_back(identity(*graph, codes(s, t)));
+  graph->set_outputs(std::move(results));
+  return graph;
+}
+
+std::vector<Slot> Lowering::inlined(const Scope& outer, std::int64_t index, std::vector<Slot> inputs) {
+  const std::size_t subgraph = subgraph_index(index);
+  const Nested nested(*this, subgraph);
+  const schema::SubGraph& g = model_->subgraph(subgraph);
+  Scope s = open(subgraph, *outer.graph);
+  const auto formal = items(g.inputs()), outputs = items(g.outputs());
+  if (formal.size() != inputs.size())
+    fail(Code::bad_model, "it has " + std::to_string(inputs.size()) + " inputs, and subgraph '" +
+                              model_->subgraph_name(subgraph) + "' " + std::to_string(formal.size()));
+  for (std::size_t i = 0; i < formal.size(); ++i)
+    s.slots[static_cast<std::size_t>(formal[i])] = std::move(inputs[i]);
+  lower_operators(s, needed(s, std::vector<std::int64_t>(outputs.begin(), outputs.end())));
+  std::vector<Slot> results;
+  for (const std::int32_t t : outputs)
+    results.push_back(s.failed[static_cast<std::size_t>(t)] != 0 ? Slot{} : slot(s, t));
+  return results;
+}
+
+GraphPtr lower(const Model& model, const Request& request, Diagnostics& diagnostics) {
+  return Lowering(model, diagnostics).run(request);
+}
+
+}  // namespace t2o::tflite

@@ -1,0 +1,68 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "tflite/lowering.h"
+#include "tflite/op.h"
+
+namespace t2o::tflite {
+
+// Where a node for quantization comes from: the tensor, and the operator that computes it.
+struct Label {
+  std::string tensor;
+  std::shared_ptr<const Origin> origin = {};
+};
+
+// Lowers subgraphs: the main one, those that operators hold, and those that are called.
+class Lowering {
+ public:
+  Lowering(const Model&, Diagnostics&);
+  GraphPtr run(const Request&);
+  const Model& model() const { return *model_; }
+
+  // The values of a tensor. They refuse one that nothing computes.
+  Slot& slot(Scope&, std::int64_t tensor);
+  Value* numbers(Scope&, std::int64_t tensor);
+  Value* codes(Scope&, std::int64_t tensor);                     // as an activation: u8 for i8
+  Value* as_in_file(Scope&, std::int64_t tensor);                // in the tensor's own type
+  std::optional<Quantization> quantization(const Scope&, std::int64_t tensor) const;  // as the file states it; of codes alone
+  void bind_numbers(Scope&, std::int64_t tensor, Value*);
+  void bind_codes(Scope&, std::int64_t tensor, Value*);          // of the type that the graph has for them
+
+  // A subgraph for an attribute. Its inputs and outputs are codes where tensors are quantized.
+  GraphPtr body(const Scope& outer, std::int64_t subgraph);
+  // A subgraph as a part of the graph of another one; gives its outputs.
+  std::vector<Slot> inlined(const Scope& outer, std::int64_t subgraph, std::vector<Slot> inputs);
+
+  Value* dequantize(ir::Graph&, Value* codes, const Quantization&, const Label&);
+  Value* quantize(ir::Graph&, Value* numbers, const Quantization&, DType, const Label&);
+
+ private:
+  class Nested;
+  Scope open(std::size_t subgraph, ir::Graph& graph) const;
+  std::size_t subgraph_index(std::int64_t i) const;
+  std::vector<bool> needed(const Scope&, const std::vector<std::int64_t>& outputs) const;
+  void lower_operators(Scope&, const std::vector<bool>& needed);
+  void lower_operator(Scope&, unsigned index);
+  void lower_row(Scope&, const Row&, const schema::Operator&, std::shared_ptr<const Origin>);
+  bool depends_on_failure(const Scope&, const schema::Operator&) const;
+  void bind_inputs(Scope&, const Request&);
+  Values outputs_of(Scope&, const Request&);
+  bool moves_codes(const Scope&, const Row&, const schema::Operator&) const;
+  Value* rebased(ir::Graph&, Value* codes, const Quantization&, const std::string& tensor);
+  void name_value(Scope&, Value*&, std::int64_t tensor, bool holds_tensor);
+
+  const Model* model_;
+  Diagnostics* diagnostics_;
+  std::vector<std::size_t> nesting_;
+  std::unordered_map<std::string, std::int64_t> output_names_;  // of the graph, with their tensors
+  std::size_t lowered_ = 0, most_operators_ = 0;
+};
+
+Value* identity(ir::Graph&, Value*);
+std::optional<Quantization> in_graph(std::optional<Quantization>, DType in_file);  // i8 is u8 there: the zero point changes
+
+}  // namespace t2o::tflite

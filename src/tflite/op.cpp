@@ -1,0 +1,193 @@
+#include "tflite/op.h"
+
+#include <algorithm>
+
+#include "tf/op_builder.h"
+#include "tflite/lowering_scope.h"
+
+namespace t2o::tflite {
+namespace {
+
+const Row* const* table() {
+  static const auto rows = [] {
+    std::vector<const Row*> all(static_cast<std::size_t>(B::MAX) + 1);
+    for (const auto family : {elementwise_rows(), array_rows(), layer_rows(), control_flow_rows(),
+                              quantize_rows(), custom_rows()})
+      for (const Row& r : family) all[static_cast<std::size_t>(r.op)] = &r;
+    return all;
+  }();
+  return rows.data();
+}
+
+template <class T>
+TensorPtr number(double v) {
+  return Tensor::scalar<T>(static_cast<T>(v));
+}
+
+}  // namespace
+
+const Row* find_row(B op) {
+  if (op < B::MIN || op > B::MAX) return nullptr;
+  return table()[static_cast<std::size_t>(op)];
+}
+
+const void* Op::empty_table() {
+  static const flatbuffers::FlatBufferBuilder* const builder = [] {
+    auto* b = new flatbuffers::FlatBufferBuilder;
+    b->Finish(flatbuffers::Offset<flatbuffers::Table>(b->EndTable(b->StartTable())));
+    return b;
+  }();
+  return builder->GetBufferPointer();
+}
+
+std::int64_t Op::input_index(std::size_t i) const { return op_->inputs()->Get(static_cast<unsigned>(i)); }
+
+const schema::Tensor& Op::input(std::size_t i) const {
+  if (!has(i))
+    fail(Code::bad_model,
+         "it has " + std::to_string(input_count()) + " inputs, and needs input " + std::to_string(i));
+  return lowering_->model().tensor(scope_->subgraph, input_index(i));
+}
+
+const schema::Tensor& Op::output(std::size_t i) const {
+  if (i >= output_count()) fail(Code::bad_model, "it has no output " + std::to_string(i));
+  return lowering_->model().tensor(scope_->subgraph, op_->outputs()->Get(static_cast<unsigned>(i)));
+}
+
+DType Op::output_type(std::size_t i) const { return lowering_->model().dtype(output(i)); }
+
+std::optional<Quantization> Op::quantization(std::size_t i) const {
+  input(i);
+  return in_graph(lowering_->quantization(*scope_, input_index(i)), lowering_->model().dtype(input(i)));
+}
+
+Value* Op::codes(std::size_t i) const {
+  input(i);
+  return lowering_->codes(*scope_, input_index(i));
+}
+
+Value* Op::weights(std::size_t i) const {
+  input(i);
+  return lowering_->numbers(*scope_, input_index(i));
+}
+
+Value* Op::in(std::size_t i) const {
+  if (moves_codes_) return codes(i);
+  Value* v = weights(i);
+  if (!lowering_->slot(*scope_, input_index(i)).quantization) return v;
+  Value* c = codes(i);
+  if (!c->constant() || c->dtype() != DType::u8 || lowering_->model().dtype(input(i)) != DType::i8) return v;
+  return lowering_->dequantize(*scope_->graph, c, *quantization(i), {c->name()});
+}
+
+Values Op::all() const {
+  Values values;
+  for (std::size_t i = 0; i < input_count(); ++i)
+    if (has(i)) values.push_back(in(i));
+  return values;
+}
+
+Values Op::make_all(const std::string& tf, Values inputs, Attrs attrs) {
+  ir::NodeSpec spec;
+  try {
+    spec = tf::op_spec(tf, std::move(inputs), std::move(attrs));
+  } catch (const ConversionError& e) {
+    fail(Code::bad_model, "its tensors do not fit the operator: " + e.diagnostic().message);
+  }
+  return add(std::move(spec));
+}
+
+Values Op::add(ir::NodeSpec spec) {
+  spec.origin = origin_;
+  spec.name_later = true;
+  return scope_->graph->add(std::move(spec)).outputs();
+}
+
+Values Op::make_from_node_def(Bytes node_def, Values inputs) {
+  return add(tf::spec_of_node_def(node_def, lowering_->model().owner(), std::move(inputs)));
+}
+
+Value* Op::make_own(const std::string& op, Values inputs, Attrs attrs) {
+  ir::NodeSpec spec{.op = op, .attrs = std::move(attrs), .origin = origin_, .name_later = true};
+  spec.outputs = {{"", inputs.at(0)->dtype(), Shape()}};
+  spec.inputs = std::move(inputs);
+  return scope_->graph->add(std::move(spec)).output();
+}
+
+Value* Op::constant(TensorPtr t) {
+  return scope_->graph->add_constant(origin_->node.empty() ? "const" : origin_->node + "/const",
+                                     std::move(t));
+}
+
+Value* Op::ints(const Ints& v, DType type) {
+  const Ints dims{static_cast<std::int64_t>(v.size())};
+  if (type == DType::i64) return constant(Tensor::of<std::int64_t>(dims, v));
+  return constant(Tensor::of<std::int32_t>(dims, std::vector<std::int32_t>(v.begin(), v.end())));
+}
+
+Value* Op::scalar(DType type, double v) {
+  switch (type) {
+    case DType::f32:
+      return constant(number<float>(v));
+    case DType::f64:
+      return constant(number<double>(v));
+    case DType::i8:
+      return constant(number<std::int8_t>(v));
+    case DType::u8:
+      return constant(number<std::uint8_t>(v));
+    case DType::i16:
+      return constant(number<std::int16_t>(v));
+    case DType::u16:
+      return constant(number<std::uint16_t>(v));
+    case DType::i32:
+      return constant(number<std::int32_t>(v));
+    case DType::u32:
+      return constant(number<std::uint32_t>(v));
+    case DType::i64:
+      return constant(number<std::int64_t>(v));
+    case DType::u64:
+      return constant(number<std::uint64_t>(v));
+    case DType::boolean:
+      return constant(Tensor::scalar<bool>(v != 0));
+    case DType::f16:
+      return constant(Tensor::scalar<std::uint16_t>(float_to_half(static_cast<float>(v)))->with_dtype(type));
+    case DType::bf16:
+      return constant(
+          Tensor::scalar<std::uint16_t>(float_to_bfloat(static_cast<float>(v)))->with_dtype(type));
+    default:
+      fail(Code::unsupported_type, "it is not supported for elements of type " + std::string(name(type)));
+  }
+}
+
+Value* Op::activation(Value* y, schema::ActivationFunctionType f) {
+  using F = schema::ActivationFunctionType;
+  switch (f) {
+    case F::NONE:
+      return y;
+    case F::RELU:
+      return make("Relu", {y});
+    case F::RELU6:
+      return make("Relu6", {y});
+    case F::RELU_N1_TO_1:
+      return make("ClipByValue", {y, scalar_like(y, -1), scalar_like(y, 1)});
+    case F::TANH:
+      return make("Tanh", {y});
+    default:
+      fail(Code::unsupported_attr, "its fused activation " +
+                                       std::string(schema::EnumNameActivationFunctionType(f)) +
+                                       " is not supported");
+  }
+}
+
+Ints ints_of(const flatbuffers::Vector<std::int32_t>* v) {
+  const auto all = items(v);
+  return Ints(all.begin(), all.end());
+}
+
+DType type_option(const Op& op, schema::TensorType t) {
+  const DType type = dtype_of(t);
+  if (type == DType::undefined) op.fail(Code::bad_model, "it names an element type that does not exist");
+  return type;
+}
+
+}  // namespace t2o::tflite

@@ -1,0 +1,128 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "diagnostics.h"
+#include "ir/graph.h"
+#include "tflite/model.h"
+
+// What the rows of the operators see of an operator, and how they make TensorFlow's nodes from it.
+namespace t2o::tflite {
+
+using B = schema::BuiltinOperator;
+class Lowering;
+class Op;
+
+// A tensor of the graph. A quantized one has a value for its codes or one for its numbers, and gets the other when it is asked for.
+struct Slot {
+  Value* codes = nullptr;    // as they are stored in the graph: u8 for i8
+  Value* numbers = nullptr;  // of a tensor that is not quantized its value
+  std::optional<Quantization> quantization = {};  // of the codes in the graph
+};
+
+// One subgraph, or one that is inlined into it.
+struct Scope {
+  std::size_t subgraph = 0;
+  ir::Graph* graph = nullptr;
+  std::vector<Slot> slots = {};
+  bool is_main = false;
+  std::vector<std::uint8_t> failed = {};  // tensors whose operator is refused
+};
+
+// What an operator does with the codes of quantized tensors.
+enum class Codes : std::uint8_t {
+  numbers,  // it computes with the numbers
+  moved,    // it moves elements: where the inputs and the outputs are quantized alike it moves the codes
+};
+
+struct Row {
+  B op;
+  const char* tf = nullptr;  // TensorFlow's operator
+  Attrs (*attrs)(const Op&) = nullptr;
+  Values (*lower)(Op&) = nullptr;  // null: TensorFlow's operator has the same inputs in the same order
+  Codes codes = Codes::numbers;
+};
+
+const Row* find_row(B);  // null: there is none
+
+class Op {
+ public:
+  Op(Lowering& l, Scope& s, const schema::Operator& o, const Row& row, std::shared_ptr<const Origin> origin)
+      : lowering_(&l), scope_(&s), op_(&o), row_(&row), origin_(std::move(origin)) {}
+
+  const schema::Operator& raw() const { return *op_; }
+  const Row& row() const { return *row_; }
+  Scope& scope() const { return *scope_; }
+  Lowering& lowering() const { return *lowering_; }
+
+  std::size_t input_count() const { return count(op_->inputs()); }
+  std::size_t output_count() const { return count(op_->outputs()); }
+  bool has(std::size_t i) const { return i < input_count() && input_index(i) >= 0; }
+  std::int64_t input_index(std::size_t i) const;
+  const schema::Tensor& input(std::size_t i) const;   // refuses an operator without it
+  const schema::Tensor& output(std::size_t i = 0) const;
+  DType output_type(std::size_t i = 0) const;
+  std::size_t rank_of(const schema::Tensor& t) const { return count(t.shape()); }  // as the file states it
+
+  Value* in(std::size_t i) const;     // the numbers, or what is moved
+  Value* weights(std::size_t i) const;  // the same of a constant that keeps its own type of codes
+  Value* codes(std::size_t i) const;  // the codes of a quantized tensor, else the value
+  Values all() const;                 // of the inputs that are there
+  void as_codes(bool yes) { moves_codes_ = yes; }
+  bool moves_codes() const { return moves_codes_; }
+  std::optional<Quantization> quantization(std::size_t input) const;  // of the codes in the graph
+
+  // The table of options; without one, all of its fields have their defaults.
+  template <class T> const T& options() const {
+    if (op_->builtin_options_type() == schema::BuiltinOptions::NONE) return empty<T>();
+    if (const T* t = op_->builtin_options_as<T>()) return *t;
+    fail(Code::bad_model, "it has the options of another operator");
+  }
+  template <class T> const T& options2() const {
+    if (op_->builtin_options2_type() == schema::BuiltinOptions2::NONE) return empty<T>();
+    if (const T* t = op_->builtin_options2_as<T>()) return *t;
+    fail(Code::bad_model, "it has the options of another operator");
+  }
+
+  Value* make(const std::string& tf, Values inputs, Attrs attrs = {}) { return make_all(tf, std::move(inputs), std::move(attrs)).at(0); }
+  Values make_all(const std::string& tf, Values inputs, Attrs attrs = {});
+  Values make_from_node_def(Bytes node_def, Values inputs);
+  Value* make_own(const std::string& op, Values inputs, Attrs attrs);  // t2o.*; the result has the first input's type
+  Value* constant(TensorPtr);
+  Value* ints(const Ints&, DType = DType::i32);  // 1-D
+  Value* scalar(DType, double);
+  Value* scalar_like(const Value* like, double v) { return scalar(like->dtype(), v); }
+  Value* transpose(Value* x, const Ints& perm) { return make("Transpose", {x, ints(perm)}); }
+  Value* reshape(Value* x, const Ints& dims) { return make("Reshape", {x, ints(dims)}); }
+  Value* activation(Value* y, schema::ActivationFunctionType);
+
+  [[noreturn]] void fail(Code code, const std::string& why, const std::string& remedy = "") const { t2o::fail(code, why, remedy); }
+
+ private:
+  Values add(ir::NodeSpec);
+  template <class T> static const T& empty() { return *flatbuffers::GetRoot<T>(empty_table()); }
+  static const void* empty_table();
+
+  Lowering* lowering_;
+  Scope* scope_;
+  const schema::Operator* op_;
+  const Row* row_;
+  std::shared_ptr<const Origin> origin_;
+  bool moves_codes_ = false;
+};
+
+// The tables of rows, by family.
+std::span<const Row> elementwise_rows();
+std::span<const Row> array_rows();
+std::span<const Row> layer_rows();
+std::span<const Row> control_flow_rows();
+std::span<const Row> quantize_rows();
+std::span<const Row> custom_rows();
+
+Ints ints_of(const flatbuffers::Vector<std::int32_t>*);
+DType type_option(const Op&, schema::TensorType);  // refuses one that is none
+
+}  // namespace t2o::tflite

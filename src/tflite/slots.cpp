@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include "tf/op_builder.h"
+#include "tfgraph/internal_ops.h"
+#include "tflite/lowering_scope.h"
+
+// The values of tensors, and their quantization. It stands in the graph in nodes of its own: t2o.Quantize
+// makes codes of numbers, t2o.Dequantize numbers of codes. So no pass that knows nothing of quantization can
+// lose it.
+namespace t2o::tflite {
+namespace {
+
+bool is_code(DType t) {
+  return t == DType::i8 || t == DType::u8 || t == DType::i16 || t == DType::i4 || t == DType::u4 ||
+         t == DType::i2;
+}
+
+// i8 codes as u8: each is 128 more.
+StoragePtr shifted(const StoragePtr& codes) {
+  return computed_storage(codes->size(), [codes](std::span<std::byte> out) {
+    const Bytes from = codes->bytes();
+    std::transform(from.begin(), from.end(), out.begin(), [](std::byte b) { return b ^ std::byte{0x80}; });
+    codes->release();
+  });
+}
+
+TensorPtr zero_points_of(const Quantization& q, DType type) {
+  std::vector<std::byte> bytes;
+  const std::size_t width = bit_width(type);
+  if (width < 8) bytes.resize(byte_size(type, static_cast<std::int64_t>(q.zero_points.size())));
+  for (std::size_t i = 0; i < q.zero_points.size(); ++i) {
+    const auto z = static_cast<std::uint64_t>(q.zero_points[i]);
+    if (width < 8) {
+      const std::uint64_t part = z & ((1U << width) - 1);
+      bytes[i * width / 8] |= static_cast<std::byte>(part << (i * width % 8));
+      continue;
+    }
+    for (std::size_t b = 0; b < width / 8; ++b) bytes.push_back(static_cast<std::byte>(z >> (8 * b)));
+  }
+  Ints dims;
+  if (!q.is_per_tensor()) dims.push_back(static_cast<std::int64_t>(q.zero_points.size()));
+  return std::make_shared<Tensor>(type, dims, heap_storage(std::move(bytes)));
+}
+
+TensorPtr scales_of(const Quantization& q) {
+  if (q.is_per_tensor()) return Tensor::scalar(q.scales[0]);
+  return Tensor::of<float>({static_cast<std::int64_t>(q.scales.size())}, q.scales);
+}
+
+Value* quantization_node(ir::Graph& g, std::string_view op, Value* x, const Quantization& q, DType codes,
+                         DType result, const Label& label) {
+  ir::NodeSpec spec{.op = std::string(op), .name_later = true};
+  spec.origin = label.origin ? label.origin : std::make_shared<const Origin>(Origin{label.tensor, "", ""});
+  spec.inputs = {x, g.add_constant(label.tensor + "/scale", scales_of(q)),
+                 g.add_constant(label.tensor + "/zero_point", zero_points_of(q, codes))};
+  if (!q.is_per_tensor()) spec.attrs.push_back({"axis", q.axis});
+  spec.outputs = {{"", result, x->shape()}};
+  return g.add(std::move(spec)).output();
+}
+
+}  // namespace
+
+std::optional<Quantization> in_graph(std::optional<Quantization> q, DType in_file) {
+  if (q && in_file == DType::i8)
+    for (std::int64_t& z : q->zero_points) z += 128;
+  return q;
+}
+
+Value* identity(ir::Graph& g, Value* v) {
+  ir::NodeSpec spec = tf::op_spec("Identity", {v}, {}, {v->shape()});
+  spec.origin = v->producer() ? v->producer()->shared_origin()
+                              : std::make_shared<const Origin>(Origin{v->name(), "", ""});
+  spec.name_later = true;
+  return g.add(std::move(spec)).output();
+}
+
+Value* Lowering::dequantize(ir::Graph& g, Value* codes, const Quantization& q, const Label& label) {
+  return quantization_node(g, tfgraph::kDequantize, codes, q, codes->dtype(), DType::f32, label);
+}
+
+Value* Lowering::quantize(ir::Graph& g, Value* numbers, const Quantization& q, DType type,
+                          const Label& label) {
+  if (numbers->dtype() != DType::f32)
+    fail(Code::bad_model, "its result has a scale, but is of type " + std::string(name(numbers->dtype())));
+  return quantization_node(g, tfgraph::kQuantize, numbers, q, type, type, label);
+}
+
+Value* Lowering::rebased(ir::Graph& g, Value* codes, const Quantization& q, const std::string& tensor) {
+  Value* numbers = dequantize(g, codes, q, {tensor});
+  return quantize(g, numbers, *in_graph(q, DType::i8), DType::u8, {tensor});
+}
+
+std::optional<Quantization> Lowering::quantization(const Scope& s, std::int64_t tensor) const {
+  const schema::Tensor& t = model_->tensor(s.subgraph, tensor);
+  return is_code(model_->dtype(t)) ? model_->quantization(t) : std::nullopt;
+}
+
+Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
+  Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
+  if (slot.codes || slot.numbers) return slot;
+  const schema::Tensor& t = model_->tensor(s.subgraph, tensor);
+  const std::string name = model_->tensor_name(s.subgraph, tensor);
+  const TensorPtr constant = model_->constant(t);
+  if (!constant && t.is_variable())
+    fail(Code::not_yet, "'" + name + "' is a state, which only operators that know states may read");
+  if (!constant) fail(Code::bad_model, "no operator before it computes '" + name + "', which it reads");
+  Value* v = s.graph->add_constant(name, constant);
+  if (v->name() == name) s.graph->mark_source(v);
+  slot.quantization = quantization(s, tensor);
+  (slot.quantization ? slot.codes : slot.numbers) = v;
+  return slot;
+}
+
+Value* Lowering::numbers(Scope& s, std::int64_t tensor) {
+  Slot& slot = this->slot(s, tensor);
+  if (!slot.numbers)
+    slot.numbers =
+        dequantize(*s.graph, slot.codes, *slot.quantization, {model_->tensor_name(s.subgraph, tensor)});
+  return slot.numbers;
+}
+
+Value* Lowering::codes(Scope& s, std::int64_t tensor) {
+  Slot& slot = this->slot(s, tensor);
+  if (!slot.codes) return slot.numbers;
+  const TensorPtr& constant = slot.codes->constant();
+  if (slot.codes->dtype() != DType::i8 || !constant) return slot.codes;
+  const auto as_u8 = std::make_shared<Tensor>(DType::u8, constant->dims(), shifted(constant->storage()));
+  return s.graph->add_constant(model_->tensor_name(s.subgraph, tensor), as_u8);
+}
+
+Value* Lowering::as_in_file(Scope& s, std::int64_t tensor) {
+  Slot& slot = this->slot(s, tensor);
+  const DType type = model_->dtype(model_->tensor(s.subgraph, tensor));
+  if (!slot.codes || slot.codes->dtype() == type) return slot.codes ? slot.codes : slot.numbers;
+  const auto q = quantization(s, tensor);
+  return quantize(*s.graph, numbers(s, tensor), *q, type, {model_->tensor_name(s.subgraph, tensor)});
+}
+
+// The names of the graph's outputs are kept for these. Codes that are not those of the file have a suffix.
+void Lowering::name_value(Scope& s, Value*& v, std::int64_t tensor, bool holds_tensor) {
+  if (!v->name().empty() || v->graph() != s.graph || !v->producer()) v = identity(*s.graph, v);
+  std::string name = model_->tensor_name(s.subgraph, tensor);
+  if (!holds_tensor) name += "/u8";
+  const auto output = output_names_.find(name);
+  if (output != output_names_.end() && (!s.is_main || output->second != tensor)) name += "/inner";
+  s.graph->rename(v, name);
+  if (holds_tensor && v->name() == name) s.graph->mark_source(v);
+}
+
+void Lowering::bind_codes(Scope& s, std::int64_t tensor, Value* v) {
+  const DType type = model_->dtype(model_->tensor(s.subgraph, tensor));
+  Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
+  slot = {};
+  slot.quantization = in_graph(quantization(s, tensor), type);
+  slot.codes = v;
+  name_value(s, slot.codes, tensor, v->dtype() == type);
+}
+
+void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
+  const DType type = model_->dtype(model_->tensor(s.subgraph, tensor));
+  if (const auto q = quantization(s, tensor)) {
+    const auto origin = v->producer() ? v->producer()->shared_origin() : nullptr;
+    const Label label{model_->tensor_name(s.subgraph, tensor), origin};
+    const DType codes = type == DType::i8 ? DType::u8 : type;
+    return bind_codes(s, tensor, quantize(*s.graph, v, *in_graph(q, type), codes, label));
+  }
+  if (v->dtype() != type)
+    fail(Code::bad_model, "its result is of type " + std::string(name(v->dtype())) +
+                              ", and the file states " + std::string(name(type)));
+  Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
+  slot = {};
+  slot.numbers = v;
+  name_value(s, slot.numbers, tensor, true);
+}
+
+}  // namespace t2o::tflite

@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "ir/text.h"
+#include "tflite/format.h"
+
+// What the sample models below tests/data/tflite become in TensorFlow's operators: tests/golden/tflite/<model>.txt.
+// UPDATE_GOLDENS=1 writes these files.
+namespace t2o::tflite {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string lowered(const fs::path& model) {
+  tf2onnx::Options o;
+  o.model = model.string();
+  std::vector<std::string> signatures;
+  for (const ModelSignature& s : open(o)->signatures()) signatures.push_back(s.name);
+  if (signatures.empty()) signatures.emplace_back();
+  std::string text;
+  for (const std::string& s : signatures) {
+    o.signature = s;
+    Diagnostics diagnostics;
+    const Prepared p = open(o)->prepare(o, {}, diagnostics);
+    if (signatures.size() > 1) text += "// " + s + "\n";
+    if (p.graph) text += ir::to_text(*p.graph, {.elide_above = 16});
+    for (const Diagnostic& d : diagnostics) text += to_string(d) + "\n";
+  }
+  return text;
+}
+
+TEST(TfliteLowering, SampleModels) {
+  const fs::path source = T2O_SOURCE_DIR, goldens = source / "tests/golden/tflite";
+  int models = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(source / "tests/data/tflite")) {
+    if (entry.path().extension() != ".tflite") continue;
+    SCOPED_TRACE(entry.path().filename());
+    ++models;
+    const fs::path golden = goldens / entry.path().filename().replace_extension(".txt");
+    const std::string text = lowered(entry.path());
+    if (std::getenv("UPDATE_GOLDENS")) std::ofstream(golden, std::ios::binary) << text;
+    EXPECT_EQ(text, content(golden));
+  }
+  EXPECT_GT(models, 15);
+}
+
+}  // namespace
+}  // namespace t2o::tflite

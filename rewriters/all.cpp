@@ -99,11 +99,15 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
        {{fuse_layer_norm(target)},
         {center_norm()},
         {average_by_conv(target)},
-        {fuse_conv()},
+        {permute_codes(target)},
+        {fuse_conv(), {{"permute_codes", "it takes weights that no Transpose parts from their codes"}}},
         {fuse_batch_norm(target),
          {{"center_norm", "both match the Mul and Add behind a mean; center_norm matches more of it"}}},
         {image_convs(target), {{"fuse_conv", "then no scale stands between two convolutions"}}},
         {fuse_matmul(target)},
+        {quantized_weights(target),
+         {{"fuse_conv", "a bias is the convolution's own then"},
+          {"fuse_matmul", "the same of a matrix product"}}},
         {absorb_scales()}},
        {cancel_transposes()}});
   phases.push_back(
@@ -139,6 +143,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
                      {guard_casts(target)},
                      {guard_fusions(target)},
                      {guard_pads(target)},
+                     {guard_floats(target)},
                      {guard_sums(target)},
                      {carry_types(target)}}});
   return phases;

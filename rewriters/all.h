@@ -59,6 +59,8 @@ Rewriter einsum_product(const onnx::Target&);      // an Einsum that is a produc
 Rewriter fuse_activation(const onnx::Target&);     // HardSwish, HardSigmoid, LeakyRelu, Mish, Clip, Relu
 Rewriter fuse_attention(const onnx::Target&);      // Attention
 Rewriter fuse_batch_norm(const onnx::Target&);     // a scale and a shift per channel -> BatchNormalization
+Rewriter permute_codes(const onnx::Target&);       // a Transpose of dequantized weights -> their codes, permuted
+Rewriter quantized_weights(const onnx::Target&);   // the bias of quantized weights is quantized too; loops read numbers
 Rewriter fuse_conv();                              // scales, shifts and Pads around a convolution -> its weights, bias, pads
 Rewriter fuse_einsum(const onnx::Target&);         // an Einsum with weights -> MatMul between Reshapes
 Rewriter fuse_instance_norm(const onnx::Target&);  // InstanceNormalization, also of groups of channels
@@ -102,6 +104,7 @@ Rewriter guard_fusions(const onnx::Target&);   // it must not fuse operators of 
 Rewriter guard_pads(const onnx::Target&);      // it must not take a Pad for a pool's own pads
 Rewriter guard_reshapes(const onnx::Target&);  // below opset 14 a size of 0 in a Reshape copies the size of the input
 Rewriter guard_resizes(const onnx::Target&);   // it must not move a Transpose behind a Resize that it cannot compute then
+Rewriter guard_floats(const onnx::Target&);    // it must not quantize layers that the model computes in floats
 Rewriter guard_sums(const onnx::Target&);      // it must not fold a factor into the weights of exact sums
 
 }  // namespace rewriters

@@ -21,7 +21,7 @@ class ConvFusion {
       : g_(g), conv_(conv), weights_(weights), sums_(sums) {}
 
   bool run() {
-    if (!conv_.input(1) || !conv_.input(1)->constant() || !can_scale(conv_.input(1)->dtype())) return false;
+    if (!conv_.input(1) || !has_weights()) return false;
     int changes = fold_pad();
     if (find_channels()) {
       if (conv_.input(2) && !(bias_ = per_channel(conv_.input(2), 1, 0, channels_))) return changes != 0;
@@ -33,12 +33,20 @@ class ConvFusion {
  private:
   bool is_transposed() const { return conv_.op() == "ConvTranspose"; }
 
+  // Weights that are codes take a bias beside them, but no scale.
+  bool has_weights() {
+    const Value* w = conv_.input(1);
+    can_scale_ = w->constant() && can_scale(w->dtype());
+    const ir::Node* dq = w->producer();
+    return can_scale_ || (dq && dq->op() == "DequantizeLinear" && w->shape().is_static());
+  }
+
   bool find_channels() {
-    const Tensor& w = *conv_.input(1)->constant();
+    const Shape& w = conv_.input(1)->shape();
     const auto* group = conv_.attr_if<std::int64_t>("group");
     if (is_transposed() && group && *group != 1) return false;
     axis_ = is_transposed() ? 1 : 0;
-    channels_ = w.dims()[static_cast<std::size_t>(axis_)];
+    channels_ = w[axis_];
     rank_ = w.rank();
     return conv_.output()->shape().ranked();
   }
@@ -50,6 +58,7 @@ class ConvFusion {
     const auto affine = reader ? affine_of(*reader, result) : std::nullopt;
     if (!affine || !is_moderate(affine->factor) || !is_moderate(affine->offset)) return false;
     if (!affine->factor.empty()) {
+      if (!can_scale_) return false;
       if (conv_.input(1)->uses().size() != 1)
         return false;  // a second copy of the weights is worth more than a Mul
       if (sums_.need(conv_, affine->factor)) return false;
@@ -165,6 +174,7 @@ class ConvFusion {
   ir::Node& conv_;
   ScaledWeights& weights_;
   ExactSums& sums_;
+  bool can_scale_ = false;
   int axis_ = 0, rank_ = 0;
   std::int64_t channels_ = 0;
   std::optional<Doubles> bias_;

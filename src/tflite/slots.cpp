@@ -24,17 +24,30 @@ StoragePtr shifted(const StoragePtr& codes) {
   });
 }
 
+// Codes of less than a byte, a byte each: ONNX Runtime has integer kernels for these alone.
+TensorPtr unpacked(const TensorPtr& t) {
+  const std::size_t width = bit_width(t->dtype());
+  const bool is_signed = is_signed_int(t->dtype());
+  const StoragePtr packed = t->storage();
+  const auto fill = [=](std::span<std::byte> out) {
+    const Bytes from = packed->bytes();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const unsigned bits =
+          std::to_integer<unsigned>(from[i * width / 8]) >> (i * width % 8) & ((1U << width) - 1);
+      const bool is_negative = is_signed && (bits >> (width - 1)) != 0;
+      out[i] = static_cast<std::byte>(is_negative ? bits | (0xFFU << width) : bits);
+    }
+    packed->release();
+  };
+  return std::make_shared<Tensor>(is_signed ? DType::i8 : DType::u8, t->dims(),
+                                  computed_storage(static_cast<std::size_t>(t->elements()), fill));
+}
+
 TensorPtr zero_points_of(const Quantization& q, DType type) {
   std::vector<std::byte> bytes;
   const std::size_t width = bit_width(type);
-  if (width < 8) bytes.resize(byte_size(type, static_cast<std::int64_t>(q.zero_points.size())));
   for (std::size_t i = 0; i < q.zero_points.size(); ++i) {
     const auto z = static_cast<std::uint64_t>(q.zero_points[i]);
-    if (width < 8) {
-      const std::uint64_t part = z & ((1U << width) - 1);
-      bytes[i * width / 8] |= static_cast<std::byte>(part << (i * width % 8));
-      continue;
-    }
     for (std::size_t b = 0; b < width / 8; ++b) bytes.push_back(static_cast<std::byte>(z >> (8 * b)));
   }
   Ints dims;
@@ -100,13 +113,15 @@ Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
   if (slot.codes || slot.numbers) return slot;
   const schema::Tensor& t = model_->tensor(s.subgraph, tensor);
   const std::string name = model_->tensor_name(s.subgraph, tensor);
-  const TensorPtr constant = model_->constant(t);
+  TensorPtr constant = model_->constant(t);
   if (!constant && t.is_variable())
     fail(Code::not_yet, "'" + name + "' is a state, which only operators that know states may read");
   if (!constant) fail(Code::bad_model, "no operator before it computes '" + name + "', which it reads");
-  Value* v = s.graph->add_constant(name, constant);
-  if (v->name() == name) s.graph->mark_source(v);
   slot.quantization = quantization(s, tensor);
+  const bool is_packed = slot.quantization && bit_width(constant->dtype()) < 8;
+  if (is_packed) constant = unpacked(constant);
+  Value* v = s.graph->add_constant(name, constant);
+  if (v->name() == name && !is_packed) s.graph->mark_source(v);
   (slot.quantization ? slot.codes : slot.numbers) = v;
   return slot;
 }
@@ -123,7 +138,8 @@ Value* Lowering::codes(Scope& s, std::int64_t tensor) {
   Slot& slot = this->slot(s, tensor);
   if (!slot.codes) return slot.numbers;
   const TensorPtr& constant = slot.codes->constant();
-  if (slot.codes->dtype() != DType::i8 || !constant) return slot.codes;
+  const DType in_file = model_->dtype(model_->tensor(s.subgraph, tensor));
+  if (in_file != DType::i8 || slot.codes->dtype() != DType::i8 || !constant) return slot.codes;
   const auto as_u8 = std::make_shared<Tensor>(DType::u8, constant->dims(), shifted(constant->storage()));
   return s.graph->add_constant(model_->tensor_name(s.subgraph, tensor), as_u8);
 }

@@ -115,6 +115,34 @@ def signatures():
     shutil.rmtree(folder)
 
 
+class Counter(tf.Module):
+    """A variable that starts at 3 and that each run changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.n = tf.Variable(tf.fill((4,), 3.0))
+
+    @tf.function(input_signature=[tf.TensorSpec((4,), name="x")])
+    def step(self, x):
+        self.n.assign_add(x)
+        return {"y": self.n.read_value() * 2.0}
+
+
+def state():
+    folder = tempfile.mkdtemp()
+    module = Counter()
+    tf.saved_model.save(module, folder, signatures={"serving_default": module.step})
+    finish("state", tf.lite.TFLiteConverter.from_saved_model(folder), [], "float")
+    shutil.rmtree(folder)
+
+
+def recurrent(name, steps, kind):
+    import tf_keras
+    tf_keras.utils.set_random_seed(1)
+    model = tf_keras.Sequential([tf_keras.layers.LSTM(4, return_sequences=True, input_shape=(steps, 3), batch_size=1)])
+    finish(name, tf.lite.TFLiteConverter.from_keras_model(model), [tf.TensorSpec((1, steps, 3))], kind)
+
+
 def sparse():
     matrix = rng.normal(0, 0.5, (16, 16)).astype("float32")
     matrix[rng.uniform(size=(16, 4)).repeat(4, 1) < 0.8] = 0
@@ -145,6 +173,10 @@ def main():
     write("text", lambda x: tf.gather(tf.constant(["a", "", "ccc"]), x), tf.TensorSpec((2,), tf.int32))
     signatures()
     sparse()
+    state()
+    recurrent("lstm", 6, "float")
+    recurrent("lstm_clipped", 12, "float")  # the file says that the cell's state ends at 10
+    recurrent("lstm_int8", 6, "int8")
 
 
 if __name__ == "__main__":

@@ -39,12 +39,16 @@ class LiteModel : public Source {
     const Request request = make_request(*model_, signature(o), o, diagnostics);
     if (has_errors(diagnostics)) return {};
     Prepared p;
-    p.graph = lower(*model_, request, diagnostics);
-    if (!p.graph) return {};
+    Lowered lowered = lower(*model_, request, diagnostics);
+    if (!lowered.graph) return {};
+    p.graph = std::move(lowered.graph);
+    p.input_defaults = std::move(lowered.input_defaults);
     for (const Port& port : request.inputs)
       p.inputs.push_back(model_->tensor_name(request.subgraph, port.tensor));
     for (const Port& port : request.outputs)
       p.outputs.push_back(model_->tensor_name(request.subgraph, port.tensor));
+    p.inputs.resize(p.graph->inputs().size());  // behind them, the states
+    p.outputs.resize(p.graph->outputs().size());
     return p;
   }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "support/wire.h"
 #include "tflite/lowering_scope.h"
@@ -63,7 +64,9 @@ std::vector<bool> Lowering::needed(const Scope& s, const std::vector<std::int64_
   for (std::size_t k = operators.size(); k-- > 0;) {
     const schema::Operator& o = *g.operators()->Get(static_cast<unsigned>(k));
     const auto results = items(o.outputs());
-    operators[k] = std::any_of(results.begin(), results.end(),
+    const B code = model_->builtin(o);
+    operators[k] = code == B::ASSIGN_VARIABLE || code == B::CALL_ONCE ||
+                   std::any_of(results.begin(), results.end(),
                                [&](std::int32_t t) { return wanted[static_cast<std::size_t>(t)]; });
     if (!operators[k]) continue;
     for (const std::int32_t t : items(o.inputs()))
@@ -130,6 +133,7 @@ void Lowering::lower_row(Scope& s, const Row& row, const schema::Operator& o,
   op.as_codes(moves_codes(s, row, o));
   Values results =
       row.lower ? row.lower(op) : op.make_all(row.tf, op.all(), row.attrs ? row.attrs(op) : Attrs{});
+  if (op.is_done()) return;
   if (results.size() < op.output_count())
     fail(Code::bad_model, "it has " + std::to_string(op.output_count()) + " outputs instead of " +
                               std::to_string(results.size()));
@@ -192,6 +196,9 @@ GraphPtr Lowering::run(const Request& r) {
   auto graph = std::make_shared<ir::Graph>();
   graph->set_dialect("tf");
   graph->set_name(model_->subgraph_name(r.subgraph));
+  root_ = graph.get();
+  keep_states_ = r.keep_states;
+  find_changed_states(r.subgraph);
   Scope s = open(r.subgraph, *graph);
   s.is_main = true;
   graph->reserve(s.slots.size());
@@ -205,7 +212,9 @@ GraphPtr Lowering::run(const Request& r) {
     std::vector<std::int64_t> outputs;
     for (const Port& p : r.outputs) outputs.push_back(p.tensor);
     lower_operators(s, needed(s, outputs));
-    graph->set_outputs(outputs_of(s, r));
+    Values results = outputs_of(s, r);
+    end_states(results);
+    graph->set_outputs(std::move(results));
   });
   if (has_errors(*diagnostics_)) return nullptr;
   graph->erase_dead();
@@ -259,8 +268,19 @@ std::vector<Slot> Lowering::inlined(const Scope& outer, std::int64_t index, std:
   return results;
 }
 
-GraphPtr lower(const Model& model, const Request& request, Diagnostics& diagnostics) {
-  return Lowering(model, diagnostics).run(request);
+// Its variables are those of the whole model.
+void Lowering::start(const Scope& s, std::int64_t index) {
+  if (s.graph != root_) fail(Code::not_yet, "variables that begin inside of a loop or a branch");
+  const bool outer = std::exchange(is_starting_, true);
+  collect(*diagnostics_, [&] { inlined(s, index, {}); });
+  is_starting_ = outer;
+}
+
+Lowered lower(const Model& model, const Request& request, Diagnostics& diagnostics) {
+  Lowering lowering(model, diagnostics);
+  Lowered result{lowering.run(request), {}};
+  if (result.graph) result.input_defaults = lowering.input_defaults();
+  return result;
 }
 
 }  // namespace t2o::tflite

@@ -17,10 +17,15 @@ struct Port {
 struct Request {
   std::size_t subgraph = 0;
   std::vector<Port> inputs, outputs;
+  bool keep_states = false;  // states that the model changes become inputs and outputs, behind the others
 };
 
-// The part of a subgraph that the outputs need, in TensorFlow's operators. Adds all errors to the diagnostics, and returns null if
-// there are any.
-GraphPtr lower(const Model&, const Request&, Diagnostics&);
+struct Lowered {
+  GraphPtr graph;  // null: the errors are reported
+  std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // the start values of the states
+};
+
+// The part of a subgraph that the outputs need, in TensorFlow's operators. Adds all errors to the diagnostics.
+Lowered lower(const Model&, const Request&, Diagnostics&);
 
 }  // namespace t2o::tflite

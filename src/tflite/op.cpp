@@ -12,7 +12,7 @@ const Row* const* table() {
   static const auto rows = [] {
     std::vector<const Row*> all(static_cast<std::size_t>(B::MAX) + 1);
     for (const auto family : {elementwise_rows(), array_rows(), layer_rows(), control_flow_rows(),
-                              quantize_rows(), custom_rows()})
+                              quantize_rows(), custom_rows(), state_rows(), lstm_rows()})
       for (const Row& r : family) all[static_cast<std::size_t>(r.op)] = &r;
     return all;
   }();
@@ -42,6 +42,11 @@ const void* Op::empty_table() {
 
 std::int64_t Op::input_index(std::size_t i) const { return op_->inputs()->Get(static_cast<unsigned>(i)); }
 
+std::size_t Op::output_index(std::size_t i) const {
+  output(i);
+  return static_cast<std::size_t>(op_->outputs()->Get(static_cast<unsigned>(i)));
+}
+
 const schema::Tensor& Op::input(std::size_t i) const {
   if (!has(i))
     fail(Code::bad_model,
@@ -53,6 +58,8 @@ const schema::Tensor& Op::output(std::size_t i) const {
   if (i >= output_count()) fail(Code::bad_model, "it has no output " + std::to_string(i));
   return lowering_->model().tensor(scope_->subgraph, op_->outputs()->Get(static_cast<unsigned>(i)));
 }
+
+DType Op::input_type(std::size_t i) const { return lowering_->model().dtype(input(i)); }
 
 DType Op::output_type(std::size_t i) const { return lowering_->model().dtype(output(i)); }
 
@@ -107,11 +114,45 @@ Values Op::make_from_node_def(Bytes node_def, Values inputs) {
   return add(tf::spec_of_node_def(node_def, lowering_->model().owner(), std::move(inputs)));
 }
 
-Value* Op::make_own(const std::string& op, Values inputs, Attrs attrs) {
-  ir::NodeSpec spec{.op = op, .attrs = std::move(attrs), .origin = origin_, .name_later = true};
-  spec.outputs = {{"", inputs.at(0)->dtype(), Shape()}};
+Values Op::make_own_all(const std::string& op, Values inputs, Attrs attrs, std::size_t outputs) {
+  ir::NodeSpec spec{.op = op, .attrs = std::move(attrs)};
+  for (std::size_t i = 0; i < outputs; ++i) spec.outputs.push_back({"", inputs.at(0)->dtype(), Shape()});
   spec.inputs = std::move(inputs);
-  return scope_->graph->add(std::move(spec)).output();
+  return add(std::move(spec));
+}
+
+Value* Op::make_own(const std::string& op, Values inputs, Attrs attrs) {
+  return make_own_all(op, std::move(inputs), std::move(attrs), 1)[0];
+}
+
+Op Op::within(Scope& inner) const {
+  Op op = *this;
+  op.scope_ = &inner;
+  return op;
+}
+
+State& Op::state(std::size_t i) {
+  if (!input(i).is_variable())
+    fail(Code::not_yet, "its input " + std::to_string(i) + " is no state of its own");
+  return lowering_->state_of_tensor(*scope_, input_index(i));
+}
+
+Value* Op::number_of(const State& state) {
+  const Slot& now = state.current;
+  if (!now.quantization) return now.numbers;
+  return lowering_->dequantize(*scope_->graph, now.codes, *now.quantization, {state.name});
+}
+
+void Op::set_state(std::size_t i, State& state, Value* numbers) {
+  state.is_changed = true;
+  Slot& now = state.current;
+  if (now.quantization)
+    now.codes = lowering_->quantize(*scope_->graph, numbers, *now.quantization, now.codes->dtype(),
+                                    {state.name, origin_});
+  else if (numbers->dtype() == input_type(i))
+    now.numbers = numbers;
+  else
+    fail(Code::not_yet, "its state is of type " + std::string(name(input_type(i))));
 }
 
 Value* Op::constant(TensorPtr t) {

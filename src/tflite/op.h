@@ -15,12 +15,14 @@ namespace t2o::tflite {
 using B = schema::BuiltinOperator;
 class Lowering;
 class Op;
+struct State;
 
 // A tensor of the graph. A quantized one has a value for its codes or one for its numbers, and gets the other when it is asked for.
 struct Slot {
   Value* codes = nullptr;    // as they are stored in the graph: u8 for i8
   Value* numbers = nullptr;  // of a tensor that is not quantized its value
   std::optional<Quantization> quantization = {};  // of the codes in the graph
+  std::int64_t variable = -1;  // of a handle: the number of its state
 };
 
 // One subgraph, or one that is inlined into it.
@@ -62,9 +64,16 @@ class Op {
   std::size_t output_count() const { return count(op_->outputs()); }
   bool has(std::size_t i) const { return i < input_count() && input_index(i) >= 0; }
   std::int64_t input_index(std::size_t i) const;
+  std::size_t output_index(std::size_t i) const;
+  Values done() {  // its outputs have their values already
+    is_done_ = true;
+    return {};
+  }
+  bool is_done() const { return is_done_; }
   const schema::Tensor& input(std::size_t i) const;   // refuses an operator without it
   const schema::Tensor& output(std::size_t i = 0) const;
   DType output_type(std::size_t i = 0) const;
+  DType input_type(std::size_t i) const;
   std::size_t rank_of(const schema::Tensor& t) const { return count(t.shape()); }  // as the file states it
 
   Value* in(std::size_t i) const;     // the numbers, or what is moved
@@ -91,6 +100,14 @@ class Op {
   Values make_all(const std::string& tf, Values inputs, Attrs attrs = {});
   Values make_from_node_def(Bytes node_def, Values inputs);
   Value* make_own(const std::string& op, Values inputs, Attrs attrs);  // t2o.*; the result has the first input's type
+  Values make_own_all(const std::string& op, Values inputs, Attrs attrs, std::size_t outputs);
+  Op within(Scope& inner) const;  // makes nodes of this operator in the inner scope's graph
+
+  // A tensor that the operator reads and changes.
+  State& state(std::size_t input);
+  Value* number_of(const State&);
+  void set_state(std::size_t input, State&, Value* numbers);
+
   Value* constant(TensorPtr);
   Value* ints(const Ints&, DType = DType::i32);  // 1-D
   Value* scalar(DType, double);
@@ -111,7 +128,7 @@ class Op {
   const schema::Operator* op_;
   const Row* row_;
   std::shared_ptr<const Origin> origin_;
-  bool moves_codes_ = false;
+  bool moves_codes_ = false, is_done_ = false;
 };
 
 // The tables of rows, by family.
@@ -121,6 +138,8 @@ std::span<const Row> layer_rows();
 std::span<const Row> control_flow_rows();
 std::span<const Row> quantize_rows();
 std::span<const Row> custom_rows();
+std::span<const Row> state_rows();
+std::span<const Row> lstm_rows();
 
 Ints ints_of(const flatbuffers::Vector<std::int32_t>*);
 DType type_option(const Op&, schema::TensorType);  // refuses one that is none

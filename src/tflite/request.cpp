@@ -165,6 +165,7 @@ std::optional<std::size_t> choose_signature(const Model& m, const Options& o) {
 Request make_request(const Model& m, std::optional<std::size_t> chosen, const Options& o,
                      Diagnostics& diagnostics) {
   Request r;
+  r.keep_states = o.stateful_io;
   r.subgraph = chosen ? m.subgraph_of_signature(*chosen) : 0;
   const Tensors tensors(m, r.subgraph, chosen);
   const schema::SubGraph& g = m.subgraph(r.subgraph);

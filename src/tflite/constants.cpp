@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "diagnostics.h"
@@ -105,6 +106,13 @@ std::optional<Quantization> Model::quantization(const schema::Tensor& t) const {
   else if (!zero_points.empty())
     fail(Code::bad_model, "'" + text(t.name()) + "' has " + std::to_string(scales.size()) + " scales and " +
                               std::to_string(zero_points.size()) + " zero points");
+  const int bits = static_cast<int>(std::min<std::size_t>(bit_width(type), 32));
+  const std::int64_t lowest = is_signed_int(type) ? -(std::int64_t{1} << (bits - 1)) : 0;
+  const std::int64_t highest = lowest + (std::int64_t{1} << bits) - 1;
+  for (const std::int64_t z : result.zero_points)
+    if (z < lowest || z > highest)
+      fail(Code::bad_model,
+           "'" + text(t.name()) + "' has the zero point " + std::to_string(z) + ", which is no code of it");
   const auto rank = static_cast<std::int64_t>(count(t.shape()));
   if (scales.size() > 1 &&
       (result.axis < 0 || result.axis >= rank ||

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "tflite/op.h"
 
 // Operators of each element, of elements that meet, and reductions.
@@ -44,6 +47,32 @@ Attrs fake_quant(const Op& op) {
 Attrs boundaries(const Op& op) {
   const auto all = items(op.options<BucketizeOptions>().boundaries());
   return {{"boundaries", Floats(all.begin(), all.end())}};
+}
+
+// The runtime's own arithmetic on 8-bit codes, whose factors have 8 bits behind the point: a table of all
+// codes.
+Values leaky_relu_of(Op& op) {
+  const auto x = op.quantization(0), y = op.output_quantization();
+  const DType type = op.input_type(0);
+  if (!x || !y || (type != DType::i8 && type != DType::u8))
+    return {op.make("LeakyRelu", {op.in(0)}, leaky_relu(op))};
+  const double scale = static_cast<double>(x->scales[0]) / static_cast<double>(y->scales[0]);
+  const double low_scale = scale * static_cast<double>(op.options<LeakyReluOptions>().alpha());
+  if (!(scale < 128) || !(std::abs(low_scale) < 128))
+    return {op.make("LeakyRelu", {op.in(0)}, leaky_relu(op))};
+  std::vector<std::uint8_t> table(256);
+  for (std::int64_t code = 0; code < 256; ++code) {
+    const std::int64_t number = code - x->zero_points[0];
+    const auto factor = std::llrint(256 * (number < 0 ? low_scale : scale));
+    const std::int64_t result = ((number * factor + 128) >> 8) + y->zero_points[0];
+    table[static_cast<std::size_t>(code)] =
+        static_cast<std::uint8_t>(std::clamp<std::int64_t>(result, 0, 255));
+  }
+  Value* codes = op.make("Cast", {op.codes(0)}, {{"DstT", DType::i32}});
+  Value* all = op.constant(t2o::Tensor::of<std::uint8_t>({256}, table));
+  Value* result = op.make("GatherV2", {all, codes, op.scalar(DType::i32, 0)});
+  op.as_codes(true);
+  return {result};
 }
 
 // The place of the largest code is that of the largest number.
@@ -136,7 +165,7 @@ constexpr Row kRows[] = {
     {B::HARD_SWISH, nullptr, nullptr, hard_swish},
     {B::IMAG, "Imag"},
     {B::L2_NORMALIZATION, nullptr, nullptr, l2_normalization},
-    {B::LEAKY_RELU, "LeakyRelu", leaky_relu},
+    {B::LEAKY_RELU, nullptr, nullptr, leaky_relu_of},
     {B::LESS, "Less"},
     {B::LESS_EQUAL, "LessEqual"},
     {B::LOG, "Log"},

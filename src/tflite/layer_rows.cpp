@@ -56,14 +56,12 @@ Values conv_2d(Op& op) {
 // outputs are
 Values depthwise_conv_2d(Op& op) {
   const auto& o = op.options<DepthwiseConv2DOptions>();
-  const auto& dims = *op.input(1).shape();
-  if (dims.size() != 4) op.fail(Code::bad_model, "its filter has " + std::to_string(dims.size()) + " axes");
+  const Ints dims = op.dims(1, 4);
   const Attrs attrs = window(o, o.dilation_h_factor(), o.dilation_w_factor());
   Value* y = nullptr;
-  if (!op.quantization(1) && o.depth_multiplier() > 0 && dims.Get(3) % o.depth_multiplier() == 0) {
+  if (!op.quantization(1) && o.depth_multiplier() > 0 && dims[3] % o.depth_multiplier() == 0) {
     const std::int64_t multiplier = o.depth_multiplier();
-    Value* filter =
-        op.reshape(op.weights(1), {dims.Get(1), dims.Get(2), dims.Get(3) / multiplier, multiplier});
+    Value* filter = op.reshape(op.weights(1), {dims[1], dims[2], dims[3] / multiplier, multiplier});
     y = op.make("DepthwiseConv2dNative", {op.in(0), filter}, attrs);
   } else {
     y = op.make("Conv2D", {op.in(0), op.transpose(op.weights(1), {1, 2, 0, 3})}, attrs);
@@ -103,6 +101,31 @@ Values pooled(Op& op) {
   return {op.activation(op.make(op.row().tf, {op.in(0)}, pool(o)), o.fused_activation_function())};
 }
 
+// The mean of codes, as the runtime rounds it: halves away from the zero of the file's codes.
+Value* mean_of_codes(Op& op, const Pool2DOptions& o) {
+  Value* x = op.make("Cast", {op.codes(0)}, {{"DstT", DType::f32}});
+  Value* mean = op.make("AvgPool", {x}, pool(o));
+  Value* half = op.scalar(DType::f32, 0.5);
+  if (op.input_type(0) == DType::u8)
+    return op.make("Cast", {op.make("Floor", {op.make("AddV2", {mean, half})})}, {{"DstT", DType::u8}});
+  Value* middle = op.scalar(DType::f32, 128);
+  Value* code = op.make("Sub", {mean, middle});
+  Value* size = op.make("Floor", {op.make("AddV2", {op.make("Abs", {code}), half})});
+  Value* rounded = op.make("Mul", {op.make("Sign", {code}), size});
+  return op.make("Cast", {op.make("AddV2", {rounded, middle})}, {{"DstT", DType::u8}});
+}
+
+Values average_pool(Op& op) {
+  const auto& o = op.options<Pool2DOptions>();
+  const auto x = op.quantization(0), y = op.output_quantization();
+  const DType type = op.input_type(0);
+  const bool is_byte = type == DType::i8 || type == DType::u8;
+  if (!x || x != y || !is_byte || o.fused_activation_function() != ActivationFunctionType::NONE)
+    return pooled(op);
+  op.as_codes(true);
+  return {mean_of_codes(op, o)};
+}
+
 // sqrt(mean of x^2)
 Values l2_pool_2d(Op& op) {
   const auto& o = op.options<Pool2DOptions>();
@@ -116,10 +139,9 @@ Values fully_connected(Op& op) {
   if (o.weights_format() != FullyConnectedOptionsWeightsFormat::DEFAULT)
     op.fail(Code::unsupported_attr, "weights in the form SHUFFLED4x16INT8 are not supported");
   Value *x = op.in(0), *w = op.weights(1);
-  const auto& dims = *op.input(1).shape();
-  if (dims.size() != 2) op.fail(Code::bad_model, "its weights have " + std::to_string(dims.size()) + " axes");
+  const Ints dims = op.dims(1, 2);
   const bool is_matrix = op.rank_of(op.input(0)) == 2;
-  if (!is_matrix && !o.keep_num_dims()) x = op.reshape(x, {-1, dims.Get(1)});
+  if (!is_matrix && !o.keep_num_dims()) x = op.reshape(x, {-1, dims[1]});
   Value* y = is_matrix || !o.keep_num_dims() ? op.make("MatMul", {x, w}, {{"transpose_b", std::int64_t{1}}})
                                              : op.make("BatchMatMulV2", {x, w}, {{"adj_y", std::int64_t{1}}});
   return {finish(op, y, 2, o.fused_activation_function())};
@@ -155,7 +177,7 @@ Attrs local_response_normalization(const Op& op) {
 }
 
 constexpr Row kRows[] = {
-    {B::AVERAGE_POOL_2D, "AvgPool", nullptr, pooled},
+    {B::AVERAGE_POOL_2D, "AvgPool", nullptr, average_pool},
     {B::BATCH_MATMUL, nullptr, nullptr, batch_matmul},
     {B::CONV_2D, nullptr, nullptr, conv_2d},
     {B::CONV_3D, nullptr, nullptr, conv_3d},

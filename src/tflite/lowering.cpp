@@ -196,6 +196,10 @@ GraphPtr Lowering::run(const Request& r) {
   auto graph = std::make_shared<ir::Graph>();
   graph->set_dialect("tf");
   graph->set_name(model_->subgraph_name(r.subgraph));
+  if (r.outputs.empty())
+    diagnostics_->push_back({.code = Code::bad_model,
+                             .message = "the subgraph '" + graph->name() + "' has no outputs",
+                             .remedy = "choose another signature, or name outputs with --outputs"});
   root_ = graph.get();
   keep_states_ = r.keep_states;
   find_changed_states(r.subgraph);

@@ -195,7 +195,7 @@ Layer loop(Op& op, const Cell& cell, Value* inputs, Step start) {
 Layer layer(Op& op, Value* x, Step start) {
   tfgraph::RecurrentLayer l;
   l.kind = tfgraph::CellKind::lstm;
-  l.units = op.input(kRecurrent + 1).shape()->Get(0);
+  l.units = op.dims(kRecurrent + 1, 2)[0];
   l.activations = {{"Sigmoid"}, {"Tanh"}, {"Tanh"}};
   Values inputs = {x, nullptr, start.h, start.c};
   constexpr std::size_t kOnnxOrder[] = {0, 3, 1, 2};  // i o f g
@@ -219,6 +219,10 @@ bool never_clips(Op& op, float limit, bool time_major, const State& c) {
 
 Values sequence_lstm(Op& op) {
   const auto& o = op.options<UnidirectionalSequenceLSTMOptions>();
+  const Ints recurrent = op.dims(kRecurrent + 1, 2);
+  const std::int64_t units = op.has(kProjection) ? op.dims(kProjection, 2)[1] : recurrent[0];
+  if (op.dims(kOutputState, 2)[1] != recurrent[1] || op.dims(kCellState, 2)[1] != units)
+    op.fail(Code::bad_model, "the sizes of its states do not fit its weights");
   State& h = op.state(kOutputState);
   State& c = op.state(kCellState);
   const Step start{op.number_of(h), op.number_of(c)};

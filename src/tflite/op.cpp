@@ -68,6 +68,19 @@ std::optional<Quantization> Op::quantization(std::size_t i) const {
   return in_graph(lowering_->quantization(*scope_, input_index(i)), lowering_->model().dtype(input(i)));
 }
 
+std::optional<Quantization> Op::output_quantization() const {
+  const auto index = static_cast<std::int64_t>(output_index(0));
+  return in_graph(lowering_->quantization(*scope_, index), output_type());
+}
+
+Ints Op::dims(std::size_t i, std::size_t rank) const {
+  Ints dims = ints_of(input(i).shape());
+  if (dims.size() != rank)
+    fail(Code::bad_model, "its input " + std::to_string(i) + " has " + std::to_string(dims.size()) +
+                              " axes instead of " + std::to_string(rank));
+  return dims;
+}
+
 Value* Op::codes(std::size_t i) const {
   input(i);
   return lowering_->codes(*scope_, input_index(i));

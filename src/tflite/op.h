@@ -76,6 +76,8 @@ class Op {
   DType input_type(std::size_t i) const;
   std::size_t rank_of(const schema::Tensor& t) const { return count(t.shape()); }  // as the file states it
 
+  Ints dims(std::size_t i, std::size_t rank) const;  // as the file states them; refuses another rank
+
   Value* in(std::size_t i) const;     // the numbers, or what is moved
   Value* weights(std::size_t i) const;  // the same of a constant that keeps its own type of codes
   Value* codes(std::size_t i) const;  // the codes of a quantized tensor, else the value
@@ -83,6 +85,7 @@ class Op {
   void as_codes(bool yes) { moves_codes_ = yes; }
   bool moves_codes() const { return moves_codes_; }
   std::optional<Quantization> quantization(std::size_t input) const;  // of the codes in the graph
+  std::optional<Quantization> output_quantization() const;             // the same of the first output
 
   // The table of options; without one, all of its fields have their defaults.
   template <class T> const T& options() const {

@@ -108,6 +108,9 @@ State& Lowering::state_of_tensor(Scope& s, std::int64_t tensor) {
     if (std::any_of(dims.begin(), dims.end(), [](std::int64_t d) { return d < 0; }))
       fail(Code::not_yet, "the state '" + state.name + "' has an unknown size");
     const DType type = model_->dtype(t);
+    constexpr std::int64_t kMostElements = 1 << 28;  // the file holds none of them
+    if (element_count(dims) > kMostElements)
+      fail(Code::bad_model, "the state '" + state.name + "' is too large");
     if (byte_size(type, 1) == 0)
       fail(Code::unsupported_type, "the state '" + state.name + "' has no numbers");
     state.initial = Tensor::filled(type, dims, element_of(q ? q->zero_points[0] : 0, type));

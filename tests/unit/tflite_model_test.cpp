@@ -124,7 +124,16 @@ TEST(TfliteModel, IndicesAreChecked) {
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators[0].inputs = {-2}; }), "an input of an operator is tensor -2"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators[0].inputs = {-1}; }), "input 'features' is missing"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators[0].inputs = {1}; }), "no operator before it computes 'y'"));
+  EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.outputs.clear(); }), "has no outputs"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators.clear(); }), "no operator before it computes 'y'"));
+}
+
+// A tensor without a shape is a scalar.
+TEST(TfliteModel, WeightsNeedTheirAxes) {
+  for (const BuiltinOperator op : {BuiltinOperator::DEPTHWISE_CONV_2D, BuiltinOperator::FULLY_CONNECTED}) {
+    const Read r = read(Maker().model({one_op(op, {{"x", {1, 2}}, {"w", {}, TensorType::FLOAT32, {0, 0, 0, 0}}}, {"y", {1, 2}})}));
+    EXPECT_TRUE(has(r.errors, "its input 1 has 0 axes instead of")) << r.errors;
+  }
 }
 
 TEST(TfliteModel, RefusalsNameTheOperator) {
@@ -220,6 +229,8 @@ TEST(TfliteModel, QuantizationIsChecked) {
   EXPECT_TRUE(has(errors({"x", {2}, TensorType::INT8, {}, {1, 2, 3}, {0, 0, 0}}), "'x' has 3 scales, which do not fit its axis 0"));
   EXPECT_TRUE(has(errors({"x", {2}, TensorType::INT8, {}, {1, 2}, {0, 0, 0}}), "2 scales and 3 zero points"));
   EXPECT_TRUE(has(errors({"x", {2}, TensorType::INT8, {}, {1, 2}, {0, 0}, 1}), "do not fit its axis 1"));
+  EXPECT_TRUE(has(errors({"x", {2}, TensorType::INT8, {}, {1}, {128}}), "has the zero point 128, which is no code of it"));
+  EXPECT_TRUE(has(errors({"x", {2}, TensorType::UINT8, {}, {1}, {-1}}), "has the zero point -1"));
 }
 
 TEST(TfliteModel, DamagedFilesAreRefused) {

@@ -49,30 +49,48 @@ Attrs boundaries(const Op& op) {
   return {{"boundaries", Floats(all.begin(), all.end())}};
 }
 
-// The runtime's own arithmetic on 8-bit codes, whose factors have 8 bits behind the point: a table of all
-// codes.
-Values leaky_relu_of(Op& op) {
-  const auto x = op.quantization(0), y = op.output_quantization();
-  const DType type = op.input_type(0);
-  if (!x || !y || (type != DType::i8 && type != DType::u8))
-    return {op.make("LeakyRelu", {op.in(0)}, leaky_relu(op))};
-  const double scale = static_cast<double>(x->scales[0]) / static_cast<double>(y->scales[0]);
-  const double low_scale = scale * static_cast<double>(op.options<LeakyReluOptions>().alpha());
-  if (!(scale < 128) || !(std::abs(low_scale) < 128))
-    return {op.make("LeakyRelu", {op.in(0)}, leaky_relu(op))};
+bool is_byte(DType t) { return t == DType::i8 || t == DType::u8; }
+bool has_bytes(const Op& op) { return is_byte(op.input_type(0)) && is_byte(op.output_type()); }
+
+// The code of each 8-bit code: what the runtime computes in arithmetic of its own.
+template <class F>
+Values by_table(Op& op, F&& code_of) {
   std::vector<std::uint8_t> table(256);
-  for (std::int64_t code = 0; code < 256; ++code) {
-    const std::int64_t number = code - x->zero_points[0];
-    const auto factor = std::llrint(256 * (number < 0 ? low_scale : scale));
-    const std::int64_t result = ((number * factor + 128) >> 8) + y->zero_points[0];
+  for (std::int64_t code = 0; code < 256; ++code)
     table[static_cast<std::size_t>(code)] =
-        static_cast<std::uint8_t>(std::clamp<std::int64_t>(result, 0, 255));
-  }
+        static_cast<std::uint8_t>(std::clamp<std::int64_t>(code_of(code), 0, 255));
   Value* codes = op.make("Cast", {op.codes(0)}, {{"DstT", DType::i32}});
   Value* all = op.constant(t2o::Tensor::of<std::uint8_t>({256}, table));
   Value* result = op.make("GatherV2", {all, codes, op.scalar(DType::i32, 0)});
   op.as_codes(true);
   return {result};
+}
+
+// The runtime's factors have 8 bits behind the point.
+Values leaky_relu_of(Op& op) {
+  const auto x = op.quantization(0), y = op.output_quantization();
+  if (!x || !y || !has_bytes(op)) return {op.make("LeakyRelu", {op.in(0)}, leaky_relu(op))};
+  const double scale = static_cast<double>(x->scales[0]) / static_cast<double>(y->scales[0]);
+  const double low_scale = scale * static_cast<double>(op.options<LeakyReluOptions>().alpha());
+  if (!(scale < 128) || !(std::abs(low_scale) < 128))
+    return {op.make("LeakyRelu", {op.in(0)}, leaky_relu(op))};
+  return by_table(op, [&](std::int64_t code) {
+    const std::int64_t number = code - x->zero_points[0];
+    const auto factor = std::llrint(256 * (number < 0 ? low_scale : scale));
+    return ((number * factor + 128) >> 8) + y->zero_points[0];
+  });
+}
+
+// The runtime rounds down, in floats.
+Values sqrt_of(Op& op) {
+  const auto x = op.quantization(0), y = op.output_quantization();
+  if (!x || !y || !has_bytes(op)) return {op.make("Sqrt", {op.in(0)})};
+  const float inverse = 1.0F / y->scales[0];
+  return by_table(op, [&](std::int64_t code) {
+    const auto number = static_cast<float>(std::max<std::int64_t>(code - x->zero_points[0], 0));
+    const float root = std::sqrt(x->scales[0] * number) * inverse;
+    return static_cast<std::int64_t>(root > 0 ? std::min(root, 512.0F) : 0.0F) + y->zero_points[0];
+  });
 }
 
 // The place of the largest code is that of the largest number.
@@ -198,7 +216,7 @@ constexpr Row kRows[] = {
     {B::SIGN, "Sign"},
     {B::SIN, "Sin"},
     {B::SOFTMAX, nullptr, nullptr, softmax},
-    {B::SQRT, "Sqrt"},
+    {B::SQRT, nullptr, nullptr, sqrt_of},
     {B::SQUARE, "Square"},
     {B::SQUARED_DIFFERENCE, "SquaredDifference"},
     {B::SUB, "Sub", nullptr, with_activation<SubOptions>},

@@ -120,7 +120,8 @@ Values average_pool(Op& op) {
   const auto x = op.quantization(0), y = op.output_quantization();
   const DType type = op.input_type(0);
   const bool is_byte = type == DType::i8 || type == DType::u8;
-  if (!x || x != y || !is_byte || o.fused_activation_function() != ActivationFunctionType::NONE)
+  if (!x || x != y || !is_byte || op.output_type() != type ||
+      o.fused_activation_function() != ActivationFunctionType::NONE)
     return pooled(op);
   op.as_codes(true);
   return {mean_of_codes(op, o)};

@@ -59,7 +59,7 @@ Rewriter einsum_product(const onnx::Target&);      // an Einsum that is a produc
 Rewriter fuse_activation(const onnx::Target&);     // HardSwish, HardSigmoid, LeakyRelu, Mish, Clip, Relu
 Rewriter fuse_attention(const onnx::Target&);      // Attention
 Rewriter fuse_batch_norm(const onnx::Target&);     // a scale and a shift per channel -> BatchNormalization
-Rewriter permute_codes(const onnx::Target&);       // a Transpose of dequantized weights -> their codes, permuted
+Rewriter permute_codes(const onnx::Target&);       // Transpose, Concat, Unsqueeze of dequantized weights -> of their codes
 Rewriter quantized_weights(const onnx::Target&);   // the bias of quantized weights is quantized too; loops read numbers
 Rewriter fuse_conv();                              // scales, shifts and Pads around a convolution -> its weights, bias, pads
 Rewriter fuse_einsum(const onnx::Target&);         // an Einsum with weights -> MatMul between Reshapes

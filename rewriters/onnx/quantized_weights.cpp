@@ -6,9 +6,11 @@
 #include "rewriters/onnx/facts.h"
 
 // Weights that are stored as codes behind a DequantizeLinear:
-//   Transpose(DequantizeLinear(codes)) -> DequantizeLinear(the codes, permuted)
-//   the bias of a quantized layer, if it is a whole number of the products' steps -> DequantizeLinear(int32)
-//   in a loop's body: numbers that are the same in each step are computed in front of the loop
+//   Transpose(DequantizeLinear(codes)) -> DequantizeLinear(the codes, permuted); so with Unsqueeze
+//   Concat(DequantizeLinear(codes) ...) -> DequantizeLinear(the codes, joined), such as those of a recurrent
+//   layer's gates the bias of a quantized layer, if it is a whole number of the products' steps ->
+//   DequantizeLinear(int32) in a loop's body: numbers that are the same in each step are computed in front of
+//   the loop
 namespace t2o::rewriters {
 namespace {
 
@@ -41,6 +43,56 @@ int permute(ir::Graph& g, ir::Node& transpose, const onnx::Target& target) {
   inputs[0] = e.transpose(inputs[0], *perm);
   replace_value(g, transpose.output(), e.emit("DequantizeLinear", inputs, attrs));
   g.erase(transpose);
+  return 1;
+}
+
+int unsqueeze_codes(ir::Graph& g, ir::Node& unsqueeze, const onnx::Target& target) {
+  const ir::Node* dq = dequantized_weights(unsqueeze.input(0));
+  const auto axes = unsqueeze.input(1) ? constant_ints(unsqueeze.input(1)) : std::nullopt;
+  if (!dq || !axes || only_reader(dq->output()) != &unsqueeze || dq->attr("block_size")) return 0;
+  if (bit_width(dq->input(0)->dtype()) < 8 || axes->size() != 1 || (*axes)[0] != 0) return 0;
+  Attrs attrs = dq->attrs();
+  for (ir::NamedAttr& a : attrs)
+    if (auto* axis = a.name == "axis" ? std::get_if<std::int64_t>(&a.value) : nullptr; axis && *axis >= 0)
+      ++*axis;
+  Emitter e(g, target, dq->shared_origin(), &unsqueeze);
+  Values inputs = dq->inputs();
+  inputs[0] = e.unsqueeze(inputs[0], {0});
+  replace_value(g, unsqueeze.output(), e.emit("DequantizeLinear", inputs, attrs));
+  g.erase(unsqueeze);
+  return 1;
+}
+
+// A value of one scale for each place along the axis; `v` has one for all of them.
+Value* repeated(Emitter& e, Value* v, std::int64_t count) { return e.expand(v, e.ints({count})); }
+
+int join_codes(ir::Graph& g, ir::Node& concat, const onnx::Target& target) {
+  const auto* axis = concat.attr_if<std::int64_t>("axis");
+  if (!axis || concat.input_count() < 2 || target.opset < 13) return 0;
+  std::vector<const ir::Node*> parts;
+  for (const Value* v : concat.inputs()) {
+    const ir::Node* dq = dequantized_weights(v);
+    if (!dq || only_reader(v) != &concat || dq->input_count() != 3 || !dq->input(1)->shape().is_scalar())
+      return 0;
+    if (bit_width(dq->input(0)->dtype()) < 8 ||
+        dq->input(0)->dtype() != concat.input(0)->producer()->input(0)->dtype())
+      return 0;
+    parts.push_back(dq);
+  }
+  Emitter e(g, target, concat.shared_origin(), &concat);
+  const std::int64_t along = from_front(*axis, concat.input(0)->shape().rank());
+  Values codes, scales, zero_points;
+  for (const ir::Node* dq : parts) {
+    const std::int64_t count = dq->input(0)->shape()[static_cast<int>(along)];
+    codes.push_back(dq->input(0));
+    scales.push_back(repeated(e, dq->input(1), count));
+    zero_points.push_back(repeated(e, dq->input(2), count));
+  }
+  Value* all = e.concat(codes, along);
+  Value* scale = e.concat(scales, 0);
+  Value* zero_point = e.concat(zero_points, 0);
+  replace_value(g, concat.output(), e.emit("DequantizeLinear", {all, scale, zero_point}, {{"axis", along}}));
+  g.erase(concat);
   return 1;
 }
 
@@ -119,8 +171,14 @@ int move_in_front(ir::Graph& g, ir::Node& loop, ir::Graph& body) {
 Rewriter permute_codes(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (n.op() == "Transpose") changes += permute(g, n, target);
+    for (ir::Node& n : g.nodes()) {
+      if (n.op() == "Transpose")
+        changes += permute(g, n, target);
+      else if (n.op() == "Unsqueeze")
+        changes += unsqueeze_codes(g, n, target);
+      else if (n.op() == "Concat")
+        changes += join_codes(g, n, target);
+    }
     if (changes != 0) g.erase_dead();
     return changes;
   };

@@ -34,8 +34,8 @@ bool is_whole(const ir::Graph& g) { return !g.outputs().empty(); }
 
 Values nothing(const Op& op) { return Values(op.output_count(), nullptr); }
 
-Values while_loop(Op& op) {
-  const auto& o = op.options<WhileOptions>();
+template <class Options>
+Values while_loop(Op& op, const Options& o) {
   op.as_codes(true);
   const Values variables = passed(op, 0);
   const GraphPtr cond = op.lowering().body(op.scope(), o.cond_subgraph_index());
@@ -47,6 +47,29 @@ Values while_loop(Op& op) {
   check_types(types_of(cond->outputs()), {DType::boolean}, "the results of its condition");
   check_types(types_of(body->outputs()), types, "the results of its body");
   return op.make_all("StatelessWhile", variables, {{"cond", cond}, {"body", body}});
+}
+
+Values tflite_while(Op& op) { return while_loop(op, op.options<WhileOptions>()); }
+Values stablehlo_while(Op& op) { return while_loop(op, op.options2<StablehloWhileOptions>()); }
+
+// The first input chooses the branch; one that is out of range chooses the last.
+Values case_of(Op& op) {
+  op.as_codes(true);
+  Values inputs = passed(op, 1);
+  const DTypes types = types_of(inputs);
+  const auto indices = items(op.options2<StablehloCaseOptions>().branch_subgraph_indices());
+  if (indices.empty()) op.fail(Code::bad_model, "it has no branches");
+  Graphs branches;
+  for (const std::int32_t i : indices) {
+    branches.push_back(op.lowering().body(op.scope(), i));
+    check_types(types_of(branches.back()->inputs()), types, "the inputs of a branch");
+    if (!is_whole(*branches.back())) return nothing(op);
+    check_types(types_of(branches.back()->outputs()), types_of(branches[0]->outputs()),
+                "the results of a branch");
+  }
+  inputs.insert(inputs.begin(), op.in(0));
+  return op.make_all("StatelessCase", inputs,
+                     {{"branches", branches}, {"Tout", types_of(branches[0]->outputs())}});
 }
 
 Values conditional(Op& op) {
@@ -70,11 +93,13 @@ Values inlined(Op& op, std::int64_t subgraph) {
   std::vector<Slot> inputs;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     op.input(i);
-    inputs.push_back(op.lowering().slot(op.scope(), op.input_index(i)));
+    inputs.push_back(op.lowering().slot_or_handle(op.scope(), op.input_index(i)));
   }
   Values results;
-  for (const Slot& s : op.lowering().inlined(op.scope(), subgraph, std::move(inputs)))
+  for (const Slot& s : op.lowering().inlined(op.scope(), subgraph, std::move(inputs))) {
+    if (s.state && results.size() < op.output_count()) op.bind_handle(results.size(), *s.state);
     results.push_back(s.quantization ? s.codes : s.numbers);
+  }
   return results;
 }
 
@@ -88,8 +113,10 @@ Values composite(Op& op) {
 constexpr Row kRows[] = {
     {B::CALL, nullptr, nullptr, call},
     {B::IF, nullptr, nullptr, conditional},
+    {B::STABLEHLO_CASE, nullptr, nullptr, case_of},
     {B::STABLEHLO_COMPOSITE, nullptr, nullptr, composite},
-    {B::WHILE, nullptr, nullptr, while_loop},
+    {B::STABLEHLO_WHILE, nullptr, nullptr, stablehlo_while},
+    {B::WHILE, nullptr, nullptr, tflite_while},
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "flatbuffers/flexbuffers.h"
-#include "tf/op_builder.h"
+#include "tflite/custom.h"
 #include "tflite/lowering_scope.h"
 #include "tflite/op.h"
 
@@ -10,24 +9,51 @@ namespace {
 
 constexpr std::string_view kFlex = "Flex";
 
-// The options are a list of the operator's name and its NodeDef.
-Bytes node_def_of(const Op& op) {
+struct Known {
+  std::string_view name;
+  Values (*lower)(Op&);
+};
+constexpr Known kKnown[] = {
+    {"Convolution2DTransposeBias", transpose_conv_with_bias},
+    {"Landmarks2TransformMatrix", landmarks_to_transform_matrix},
+    {"MaxPoolingWithArgmax2D", max_pooling_with_argmax},
+    {"MaxUnpooling2D", max_unpooling},
+    {"TFLite_Detection_PostProcess", detection_post_process},
+    {"TransformLandmarks", transform_landmarks},
+    {"TransformTensor", transform_tensor_bilinear},
+    {"TransformTensorBilinear", transform_tensor_bilinear},
+};
+
+// As a custom operator of the ONNX model, with its options as they are in the file.
+Values kept(Op& op, const std::string& name) {
   const auto options = items(op.raw().custom_options());
-  std::vector<std::uint8_t> reached;
-  if (options.empty() || !flexbuffers::VerifyBuffer(options.data(), options.size(), &reached))
-    op.fail(Code::bad_model, "it has no description of the TensorFlow operator");
-  const flexbuffers::Reference root = flexbuffers::GetRoot(options.data(), options.size());
-  if (!root.IsVector() || root.AsVector().size() < 2 || !root.AsVector()[1].IsString())
-    op.fail(Code::bad_model, "it has no description of the TensorFlow operator");
-  const flexbuffers::String node = root.AsVector()[1].AsString();
-  return std::as_bytes(std::span(node.c_str(), node.size()));
+  Attrs attrs;
+  if (!options.empty()) {
+    const Ints dims{static_cast<std::int64_t>(options.size())};
+    attrs.push_back({"custom_options", t2o::Tensor::of<std::uint8_t>(
+                                           dims, std::vector<std::uint8_t>(options.begin(), options.end()))});
+  }
+  Values inputs;
+  for (std::size_t i = 0; i < op.input_count(); ++i) inputs.push_back(op.has(i) ? op.in(i) : nullptr);
+  std::vector<ir::OutputSpec> outputs;
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
+    const DType type =
+        op.lowering().quantization(op.scope(), op.raw().outputs()->Get(static_cast<unsigned>(i)))
+            ? DType::f32
+            : op.output_type(i);
+    outputs.push_back({"", type, op.shape(op.output(i))});
+  }
+  return op.make_foreign(name, std::move(inputs), std::move(attrs), std::move(outputs));
 }
 
 Values custom(Op& op) {
   const std::string name = op.lowering().model().custom_name(op.raw());
-  if (!name.starts_with(kFlex))
-    op.fail(Code::unsupported_op, "this is a custom operator, which only its own runtime knows", "");
-  return op.make_from_node_def(node_def_of(op), op.all());
+  if (op.lowering().keeps_custom(name)) return kept(op, name);
+  if (name.starts_with(kFlex)) return op.make_from_node_def(node_def_of(op), op.all());
+  for (const Known& k : kKnown)
+    if (k.name == name) return k.lower(op);
+  op.fail(Code::unsupported_op, "this is a custom operator, which only its own runtime knows",
+          "keep it as it is with --custom-ops " + name);
 }
 
 constexpr Row kRows[] = {{B::CUSTOM, nullptr, nullptr, custom}};

@@ -42,7 +42,7 @@ class LiteModel : public Source {
     Lowered lowered = lower(*model_, request, diagnostics);
     if (!lowered.graph) return {};
     p.graph = std::move(lowered.graph);
-    p.input_defaults = std::move(lowered.input_defaults);
+    p.input_defaults = std::move(lowered.initial);
     for (const Port& port : request.inputs)
       p.inputs.push_back(model_->tensor_name(request.subgraph, port.tensor));
     for (const Port& port : request.outputs)

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "support/wire.h"
 #include "tflite/lowering_scope.h"
@@ -10,16 +9,17 @@ namespace {
 constexpr std::size_t kDeepestNesting = 48;
 
 [[noreturn]] void refuse_unknown(const Model& m, const schema::Operator& o) {
-  if (builtin_name(m.builtin(o)).empty())
-    fail(Code::unsupported_op, "TensorFlow Lite 2.21 has no such operator", "");
+  const B op = m.builtin(o);
+  if (builtin_name(op).empty()) fail(Code::unsupported_op, "TensorFlow Lite 2.21 has no such operator", "");
+  if (const RefusedOp* r = find_refusal(op)) fail(r->code, r->reason, r->remedy);
   fail(Code::not_yet, "there is no conversion for this operator yet", "");
 }
 
 }  // namespace
 
 // A subgraph that is called counts each time.
-Lowering::Lowering(const Model& model, Diagnostics& diagnostics)
-    : model_(&model), diagnostics_(&diagnostics) {
+Lowering::Lowering(const Model& model, Diagnostics& diagnostics, const Request& r)
+    : model_(&model), diagnostics_(&diagnostics), states_(*this, r.keep_state), custom_ops_(r.custom_ops) {
   std::size_t stored = 0;
   for (std::size_t i = 0; i < model.subgraph_count(); ++i) stored += count(model.subgraph(i).operators());
   most_operators_ = 65536 + 16 * stored;
@@ -54,24 +54,35 @@ std::size_t Lowering::subgraph_index(std::int64_t i) const {
   return static_cast<std::size_t>(i);
 }
 
+bool Lowering::changes_state(const Scope& s, const schema::Operator& o, bool is_read_later) const {
+  const B op = model_->builtin(o);
+  if (op == B::ASSIGN_VARIABLE || op == B::CALL_ONCE)
+    return is_read_later || states_.are_kept() || !s.is_main;
+  const auto read = items(o.inputs());
+  return states_.are_kept() && std::any_of(read.begin(), read.end(), [&](std::int32_t t) {
+           return t >= 0 && model_->tensor(s.subgraph, t).is_variable();
+         });
+}
+
 // Operators stand in the order in which they run, so one walk from the end finds all that an output needs.
 std::vector<bool> Lowering::needed(const Scope& s, const std::vector<std::int64_t>& outputs) const {
   const schema::SubGraph& g = model_->subgraph(s.subgraph);
   std::vector<bool> wanted(s.slots.size()), operators(count(g.operators()));
   for (const std::int64_t t : outputs) wanted[static_cast<std::size_t>(t)] = true;
+  bool reads_state = false;
   for (std::size_t i = 0; i < s.slots.size(); ++i)
-    if (s.slots[i].codes || s.slots[i].numbers) wanted[i] = false;
+    if (s.slots[i].is_known()) wanted[i] = false;
   for (std::size_t k = operators.size(); k-- > 0;) {
     const schema::Operator& o = *g.operators()->Get(static_cast<unsigned>(k));
     const auto results = items(o.outputs());
-    const B code = model_->builtin(o);
-    operators[k] = code == B::ASSIGN_VARIABLE || code == B::CALL_ONCE ||
-                   std::any_of(results.begin(), results.end(),
-                               [&](std::int32_t t) { return wanted[static_cast<std::size_t>(t)]; });
+    operators[k] = std::any_of(results.begin(), results.end(),
+                               [&](std::int32_t t) { return wanted[static_cast<std::size_t>(t)]; }) ||
+                   changes_state(s, o, reads_state);
     if (!operators[k]) continue;
+    const B op = model_->builtin(o);
+    reads_state = reads_state || op == B::READ_VARIABLE || op == B::CALL || op == B::STABLEHLO_COMPOSITE;
     for (const std::int32_t t : items(o.inputs()))
-      if (t >= 0 && !s.slots[static_cast<std::size_t>(t)].codes &&
-          !s.slots[static_cast<std::size_t>(t)].numbers)
+      if (t >= 0 && !s.slots[static_cast<std::size_t>(t)].is_known())
         wanted[static_cast<std::size_t>(t)] = true;
   }
   return operators;
@@ -133,12 +144,12 @@ void Lowering::lower_row(Scope& s, const Row& row, const schema::Operator& o,
   op.as_codes(moves_codes(s, row, o));
   Values results =
       row.lower ? row.lower(op) : op.make_all(row.tf, op.all(), row.attrs ? row.attrs(op) : Attrs{});
-  if (op.is_done()) return;
   if (results.size() < op.output_count())
     fail(Code::bad_model, "it has " + std::to_string(op.output_count()) + " outputs instead of " +
                               std::to_string(results.size()));
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     const std::int64_t t = o.outputs()->Get(static_cast<unsigned>(i));
+    if (s.slots[static_cast<std::size_t>(t)].state) continue;
     if (!results[i]) {  // an error is reported
       s.failed[static_cast<std::size_t>(t)] = 1;
       continue;
@@ -162,6 +173,7 @@ void Lowering::bind_inputs(Scope& s, const Request& r) {
     Slot& slot = s.slots[static_cast<std::size_t>(p.tensor)];
     slot.quantization = quantization(s, p.tensor);
     (slot.quantization ? slot.codes : slot.numbers) = v;
+    has_sizes_of_file_ = has_sizes_of_file_ && p.shape.is_static() && p.shape == model_->shape(t);
     if (slot.quantization && type == DType::i8) {
       slot.codes = rebased(*s.graph, v, *slot.quantization, p.name);
       slot.quantization = in_graph(slot.quantization, type);
@@ -192,20 +204,18 @@ Values Lowering::outputs_of(Scope& s, const Request& r) {
   return outputs;
 }
 
-GraphPtr Lowering::run(const Request& r) {
+Lowered Lowering::run(const Request& r) {
   auto graph = std::make_shared<ir::Graph>();
   graph->set_dialect("tf");
   graph->set_name(model_->subgraph_name(r.subgraph));
+  Lowered result;
+  Scope s = open(r.subgraph, *graph);
+  s.is_main = true;
+  graph->reserve(s.slots.size());
   if (r.outputs.empty())
     diagnostics_->push_back({.code = Code::bad_model,
                              .message = "the subgraph '" + graph->name() + "' has no outputs",
                              .remedy = "choose another signature, or name outputs with --outputs"});
-  root_ = graph.get();
-  keep_states_ = r.keep_states;
-  find_changed_states(r.subgraph);
-  Scope s = open(r.subgraph, *graph);
-  s.is_main = true;
-  graph->reserve(s.slots.size());
   collect(*diagnostics_, [&] {
     const Nested nested(*this, r.subgraph);
     bind_inputs(s, r);
@@ -216,14 +226,15 @@ GraphPtr Lowering::run(const Request& r) {
     std::vector<std::int64_t> outputs;
     for (const Port& p : r.outputs) outputs.push_back(p.tensor);
     lower_operators(s, needed(s, outputs));
-    Values results = outputs_of(s, r);
-    end_states(results);
-    graph->set_outputs(std::move(results));
+    Values all = outputs_of(s, r);
+    result.initial = states_.finish(*graph, all, *diagnostics_);
+    graph->set_outputs(std::move(all));
   });
-  if (has_errors(*diagnostics_)) return nullptr;
+  if (has_errors(*diagnostics_)) return {};
   graph->erase_dead();
   graph->name_rest();
-  return graph;
+  result.graph = std::move(graph);
+  return result;
 }
 
 GraphPtr Lowering::body(const Scope& outer, std::int64_t index) {
@@ -268,23 +279,18 @@ std::vector<Slot> Lowering::inlined(const Scope& outer, std::int64_t index, std:
   lower_operators(s, needed(s, std::vector<std::int64_t>(outputs.begin(), outputs.end())));
   std::vector<Slot> results;
   for (const std::int32_t t : outputs)
-    results.push_back(s.failed[static_cast<std::size_t>(t)] != 0 ? Slot{} : slot(s, t));
+    results.push_back(s.failed[static_cast<std::size_t>(t)] != 0 ? Slot{} : slot_or_handle(s, t));
   return results;
 }
 
-// Its variables are those of the whole model.
-void Lowering::start(const Scope& s, std::int64_t index) {
-  if (s.graph != root_) fail(Code::not_yet, "variables that begin inside of a loop or a branch");
-  const bool outer = std::exchange(is_starting_, true);
-  collect(*diagnostics_, [&] { inlined(s, index, {}); });
-  is_starting_ = outer;
+void Lowering::initialize(const Scope& outer, std::int64_t subgraph) {
+  if (!states_.begin_initialization(subgraph_index(subgraph))) return;
+  inlined(outer, subgraph, {});
+  states_.end_initialization();
 }
 
 Lowered lower(const Model& model, const Request& request, Diagnostics& diagnostics) {
-  Lowering lowering(model, diagnostics);
-  Lowered result{lowering.run(request), {}};
-  if (result.graph) result.input_defaults = lowering.input_defaults();
-  return result;
+  return Lowering(model, diagnostics, request).run(request);
 }
 
 }  // namespace t2o::tflite

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,14 @@ struct Port {
 struct Request {
   std::size_t subgraph = 0;
   std::vector<Port> inputs, outputs;
-  bool keep_states = false;  // states that the model changes become inputs and outputs, behind the others
+  bool keep_state = false;  // states that the model changes become inputs and outputs
+  std::set<std::string> custom_ops = {};  // kept as they are
 };
 
+// The graph's last inputs and outputs belong to states.
 struct Lowered {
-  GraphPtr graph;  // null: the errors are reported
-  std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // the start values of the states
+  GraphPtr graph;  // null: there are errors in the diagnostics
+  std::vector<std::pair<std::string, TensorPtr>> initial = {};  // by input
 };
 
 // The part of a subgraph that the outputs need, in TensorFlow's operators. Adds all errors to the diagnostics.

@@ -11,8 +11,9 @@ namespace {
 const Row* const* table() {
   static const auto rows = [] {
     std::vector<const Row*> all(static_cast<std::size_t>(B::MAX) + 1);
-    for (const auto family : {elementwise_rows(), array_rows(), layer_rows(), control_flow_rows(),
-                              quantize_rows(), custom_rows(), state_rows(), lstm_rows()})
+    for (const auto family :
+         {elementwise_rows(), array_rows(), layer_rows(), control_flow_rows(), quantize_rows(), custom_rows(),
+          state_rows(), recurrent_rows(), lookup_rows(), stablehlo_rows()})
       for (const Row& r : family) all[static_cast<std::size_t>(r.op)] = &r;
     return all;
   }();
@@ -42,11 +43,6 @@ const void* Op::empty_table() {
 
 std::int64_t Op::input_index(std::size_t i) const { return op_->inputs()->Get(static_cast<unsigned>(i)); }
 
-std::size_t Op::output_index(std::size_t i) const {
-  output(i);
-  return static_cast<std::size_t>(op_->outputs()->Get(static_cast<unsigned>(i)));
-}
-
 const schema::Tensor& Op::input(std::size_t i) const {
   if (!has(i))
     fail(Code::bad_model,
@@ -63,14 +59,9 @@ DType Op::input_type(std::size_t i) const { return lowering_->model().dtype(inpu
 
 DType Op::output_type(std::size_t i) const { return lowering_->model().dtype(output(i)); }
 
-std::optional<Quantization> Op::quantization(std::size_t i) const {
-  input(i);
-  return in_graph(lowering_->quantization(*scope_, input_index(i)), lowering_->model().dtype(input(i)));
-}
-
 std::optional<Quantization> Op::output_quantization() const {
-  const auto index = static_cast<std::int64_t>(output_index(0));
-  return in_graph(lowering_->quantization(*scope_, index), output_type());
+  output();
+  return in_graph(lowering_->quantization(*scope_, op_->outputs()->Get(0)), output_type());
 }
 
 Ints Op::dims(std::size_t i, std::size_t rank) const {
@@ -79,6 +70,23 @@ Ints Op::dims(std::size_t i, std::size_t rank) const {
     fail(Code::bad_model, "its input " + std::to_string(i) + " has " + std::to_string(dims.size()) +
                               " axes instead of " + std::to_string(rank));
   return dims;
+}
+
+void Op::bind_handle(std::size_t i, std::size_t state) {
+  output(i);
+  scope_->slots[static_cast<std::size_t>(op_->outputs()->Get(static_cast<unsigned>(i)))].state = state;
+}
+
+std::size_t Op::state(std::size_t i) const {
+  input(i);
+  const auto state = scope_->slots[static_cast<std::size_t>(input_index(i))].state;
+  if (!state) fail(Code::not_yet, "its variable goes through a loop or a branch, which is not supported yet");
+  return *state;
+}
+
+std::optional<Quantization> Op::quantization(std::size_t i) const {
+  input(i);
+  return in_graph(lowering_->quantization(*scope_, input_index(i)), lowering_->model().dtype(input(i)));
 }
 
 Value* Op::codes(std::size_t i) const {
@@ -129,43 +137,31 @@ Values Op::make_from_node_def(Bytes node_def, Values inputs) {
 
 Values Op::make_own_all(const std::string& op, Values inputs, Attrs attrs, std::size_t outputs) {
   ir::NodeSpec spec{.op = op, .attrs = std::move(attrs)};
-  for (std::size_t i = 0; i < outputs; ++i) spec.outputs.push_back({"", inputs.at(0)->dtype(), Shape()});
+  spec.outputs.assign(outputs, {"", inputs.at(0)->dtype(), Shape()});
   spec.inputs = std::move(inputs);
   return add(std::move(spec));
+}
+
+Values Op::make_foreign(const std::string& op, Values inputs, Attrs attrs,
+                        std::vector<ir::OutputSpec> outputs) {
+  return add(
+      {.op = op, .inputs = std::move(inputs), .attrs = std::move(attrs), .outputs = std::move(outputs)});
 }
 
 Value* Op::make_own(const std::string& op, Values inputs, Attrs attrs) {
   return make_own_all(op, std::move(inputs), std::move(attrs), 1)[0];
 }
 
-Op Op::within(Scope& inner) const {
-  Op op = *this;
-  op.scope_ = &inner;
-  return op;
+Op Op::within(Scope& body) const {
+  Op inner = *this;
+  inner.scope_ = &body;
+  return inner;
 }
 
-State& Op::state(std::size_t i) {
-  if (!input(i).is_variable())
-    fail(Code::not_yet, "its input " + std::to_string(i) + " is no state of its own");
-  return lowering_->state_of_tensor(*scope_, input_index(i));
-}
-
-Value* Op::number_of(const State& state) {
-  const Slot& now = state.current;
-  if (!now.quantization) return now.numbers;
-  return lowering_->dequantize(*scope_->graph, now.codes, *now.quantization, {state.name});
-}
-
-void Op::set_state(std::size_t i, State& state, Value* numbers) {
-  state.is_changed = true;
-  Slot& now = state.current;
-  if (now.quantization)
-    now.codes = lowering_->quantize(*scope_->graph, numbers, *now.quantization, now.codes->dtype(),
-                                    {state.name, origin_});
-  else if (numbers->dtype() == input_type(i))
-    now.numbers = numbers;
-  else
-    fail(Code::not_yet, "its state is of type " + std::string(name(input_type(i))));
+Shape Op::shape(const schema::Tensor& t) const {
+  const Shape stated = lowering_->model().shape(t);
+  return lowering_->has_sizes_of_file() ? stated
+                                        : Shape(Ints(static_cast<std::size_t>(stated.rank()), kUnknownDim));
 }
 
 Value* Op::constant(TensorPtr t) {

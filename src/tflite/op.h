@@ -15,14 +15,14 @@ namespace t2o::tflite {
 using B = schema::BuiltinOperator;
 class Lowering;
 class Op;
-struct State;
 
 // A tensor of the graph. A quantized one has a value for its codes or one for its numbers, and gets the other when it is asked for.
 struct Slot {
   Value* codes = nullptr;    // as they are stored in the graph: u8 for i8
   Value* numbers = nullptr;  // of a tensor that is not quantized its value
   std::optional<Quantization> quantization = {};  // of the codes in the graph
-  std::int64_t variable = -1;  // of a handle: the number of its state
+  std::optional<std::size_t> state = {};          // a handle of this state; it has no value then
+  bool is_known() const { return codes || numbers || state; }
 };
 
 // One subgraph, or one that is inlined into it.
@@ -50,6 +50,15 @@ struct Row {
 
 const Row* find_row(B);  // null: there is none
 
+// An operator that has no row, and why.
+struct RefusedOp {
+  B op;
+  Code code;
+  const char* reason;
+  const char* remedy = "";
+};
+const RefusedOp* find_refusal(B);  // null: there is none
+
 class Op {
  public:
   Op(Lowering& l, Scope& s, const schema::Operator& o, const Row& row, std::shared_ptr<const Origin> origin)
@@ -64,28 +73,23 @@ class Op {
   std::size_t output_count() const { return count(op_->outputs()); }
   bool has(std::size_t i) const { return i < input_count() && input_index(i) >= 0; }
   std::int64_t input_index(std::size_t i) const;
-  std::size_t output_index(std::size_t i) const;
-  Values done() {  // its outputs have their values already
-    is_done_ = true;
-    return {};
-  }
-  bool is_done() const { return is_done_; }
   const schema::Tensor& input(std::size_t i) const;   // refuses an operator without it
   const schema::Tensor& output(std::size_t i = 0) const;
   DType output_type(std::size_t i = 0) const;
   DType input_type(std::size_t i) const;
   std::size_t rank_of(const schema::Tensor& t) const { return count(t.shape()); }  // as the file states it
 
-  Ints dims(std::size_t i, std::size_t rank) const;  // as the file states them; refuses another rank
-
   Value* in(std::size_t i) const;     // the numbers, or what is moved
   Value* weights(std::size_t i) const;  // the same of a constant that keeps its own type of codes
   Value* codes(std::size_t i) const;  // the codes of a quantized tensor, else the value
   Values all() const;                 // of the inputs that are there
+  void bind_handle(std::size_t output, std::size_t state);  // the output is a handle of this state
+  std::size_t state(std::size_t input) const;                // of a handle
   void as_codes(bool yes) { moves_codes_ = yes; }
   bool moves_codes() const { return moves_codes_; }
   std::optional<Quantization> quantization(std::size_t input) const;  // of the codes in the graph
   std::optional<Quantization> output_quantization() const;             // the same of the first output
+  Ints dims(std::size_t i, std::size_t rank) const;  // as the file states them; refuses another rank
 
   // The table of options; without one, all of its fields have their defaults.
   template <class T> const T& options() const {
@@ -102,15 +106,9 @@ class Op {
   Value* make(const std::string& tf, Values inputs, Attrs attrs = {}) { return make_all(tf, std::move(inputs), std::move(attrs)).at(0); }
   Values make_all(const std::string& tf, Values inputs, Attrs attrs = {});
   Values make_from_node_def(Bytes node_def, Values inputs);
-  Value* make_own(const std::string& op, Values inputs, Attrs attrs);  // t2o.*; the result has the first input's type
   Values make_own_all(const std::string& op, Values inputs, Attrs attrs, std::size_t outputs);
-  Op within(Scope& inner) const;  // makes nodes of this operator in the inner scope's graph
-
-  // A tensor that the operator reads and changes.
-  State& state(std::size_t input);
-  Value* number_of(const State&);
-  void set_state(std::size_t input, State&, Value* numbers);
-
+  Values make_foreign(const std::string& op, Values inputs, Attrs attrs, std::vector<ir::OutputSpec> outputs);
+  Value* make_own(const std::string& op, Values inputs, Attrs attrs);  // t2o.*; the result has the first input's type
   Value* constant(TensorPtr);
   Value* ints(const Ints&, DType = DType::i32);  // 1-D
   Value* scalar(DType, double);
@@ -118,6 +116,9 @@ class Op {
   Value* transpose(Value* x, const Ints& perm) { return make("Transpose", {x, ints(perm)}); }
   Value* reshape(Value* x, const Ints& dims) { return make("Reshape", {x, ints(dims)}); }
   Value* activation(Value* y, schema::ActivationFunctionType);
+
+  Op within(Scope& body) const;  // makes its nodes there
+  Shape shape(const schema::Tensor&) const;  // unknown where the options change the sizes of the file
 
   [[noreturn]] void fail(Code code, const std::string& why, const std::string& remedy = "") const { t2o::fail(code, why, remedy); }
 
@@ -131,7 +132,7 @@ class Op {
   const schema::Operator* op_;
   const Row* row_;
   std::shared_ptr<const Origin> origin_;
-  bool moves_codes_ = false, is_done_ = false;
+  bool moves_codes_ = false;
 };
 
 // The tables of rows, by family.
@@ -142,7 +143,9 @@ std::span<const Row> control_flow_rows();
 std::span<const Row> quantize_rows();
 std::span<const Row> custom_rows();
 std::span<const Row> state_rows();
-std::span<const Row> lstm_rows();
+std::span<const Row> recurrent_rows();
+std::span<const Row> lookup_rows();
+std::span<const Row> stablehlo_rows();
 
 Ints ints_of(const flatbuffers::Vector<std::int32_t>*);
 DType type_option(const Op&, schema::TensorType);  // refuses one that is none

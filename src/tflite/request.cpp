@@ -165,8 +165,9 @@ std::optional<std::size_t> choose_signature(const Model& m, const Options& o) {
 Request make_request(const Model& m, std::optional<std::size_t> chosen, const Options& o,
                      Diagnostics& diagnostics) {
   Request r;
-  r.keep_states = o.stateful_io;
   r.subgraph = chosen ? m.subgraph_of_signature(*chosen) : 0;
+  r.keep_state = o.stateful_io;
+  for (const std::string& item : o.custom_ops) r.custom_ops.insert(item.substr(0, item.find(':')));
   const Tensors tensors(m, r.subgraph, chosen);
   const schema::SubGraph& g = m.subgraph(r.subgraph);
   r.inputs = ports(tensors, chosen.has_value(), g.inputs(), o.inputs, o, true, diagnostics);

@@ -108,9 +108,17 @@ std::optional<Quantization> Lowering::quantization(const Scope& s, std::int64_t 
   return is_code(model_->dtype(t)) ? model_->quantization(t) : std::nullopt;
 }
 
+Slot& Lowering::slot_or_handle(Scope& s, std::int64_t tensor) {
+  Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
+  return slot.state ? slot : this->slot(s, tensor);
+}
+
 Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   if (slot.codes || slot.numbers) return slot;
+  if (slot.state)
+    fail(Code::not_yet, "the variable '" + states_.name(*slot.state) +
+                            "' is read or changed in a loop or a branch, which is not supported yet");
   const schema::Tensor& t = model_->tensor(s.subgraph, tensor);
   const std::string name = model_->tensor_name(s.subgraph, tensor);
   TensorPtr constant = model_->constant(t);

@@ -9,27 +9,41 @@ using namespace schema;
 
 Values var_handle(Op& op) {
   const auto& o = op.options<VarHandleOptions>();
-  const std::size_t id = op.lowering().state_named(Lowering::variable_key(o), text(o.shared_name()));
-  op.scope().slots[op.output_index(0)].variable = static_cast<std::int64_t>(id);
-  return op.done();
+  op.bind_handle(0, op.lowering().states().of_variable(text(o.container()), text(o.shared_name())));
+  return {nullptr};
 }
 
 Values read_variable(Op& op) {
-  op.input(0);
-  op.lowering().read_variable(op.scope(), op.input_index(0), static_cast<std::int64_t>(op.output_index(0)));
-  return op.done();
+  Lowering& l = op.lowering();
+  const Slot now = l.states().read(op.scope(), op.state(0));
+  const DType type = op.output_type();
+  const auto wanted = in_graph(l.quantization(op.scope(), op.raw().outputs()->Get(0)), type);
+  if (now.codes && wanted == now.quantization) {
+    op.as_codes(true);
+    return {op.make("Identity", {now.codes})};
+  }
+  const std::string& name = l.states().name(op.state(0));
+  Value* v =
+      now.numbers ? now.numbers : l.dequantize(*op.scope().graph, now.codes, *now.quantization, {name});
+  return {op.make("Identity", {v})};
 }
 
 Values assign_variable(Op& op) {
-  op.input(1);
-  op.lowering().assign_variable(op.scope(), op.input_index(0), op.input_index(1));
-  return op.done();
+  Lowering& l = op.lowering();
+  const std::int64_t t = op.input_index(1);
+  const auto q = l.quantization(op.scope(), t);
+  const Value* stored = q ? l.slot(op.scope(), t).codes : op.codes(1);
+  const DType type = l.model().dtype(op.input(1));
+  Slot slot;
+  (q ? slot.codes : slot.numbers) = op.codes(1);
+  const bool is_stored = stored && stored->dtype() == type;
+  l.states().write(op.scope(), op.state(0), slot, {type, q, is_stored ? stored->constant() : nullptr});
+  return {};
 }
 
-// The subgraph gives variables their start values, and runs before anything else.
 Values call_once(Op& op) {
-  op.lowering().start(op.scope(), op.options<CallOnceOptions>().init_subgraph_index());
-  return op.done();
+  op.lowering().initialize(op.scope(), op.options<CallOnceOptions>().init_subgraph_index());
+  return {};
 }
 
 constexpr Row kRows[] = {

@@ -1,156 +1,174 @@
+#include "tflite/states.h"
+
 #include <algorithm>
 
 #include "tflite/lowering_scope.h"
 
-// Variables, and tensors that keep their values from one run to the next. Those that the model changes become
-// inputs and outputs with --stateful-io; else each run begins with their start values.
 namespace t2o::tflite {
 namespace {
 
-std::vector<std::byte> element_of(std::int64_t code, DType type) {
-  std::vector<std::byte> bytes(byte_size(type, 1));
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<std::byte>(static_cast<std::uint64_t>(code) >> (8 * i));
-  return bytes;
+TensorPtr zeros(DType type, const Ints& dims, std::int64_t code) {
+  const std::size_t bytes = byte_size(type, element_count(dims)), width = bit_width(type) / 8;
+  std::vector<std::byte> all(bytes);
+  for (std::size_t i = 0; i < bytes && code != 0; ++i)
+    all[i] = static_cast<std::byte>(static_cast<std::uint64_t>(code) >> (8 * (i % width)));
+  return std::make_shared<Tensor>(type, dims, heap_storage(std::move(all)));
 }
 
 }  // namespace
 
-std::size_t Lowering::state_named(const std::string& key, const std::string& name) {
-  const auto [found, is_new] = state_ids_.emplace(key, states_.size());
-  if (is_new) states_.push_back({.name = name, .key = key});
-  return found->second;
+std::size_t States::of_variable(const std::string& container, const std::string& name) {
+  const auto [at, is_new] = index_.emplace("variable " + container + "/" + name, states_.size());
+  if (is_new) states_.push_back({.name = name.empty() ? "variable" : name});
+  return at->second;
 }
 
-// VAR_HANDLE and ASSIGN_VARIABLE stand in the same subgraph; one that gets a handle from outside is refused.
-void Lowering::find_changed_states(std::size_t subgraph) {
-  const schema::SubGraph& g = model_->subgraph(subgraph);
-  std::unordered_map<std::int32_t, std::string> keys;
-  for (unsigned i = 0; i < count(g.operators()); ++i) {
-    const schema::Operator& o = *g.operators()->Get(i);
-    if (model_->builtin(o) == B::VAR_HANDLE && count(o.outputs()) == 1) {
-      const auto* options = o.builtin_options_as<schema::VarHandleOptions>();
-      if (options) keys[o.outputs()->Get(0)] = variable_key(*options);
-    }
-    if (model_->builtin(o) == B::ASSIGN_VARIABLE && count(o.inputs()) == 2)
-      if (const auto found = keys.find(o.inputs()->Get(0)); found != keys.end())
-        changed_.insert(found->second);
-  }
+std::size_t States::of_tensor(const Scope& s, std::int64_t tensor) {
+  const Model& m = lowering_->model();
+  const std::string key = "tensor " + std::to_string(s.subgraph) + " " + std::to_string(tensor);
+  const auto [at, is_new] = index_.emplace(key, states_.size());
+  if (!is_new) return at->second;
+  const schema::Tensor& t = m.tensor(s.subgraph, tensor);
+  State state{.name = m.tensor_name(s.subgraph, tensor), .type = m.dtype(t), .is_zero = true};
+  state.quantization = lowering_->quantization(s, tensor);
+  const auto dims = items(t.shape());
+  state.shape = Shape(Ints(dims.begin(), dims.end()));
+  constexpr std::int64_t kMostElements = 1 << 28;  // the file holds none of them
+  if (element_count(state.shape.dims()) > kMostElements)
+    fail(Code::bad_model, "the state '" + state.name + "' is too large");
+  const bool is_known = std::all_of(dims.begin(), dims.end(), [](std::int32_t d) { return d >= 0; });
+  if (is_known && bit_width(state.type) >= 8)
+    state.initial =
+        zeros(state.type, state.shape.dims(), state.quantization ? state.quantization->zero_points[0] : 0);
+  states_.push_back(std::move(state));
+  return at->second;
 }
 
-std::string Lowering::variable_key(const schema::VarHandleOptions& o) {
-  return text(o.container()) + "/" + text(o.shared_name());
+bool States::begin_initialization(std::size_t subgraph) {
+  if (!initialized_.insert(subgraph).second) return false;
+  is_initializing_ = true;
+  return true;
 }
 
-State& Lowering::variable(Scope& s, std::int64_t tensor) {
-  const std::int64_t id = s.slots[static_cast<std::size_t>(tensor)].variable;
-  if (id < 0)
-    fail(Code::not_yet, "it takes a variable from outside of its subgraph, which is not supported yet");
-  return states_[static_cast<std::size_t>(id)];
+void States::check_place(const Scope& s, const State& state) const {
+  if (s.graph->parent())
+    fail(Code::not_yet, "the state '" + state.name +
+                            "' is read or changed in a loop or a branch, which is not supported yet");
 }
 
-void Lowering::begin_state(State& state, const std::optional<Quantization>& q) {
-  if (state.current.codes || state.current.numbers) return;
-  if (!state.initial) fail(Code::bad_model, "the variable '" + state.name + "' has no start value");
-  const DType type = state.initial->dtype();
-  if (type == DType::resource || type == DType::variant || type == DType::string)
-    fail(Code::not_yet, "a variable of type " + std::string(name(type)) + " is not supported yet");
-  state.in_file = q;
-  Value* v = nullptr;
-  if (keep_states_ && changed_.contains(state.key)) {
-    v = state.input = root_->add_input(state.name, type, Shape(state.initial->dims()));
-    if (q && type == DType::i8) v = rebased(*root_, v, *q, v->name());
+void States::make_input(Scope& s, State& state) {
+  if (!state.initial)
+    fail(Code::not_yet,
+         "--stateful-io: the file does not store an initial value of the variable '" + state.name + "'");
+  state.input = s.graph->add_input(state.name, state.type, state.shape);
+  state.now = {};
+  state.now.quantization = in_graph(state.quantization, state.type);
+  const bool is_rebased = state.quantization && state.type == DType::i8;
+  Value* v =
+      is_rebased ? lowering_->rebased(*s.graph, state.input, *state.quantization, state.name) : state.input;
+  (state.quantization ? state.now.codes : state.now.numbers) = v;
+}
+
+Slot States::read(Scope& s, std::size_t i) {
+  State& state = states_[i];
+  check_place(s, state);
+  const bool has_value = state.now.codes || state.now.numbers;
+  if (keep_ && !is_initializing_ && !state.input && !state.is_changed && (has_value || state.is_zero))
+    make_input(s, state);
+  if (!state.now.codes && !state.now.numbers)
+    fail(Code::bad_model, "nothing has given the variable '" + state.name + "' a value before it is read");
+  return state.now;
+}
+
+Value* States::numbers(Scope& s, std::size_t i) {
+  State& state = states_[i];
+  check_place(s, state);
+  if (state.is_zero && !keep_ && !state.is_changed) return nullptr;
+  Slot now = read(s, i);
+  if (!now.numbers) now.numbers = lowering_->dequantize(*s.graph, now.codes, *now.quantization, {state.name});
+  return now.numbers;
+}
+
+void States::write(Scope& s, std::size_t i, const Slot& slot, const InFile& f) {
+  State& state = states_[i];
+  check_place(s, state);
+  if (is_initializing_) {
+    state.initial = f.constant;
+    if (f.constant) state.shape = Shape(f.constant->dims());
+    state.type = f.type;
+    state.quantization = f.quantization;
   } else {
-    v = root_->add_constant(state.name, state.initial);
-    if (q && type == DType::i8) v = rebased(*root_, v, *q, v->name());
+    if (keep_ && !state.input) make_input(s, state);
+    if (keep_ && (f.type != state.type || f.quantization != state.quantization))
+      fail(Code::bad_model, "the variable '" + state.name + "' gets a value of another type");
+    state.is_changed = true;
   }
-  state.current.quantization = in_graph(q, type);
-  (q ? state.current.codes : state.current.numbers) = v;
+  state.now = slot;
+  state.now.quantization = in_graph(f.quantization, f.type);
 }
 
-void Lowering::read_variable(Scope& s, std::int64_t handle, std::int64_t result) {
-  State& state = variable(s, handle);
-  const auto q = quantization(s, result);
-  begin_state(state, q);
-  if (in_graph(q, model_->dtype(model_->tensor(s.subgraph, result))) != state.current.quantization)
-    fail(Code::not_yet, "the variable '" + state.name + "' has another scale than what is read of it");
-  s.slots[static_cast<std::size_t>(result)] = state.current;
-}
-
-void Lowering::assign_variable(Scope& s, std::int64_t handle, std::int64_t value) {
-  State& state = variable(s, handle);
-  if (is_starting_) {
-    const TensorPtr start = model_->constant(model_->tensor(s.subgraph, value));
-    if (!start) fail(Code::not_yet, "the start value of the variable '" + state.name + "' is computed");
-    state.initial = start;
-    return;
-  }
-  if (s.graph != root_)
-    fail(Code::not_yet, "the variable '" + state.name + "' is changed inside of a loop or a branch");
-  begin_state(state, quantization(s, value));
-  const Slot& next = slot(s, value);
-  if (next.quantization != state.current.quantization)
-    fail(Code::not_yet, "the variable '" + state.name + "' gets a value of another scale than it has");
-  state.current = next;
+void States::write_numbers(Scope& s, std::size_t i, Value* v) {
+  State& state = states_[i];
+  check_place(s, state);
+  if (keep_ && !state.input) make_input(s, state);
   state.is_changed = true;
+  state.now = {};
+  state.now.numbers = v;
+  if (!state.quantization) return;
+  const DType codes = state.type == DType::i8 ? DType::u8 : state.type;
+  state.now.quantization = in_graph(state.quantization, state.type);
+  state.now.codes = lowering_->quantize(*s.graph, v, *state.now.quantization, codes, {state.name});
+  state.now.numbers = nullptr;
 }
 
-// Of a tensor that an operator reads and changes. It begins with zeros.
-State& Lowering::state_of_tensor(Scope& s, std::int64_t tensor) {
-  const schema::Tensor& t = model_->tensor(s.subgraph, tensor);
-  if (s.graph != root_) fail(Code::not_yet, "a state inside of a loop or a branch is not supported yet");
-  const std::string key = "#" + std::to_string(s.subgraph) + "/" + std::to_string(tensor);
-  State& state = states_[state_named(key, model_->tensor_name(s.subgraph, tensor))];
-  changed_.insert(key);
-  const auto q = quantization(s, tensor);
-  if (!state.initial) {
-    Ints dims = ints_of(t.shape());
-    if (std::any_of(dims.begin(), dims.end(), [](std::int64_t d) { return d < 0; }))
-      fail(Code::not_yet, "the state '" + state.name + "' has an unknown size");
-    const DType type = model_->dtype(t);
-    constexpr std::int64_t kMostElements = 1 << 28;  // the file holds none of them
-    if (element_count(dims) > kMostElements)
-      fail(Code::bad_model, "the state '" + state.name + "' is too large");
-    if (byte_size(type, 1) == 0)
-      fail(Code::unsupported_type, "the state '" + state.name + "' has no numbers");
-    state.initial = Tensor::filled(type, dims, element_of(q ? q->zero_points[0] : 0, type));
-  }
-  begin_state(state, q);
-  return state;
+Value* States::in_file(ir::Graph& g, const State& state) const {
+  Value* v = state.now.codes ? state.now.codes : state.now.numbers;
+  if (v->dtype() == state.type) return v;
+  Value* numbers = lowering_->dequantize(g, v, *state.now.quantization, {state.name});
+  return lowering_->quantize(g, numbers, *state.quantization, state.type, {state.name});
 }
 
-void Lowering::end_states(Values& outputs) {
-  std::string lost;
-  for (State& state : states_) {
-    if (!state.is_changed) continue;
-    if (!state.input) {
-      lost += (lost.empty() ? "'" : ", '") + state.name + "'";
+void States::warn_of_lost_changes(Diagnostics& diagnostics) const {
+  std::vector<std::string> names;
+  for (const State& s : states_)
+    if (s.is_changed) names.push_back("'" + s.name + "'");
+  if (names.empty()) return;
+  std::string listed;
+  for (std::size_t i = 0; i < names.size() && i < 3; ++i) listed += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > 3) listed += " and " + std::to_string(names.size() - 3) + " more";
+  diagnostics.push_back({.severity = Severity::warning,
+                         .code = Code::unsupported_op,
+                         .message = "each run starts with the initial values of the model's states (" +
+                                    listed + "): their changes are not exported",
+                         .remedy = "--stateful-io makes them inputs and outputs."});
+}
+
+std::vector<std::pair<std::string, TensorPtr>> States::finish(ir::Graph& g, Values& outputs,
+                                                              Diagnostics& diagnostics) {
+  if (!keep_) warn_of_lost_changes(diagnostics);
+  std::vector<std::pair<std::string, TensorPtr>> inputs;
+  std::vector<std::pair<Value*, std::string>> named;
+  for (State& s : states_) {
+    if (!s.input) continue;
+    if (!s.is_changed) {  // it is a constant
+      Value* constant = g.add_constant(s.input->name() + "/initial", s.initial);
+      g.replace_all_uses(s.input, constant);
+      g.remove_input(s.input);
       continue;
     }
-    Value* v = state.current.quantization ? state.current.codes : state.current.numbers;
-    const DType type = state.initial->dtype();
-    if (v->dtype() != type) {
-      Value* numbers = dequantize(*root_, v, *state.current.quantization, {state.name});
-      v = quantize(*root_, numbers, *state.in_file, type, {state.name});
-    }
-    if (!v->producer() || v->is_graph_output() ||
-        std::find(outputs.begin(), outputs.end(), v) != outputs.end())
-      v = identity(*root_, v);
-    root_->rename(v, state.name + "_out");
+    Value* v = identity(g, in_file(g, s));
+    const std::string name = s.input->name() + "_out";
+    g.rename(v, name);
+    if (v->name() != name)
+      diagnostics.push_back(
+          {.code = Code::bad_option,
+           .message = "the new value of state '" + s.name + "' cannot be called '" + name +
+                      "': another tensor has that name",
+           .remedy = "give the inputs or outputs other names with --rename-inputs or --rename-outputs"});
+    inputs.emplace_back(s.input->name(), s.initial);
     outputs.push_back(v);
   }
-  if (!lost.empty())
-    diagnostics_->push_back({.severity = Severity::warning,
-                             .code = Code::unsupported_op,
-                             .message = "the changes of the model's states are not exported: " + lost,
-                             .remedy = "--stateful-io makes them inputs and outputs."});
-}
-
-std::vector<std::pair<std::string, TensorPtr>> Lowering::input_defaults() const {
-  std::vector<std::pair<std::string, TensorPtr>> defaults;
-  for (const State& state : states_)
-    if (state.input && state.is_changed) defaults.emplace_back(state.input->name(), state.initial);
-  return defaults;
+  return inputs;
 }
 
 }  // namespace t2o::tflite

@@ -21,8 +21,7 @@ std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string lowered(const fs::path& model) {
-  tf2onnx::Options o;
+std::string lowered(const fs::path& model, tf2onnx::Options o = {}) {
   o.model = model.string();
   std::vector<std::string> signatures;
   for (const ModelSignature& s : open(o)->signatures()) signatures.push_back(s.name);
@@ -34,6 +33,12 @@ std::string lowered(const fs::path& model) {
     const Prepared p = open(o)->prepare(o, {}, diagnostics);
     if (signatures.size() > 1) text += "// " + s + "\n";
     if (p.graph) text += ir::to_text(*p.graph, {.elide_above = 16});
+    for (const auto& [input, initial] : p.input_defaults) {
+      text += "// " + input + " starts with";
+      const std::vector<double> values = initial->to_floats();
+      for (std::size_t i = 0; i < std::min<std::size_t>(values.size(), 4); ++i) text += " " + std::to_string(values[i]);
+      text += values.size() > 4 ? " ...\n" : "\n";
+    }
     for (const Diagnostic& d : diagnostics) text += to_string(d) + "\n";
   }
   return text;
@@ -52,6 +57,29 @@ TEST(TfliteLowering, SampleModels) {
     EXPECT_EQ(text, content(golden));
   }
   EXPECT_GT(models, 15);
+}
+
+// What --stateful-io makes of models with states: inputs with initial values, and outputs.
+TEST(TfliteLowering, States) {
+  const fs::path source = T2O_SOURCE_DIR, goldens = source / "tests/golden/tflite/stateful";
+  tf2onnx::Options o;
+  o.stateful_io = true;
+  for (const char* model : {"lstm_keras", "lstm_keras_int8", "svdf", "variable_count", "variable_stream_int8"}) {
+    SCOPED_TRACE(model);
+    const std::string text = lowered(source / "tests/data/tflite" / (std::string(model) + ".tflite"), o);
+    const fs::path golden = goldens / (std::string(model) + ".txt");
+    if (std::getenv("UPDATE_GOLDENS")) std::ofstream(golden, std::ios::binary) << text;
+    EXPECT_EQ(text, content(golden));
+  }
+}
+
+// --custom-ops keeps a custom operator that nobody knows.
+TEST(TfliteLowering, KeptCustomOperator) {
+  const fs::path source = T2O_SOURCE_DIR;
+  tf2onnx::Options o;
+  o.custom_ops = {"Sharpen"};
+  const std::string text = lowered(source / "tests/data/tflite/custom_unknown.tflite", o);
+  EXPECT_NE(text.find("= Sharpen(%x0) {custom_options="), std::string::npos) << text;
 }
 
 }  // namespace

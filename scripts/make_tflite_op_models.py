@@ -1,0 +1,591 @@
+#!/usr/bin/env python3
+"""Writes the TensorFlow Lite models below tests/data/tflite of operators that TensorFlow's converter seldom or never makes: recurrent
+layers in all of their forms, variables, StableHLO, custom operators. Needs tensorflow 2.21 and tf_keras.
+
+    make_tflite_op_models.py [DIR [NAME...]]
+"""
+import os
+import pathlib
+import sys
+import zlib
+
+os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", TF_USE_LEGACY_KERAS="1")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
+
+import numpy as np
+from flatbuffers import flexbuffers
+
+from lite_file import File, options
+
+MODELS = {}
+TANH, RELU, RELU6, NONE = 4, 1, 3, 0
+
+
+def model(f):
+    MODELS[f.__name__] = f
+    return f
+
+
+def numbers(name):
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    return lambda *shape, scale=0.5: rng.normal(0, scale, shape).astype("float32")
+
+
+# ------------------------------------------------------------------ recurrent layers
+
+def lstm_inputs(g, w, x, features, units, outputs=None, cifg=False, peephole=False, projection=False, norm=False, batch=2, diagonal=False,
+                const=None):
+    """The 24 inputs of an LSTM; `const` makes a constant of numbers."""
+    const = const or (lambda v: g.const(v))
+    outputs = outputs or units
+    some = lambda yes, *shape: const(w(*shape)) if yes else -1
+    i = [x] + [some(not cifg or k > 0, units, features) for k in range(4)]
+    i += [some(not cifg or k > 0, units) if diagonal else some(not cifg or k > 0, units, outputs) for k in range(4)]
+    i += [some(peephole and (not cifg or k > 0), units) for k in range(3)]
+    i += [g.const(w(units)) if not cifg or k > 0 else -1 for k in range(4)]
+    i += [some(projection, outputs, units), g.const(w(outputs)) if projection else -1]
+    i += [g.tensor("h", (batch, outputs), variable=True), g.tensor("c", (batch, units), variable=True)]
+    return i + [g.const(1 + w(units, scale=0.1)) if norm and (not cifg or k > 0) else -1 for k in range(4)]
+
+
+def lstm_file(name, steps=3, batch=2, cell_clip=0., proj_clip=0., time_major=True, activation=TANH, outputs=None, **form):
+    f = File()
+    g, w = f.graph(), numbers(name)
+    x = g.input("x", (steps, batch, 3) if time_major else (batch, steps, 3))
+    n = outputs or 4
+    y = g.tensor("y", (steps, batch, n) if time_major else (batch, steps, n))
+    i = lstm_inputs(g, w, x, 3, 4, n, batch=batch, **form)
+    g.op("UNIDIRECTIONAL_SEQUENCE_LSTM", i, [y], options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=activation, cellClip=cell_clip, projClip=proj_clip,
+                                                         timeMajor=time_major, diagonalRecurrentTensors=form.get("diagonal", False)))
+    g.outputs(y)
+    return f.bytes()
+
+
+@model
+def lstm_peephole(): return lstm_file("lstm_peephole", peephole=True)
+
+
+@model
+def lstm_coupled(): return lstm_file("lstm_coupled", cifg=True, peephole=True, time_major=False)
+
+
+@model
+def lstm_projection(): return lstm_file("lstm_projection", projection=True, outputs=2, proj_clip=0.3)
+
+
+@model
+def lstm_norm(): return lstm_file("lstm_norm", norm=True, cifg=True, peephole=True)
+
+
+@model
+def lstm_cell_clip(): return lstm_file("lstm_cell_clip", cell_clip=0.2, steps=5)
+
+
+@model
+def lstm_full_set(): return lstm_file("lstm_full_set", norm=True, peephole=True, projection=True, outputs=2, cell_clip=0.4, activation=RELU6)
+
+
+@model
+def lstm_diagonal(): return lstm_file("lstm_diagonal", diagonal=True)
+
+
+@model
+def lstm_one_step():
+    f = File()
+    g, w = f.graph(), numbers("lstm_one_step")
+    x = g.input("x", (2, 3))
+    y = g.tensor("y", (2, 4))
+    g.op("LSTM", lstm_inputs(g, w, x, 3, 4), [y], options("LSTMOptions", fusedActivationFunction=TANH, cellClip=0.5))
+    g.outputs(y)
+    return f.bytes()
+
+
+@model
+def lstm_basic():
+    f = File()
+    g, w = f.graph(), numbers("lstm_basic")
+    x, h, c = g.input("x", (2, 3)), g.input("h", (2, 4)), g.input("c", (2, 4))
+    outs = [g.tensor(n, s) for n, s in (("y", (2, 4)), ("c_next", (2, 4)), ("joined", (2, 7)), ("sums", (2, 16)))]
+    g.op("LSTM", [x, h, g.const(w(16, 7)), g.const(w(16)), c], outs, options("LSTMOptions", fusedActivationFunction=TANH, kernelType=1))
+    g.outputs(*outs[:2])
+    return f.bytes()
+
+
+def bidirectional_lstm(name, aux, merge=True):
+    f = File()
+    g, w = f.graph(), numbers(name)
+    x = g.input("x", (3, 2, 3))
+    second = g.input("second", (3, 2, 3)) if aux else -1
+    parts = []
+    for d in range(2):
+        i = lstm_inputs(g, w, x, 3, 4, peephole=d == 0)[:20]
+        g.g.tensors[i[18]].name, g.g.tensors[i[19]].name = f"h{d}", f"c{d}"
+        parts.append(i)
+    fw, bw = parts
+    i = [x] + fw[1:18] + bw[1:18] + fw[18:20] + bw[18:20] + [second]
+    i += [g.const(w(4, 3)) if aux == "weights" else -1 for _ in range(8)]
+    ys = [g.tensor("y", (3, 2, 8 if merge else 4))] + ([] if merge else [g.tensor("y2", (3, 2, 4))])
+    g.op("BIDIRECTIONAL_SEQUENCE_LSTM", i, ys, options("BidirectionalSequenceLSTMOptions", fusedActivationFunction=TANH, mergeOutputs=merge, timeMajor=True))
+    g.outputs(*ys)
+    return f.bytes()
+
+
+@model
+def lstm_bidirectional(): return bidirectional_lstm("lstm_bidirectional", None)
+
+
+@model
+def lstm_bidirectional_aux(): return bidirectional_lstm("lstm_bidirectional_aux", "weights", False)
+
+
+@model
+def lstm_bidirectional_stacked(): return bidirectional_lstm("lstm_bidirectional_stacked", "second", False)
+
+
+@model
+def rnn_one_step():
+    f = File()
+    g, w = f.graph(), numbers("rnn_one_step")
+    x, y = g.input("x", (2, 3)), g.tensor("y", (2, 4))
+    g.op("RNN", [x, g.const(w(4, 3)), g.const(w(4, 4)), g.const(w(4)), g.tensor("h", (2, 4), variable=True)], [y], options("RNNOptions", fusedActivationFunction=RELU))
+    g.outputs(y)
+    return f.bytes()
+
+
+@model
+def rnn_sequence():
+    f = File()
+    g, w = f.graph(), numbers("rnn_sequence")
+    x = g.input("x", (2, 5, 3))
+    ys = []
+    for k, act in enumerate((TANH, RELU6, NONE)):
+        y = g.tensor(f"y{k}", (2, 5, 4))
+        g.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, g.const(w(4, 3)), g.const(w(4, 4)), g.const(w(4)), g.tensor(f"h{k}", (2, 4), variable=True)], [y],
+             options("SequenceRNNOptions", fusedActivationFunction=act))
+        ys.append(y)
+    g.outputs(*ys)
+    return f.bytes()
+
+
+@model
+def rnn_bidirectional():
+    f = File()
+    g, w = f.graph(), numbers("rnn_bidirectional")
+    x, y = g.input("x", (5, 2, 3)), g.tensor("y", (5, 2, 8))
+    part = lambda k: [g.const(w(4, 3)), g.const(w(4, 4)), g.const(w(4)), g.tensor(f"h{k}", (2, 4), variable=True)]
+    g.op("BIDIRECTIONAL_SEQUENCE_RNN", [x] + part(0) + part(1) + [-1, -1, -1], [y],
+         options("BidirectionalSequenceRNNOptions", timeMajor=True, fusedActivationFunction=TANH, mergeOutputs=True))
+    g.outputs(y)
+    return f.bytes()
+
+
+@model
+def svdf():
+    f = File()
+    g, w = f.graph(), numbers("svdf")
+    x, y = g.input("x", (2, 3)), g.tensor("y", (2, 4))
+    g.op("SVDF", [x, g.const(w(8, 3)), g.const(w(8, 5)), g.const(w(4)), g.tensor("memory", (2, 40), variable=True)], [y],
+         options("SVDFOptions", rank=2, fusedActivationFunction=RELU))
+    g.outputs(y)
+    return f.bytes()
+
+
+def keras(layers, shape, kind="float"):
+    import tensorflow as tf
+    import tf_keras
+    tf_keras.utils.set_random_seed(5)
+    m = tf_keras.Sequential([tf_keras.layers.Input(shape[1:], batch_size=shape[0], name="x")] + layers(tf_keras.layers))
+    c = tf.lite.TFLiteConverter.from_keras_model(m)
+    if kind != "float":
+        c.optimizations = [tf.lite.Optimize.DEFAULT]
+    if kind == "int8":
+        rng = np.random.default_rng(3)
+        c.representative_dataset = lambda: ([rng.uniform(-2, 2, shape).astype("float32")] for _ in range(16))
+        c.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        c.inference_input_type = c.inference_output_type = tf.int8
+    return c.convert()
+
+
+@model
+def lstm_keras(): return keras(lambda L: [L.LSTM(4, return_sequences=True)], (1, 6, 3))
+
+
+@model
+def lstm_keras_long(): return keras(lambda L: [L.LSTM(4, return_sequences=True)], (1, 16, 3))
+
+
+@model
+def lstm_keras_int8(): return keras(lambda L: [L.LSTM(4, return_sequences=True)], (1, 6, 3), "int8")
+
+
+@model
+def lstm_keras_dynamic_range(): return keras(lambda L: [L.LSTM(32, return_sequences=True)], (1, 6, 32), "weights")
+
+
+# ------------------------------------------------------------------ variables
+
+def saved(make, quantize=False):
+    import shutil
+    import tempfile
+    import tensorflow as tf
+    module, spec, step = make(tf)
+    module.step = tf.function(step, input_signature=[spec])
+    folder = tempfile.mkdtemp()
+    tf.saved_model.save(module, folder, signatures={"serving_default": module.step})
+    c = tf.lite.TFLiteConverter.from_saved_model(folder)
+    if quantize:
+        rng = np.random.default_rng(3)
+        c.optimizations = [tf.lite.Optimize.DEFAULT]
+        c.representative_dataset = lambda: ([rng.uniform(-2, 2, spec.shape).astype("float32")] for _ in range(16))
+        c.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        c._experimental_variable_quantization = True
+    data = c.convert()
+    shutil.rmtree(folder)
+    return data
+
+
+@model
+def variable_count():
+    def make(tf):
+        m = tf.Module()
+        m.n = tf.Variable(tf.fill((4,), 3.))
+
+        def step(x):
+            before = m.n.read_value()
+            m.n.assign_add(x)
+            return {"y": m.n.read_value() * 2. - before}
+        return m, tf.TensorSpec((4,), tf.float32, name="x"), step
+    return saved(make)
+
+
+def stream(quantize):
+    def make(tf):
+        m, w = tf.Module(), numbers("variable_stream")
+        filter, m.past = tf.constant(w(3, 1, 4, 4)), tf.Variable(tf.zeros((1, 2, 1, 4)))
+
+        def step(x):
+            seen = tf.concat([m.past.read_value(), x], 1)
+            m.past.assign(seen[:, 1:])
+            return {"y": tf.nn.relu(tf.nn.conv2d(seen, filter, 1, "VALID"))}
+        return m, tf.TensorSpec((1, 1, 1, 4), tf.float32, name="x"), step
+    return saved(make, quantize)
+
+
+@model
+def variable_stream(): return stream(False)
+
+
+@model
+def variable_stream_int8(): return stream(True)
+
+
+# ------------------------------------------------------------------ tables
+
+@model
+def embedding_sparse():
+    f = File()
+    g, w = f.graph(), numbers("embedding_sparse")
+    ids, at = g.input("ids", (4,), "int32"), g.const([[0, 0], [0, 1], [2, 0], [2, 1]], "int32")
+    ys = []
+    for k, name in enumerate(("sum", "mean", "sqrtn")):
+        y = g.tensor(name, (3, 3, 2))
+        g.op("EMBEDDING_LOOKUP_SPARSE", [ids, at, g.const([3, 2], "int32"), g.const([1, 2, 0.5, 4]), g.const(w(5, 3, 2))], [y], options("EmbeddingLookupSparseOptions", combiner=k))
+        ys.append(y)
+    g.outputs(*ys)
+    return f.bytes()
+
+
+@model
+def hashtable_lookup():
+    f = File()
+    g, w = f.graph(), numbers("hashtable_lookup")
+    ids = g.input("ids", (4,), "int32")
+    y, hits = g.tensor("y", (4, 2)), g.tensor("hits", (4,), "uint8")
+    g.op("HASHTABLE_LOOKUP", [ids, g.const([-1, 0, 2], "int32"), g.const(w(3, 2))], [y, hits])
+    g.outputs(y, hits)
+    return f.bytes()
+
+
+# ------------------------------------------------------------------ StableHLO
+
+def simple(builtin, ins, out, opts=None, dtype="float32", out_dtype=None):
+    """A model of one operator; `ins` has shapes of inputs, or arrays for constants."""
+    f = File()
+    g = f.graph()
+    i = [g.input(f"x{k}", v, dtype) if isinstance(v, tuple) else g.const(v, v.dtype) for k, v in enumerate(ins)]
+    y = g.tensor("y", out, out_dtype or dtype)
+    g.op(builtin, i, [y], opts)
+    g.outputs(y)
+    return f, g
+
+
+def computation(f, name, fill, inputs=2, dtype="float32"):
+    """The number of a subgraph of scalars."""
+    g = f.graph(name)
+    x = [g.input(f"{name}{k}", (), dtype) for k in range(inputs)]
+    g.outputs(*fill(g, x))
+    return len(f.m.subgraphs) - 1
+
+
+def apply(builtin, opts=None, dtype="float32", order=(0, 1)):
+    def fill(g, x):
+        return [g.op(builtin, [x[k] for k in order], [g.tensor(f"r{len(g.g.tensors)}", (), dtype)], opts)]
+    return fill
+
+
+ADD = apply("STABLEHLO_ADD")
+
+
+@model
+def hlo_elementwise():
+    f = File()
+    g = f.graph()
+    a, b = g.input("a", (2, 3)), g.input("b", (2, 3))
+    ys = []
+
+    def op(builtin, inputs, opts=None, dtype="float32"):
+        ys.append(g.op(builtin, inputs, [g.tensor(builtin.lower() + str(len(ys)), (2, 3), dtype)], opts))
+        return ys[-1]
+    for name in ("ADD", "MULTIPLY", "MAXIMUM", "MINIMUM", "SUBTRACT", "DIVIDE"):
+        op("STABLEHLO_" + name, [a, b])
+    for name in ("ABS", "NEGATE", "COSINE", "EXPONENTIAL", "FLOOR", "TANH", "LOGISTIC", "CBRT"):
+        op("STABLEHLO_" + name, [a])
+    less = op("STABLEHLO_COMPARE", [a, b], options("StablehloCompareOptions", comparisonDirection=5), "bool")
+    op("STABLEHLO_SELECT", [less, a, b])
+    op("STABLEHLO_CLAMP", [g.const(-0.5), a, g.const(0.5)])
+    i = op("STABLEHLO_CONVERT", [a], None, "int32")
+    j = g.const([[1, 2, 3], [1, 2, 3]], "int32")
+    for name in ("SHIFT_LEFT", "AND", "OR", "REMAINDER"):
+        op("STABLEHLO_" + name, [i, j], None, "int32")
+    g.outputs(*ys)
+    return f.bytes()
+
+
+@model
+def hlo_registered():
+    """Those that the runtime has kernels for."""
+    f = File()
+    g = f.graph()
+    a, b = g.input("a", (2, 3)), g.input("b", (2, 3))
+    ys = [g.op("STABLEHLO_" + n, [a, b], [g.tensor(n, (2, 3))]) for n in ("ADD", "MULTIPLY", "MAXIMUM", "MINIMUM")]
+    g.outputs(*ys)
+    return f.bytes()
+
+
+@model
+def hlo_moves():
+    f = File()
+    g = f.graph()
+    x = g.input("x", (2, 3))
+    at = g.const(np.int32(1), "int32"), g.const(np.int32(5), "int32")
+    ys = [g.op("STABLEHLO_RESHAPE", [x], [g.tensor("reshape", (3, 2))]),
+          g.op("STABLEHLO_TRANSPOSE", [x], [g.tensor("transpose", (3, 2))], options("StablehloTransposeOptions", permutation=[1, 0])),
+          g.op("STABLEHLO_CONCATENATE", [x, x], [g.tensor("concatenate", (2, 6))], options("StablehloConcatenateOptions", dimension=1)),
+          g.op("STABLEHLO_BROADCAST_IN_DIM", [x], [g.tensor("broadcast", (2, 4, 3))], options("StablehloBroadcastInDimOptions", broadcastDimensions=[0, 2])),
+          g.op("STABLEHLO_SLICE", [x], [g.tensor("slice", (1, 2))], options("StablehloSliceOptions", startIndices=[1, 0], limitIndices=[2, 3], strides=[1, 2])),
+          g.op("STABLEHLO_IOTA", [], [g.tensor("iota", (2, 3), "int32")], options("StablehloIotaOptions", iotaDimension=1)),
+          g.op("STABLEHLO_DYNAMIC_SLICE", [x, *at], [g.tensor("dynamic_slice", (1, 2))], options("StablehloDynamicSliceOptions", sliceSizes=[1, 2])),
+          g.op("STABLEHLO_DYNAMIC_UPDATE_SLICE", [x, g.const([[7., 8.]]), *at], [g.tensor("dynamic_update_slice", (2, 3))])]
+    g.outputs(*ys)
+    return f.bytes()
+
+
+@model
+def hlo_pad():
+    opts = options("StablehloPadOptions", edgePaddingLow=[1, -1], edgePaddingHigh=[0, 2], interiorPadding=[0, 1])
+    f, g = simple("STABLEHLO_PAD", [(2, 3), np.float32(5)], (3, 6), opts)
+    return f.bytes()
+
+
+@model
+def hlo_gather():
+    opts = options("StablehloGatherOptions", offsetDims=[1], collapsedSliceDims=[0], startIndexMap=[0], indexVectorDim=1, sliceSizes=[1, 3])
+    f, g = simple("STABLEHLO_GATHER", [(4, 3), np.array([[3], [0], [3]], "int64")], (3, 3), opts)
+    return f.bytes()
+
+
+@model
+def hlo_scatter():
+    opts = options("StablehloScatterOptions", updateWindowDims=[1], insertedWindowDims=[0], scatterDimsToOperandDims=[0], indexVectorDim=1, updateComputationSubgraphIndex=1)
+    f, g = simple("STABLEHLO_SCATTER", [(4, 3), np.array([[3], [0]], "int64"), np.arange(6, dtype="float32").reshape(2, 3)], (4, 3), opts)
+    computation(f, "add", ADD)
+    return f.bytes()
+
+
+@model
+def hlo_reduce_window():
+    opts = options("StablehloReduceWindowOptions", windowDimensions=[1, 2], windowStrides=[1, 2], baseDilations=[1, 1], windowDilations=[1, 1], padding=[0, 0, 1, 1], bodySubgraphIndex=1)
+    f, g = simple("STABLEHLO_REDUCE_WINDOW", [(2, 6), np.float32(0)], (2, 4), opts)
+    computation(f, "add", ADD)
+    return f.bytes()
+
+
+@model
+def hlo_case():
+    opts = options("StablehloCaseOptions", branchSubgraphIndices=[1, 2])
+    f = File()
+    g = f.graph()
+    i, x, y = g.input("ids", (), "int32"), g.input("x", (2, 3)), g.tensor("y", (2, 3))
+    g.op("STABLEHLO_CASE", [i, x], [y], opts)
+    g.outputs(y)
+    for k, name in enumerate(("TANH", "ABS")):
+        b = f.graph(name)
+        v = b.input("v" + name, (2, 3))
+        b.outputs(b.op(name, [v], [b.tensor("w" + name, (2, 3))]))
+    return f.bytes()
+
+
+@model
+def hlo_products():
+    f = File()
+    g, w = f.graph(), numbers("hlo_products")
+    a, x = g.input("a", (2, 3, 4)), g.input("x", (1, 5, 5, 2))
+    ys = [g.op("STABLEHLO_DOT_GENERAL", [a, g.const(w(2, 4, 5))], [g.tensor("dot", (2, 3, 5))],
+               options("StablehloDotGeneralOptions", lhsBatchingDimensions=[0], rhsBatchingDimensions=[0], lhsContractingDimensions=[2], rhsContractingDimensions=[1])),
+          g.op("STABLEHLO_CONVOLUTION", [x, g.const(w(3, 3, 2, 4))], [g.tensor("conv", (1, 3, 3, 4))],
+               options("StablehloConvolutionOptions", windowStrides=[2, 2], padding=[1, 1, 1, 1], lhsDilation=[1, 1], rhsDilation=[1, 1], inputBatchDimension=0, inputFeatureDimension=3,
+                       inputSpatialDimensions=[1, 2], kernelInputFeatureDimension=2, kernelOutputFeatureDimension=3, kernelSpatialDimensions=[0, 1], outputBatchDimension=0,
+                       outputFeatureDimension=3, outputSpatialDimensions=[1, 2], featureGroupCount=1, batchGroupCount=1))]
+    g.outputs(*ys)
+    return f.bytes()
+
+
+@model
+def hlo_reduce_sort():
+    f = File()
+    g = f.graph()
+    x = g.input("x", (2, 6))
+    ys = [g.op("STABLEHLO_REDUCE", [x, g.const(np.float32(-np.inf))], [g.tensor("reduce", (2,))], options("StablehloReduceOptions", dimensions=[1], bodySubgraphIndex=1)),
+          g.op("STABLEHLO_SORT", [x], [g.tensor("sort", (2, 6))], options("StablehloSortOptions", dimension=1, isStable=True, comparatorSubgraphIndex=2))]
+    g.outputs(*ys)
+    computation(f, "max", apply("STABLEHLO_MAXIMUM"))
+    computation(f, "less", apply("STABLEHLO_COMPARE", options("StablehloCompareOptions", comparisonDirection=5), "bool"))
+    return f.bytes()
+
+
+@model
+def hlo_while():
+    f = File()
+    g = f.graph()
+    x, n = g.input("x", (2,)), g.const(np.int32(0), "int32")
+    ys = [g.tensor("y", (2,)), g.tensor("count", (), "int32")]
+    g.op("STABLEHLO_WHILE", [x, n], ys, options("StablehloWhileOptions", condSubgraphIndex=1, bodySubgraphIndex=2))
+    g.outputs(*ys)
+    c = f.graph("cond")
+    v, k = c.input("cv", (2,)), c.input("ck", (), "int32")
+    c.outputs(c.op("STABLEHLO_COMPARE", [k, c.const(np.int32(3), "int32")], [c.tensor("cr", (), "bool")], options("StablehloCompareOptions", comparisonDirection=5)))
+    b = f.graph("body")
+    v, k = b.input("bv", (2,)), b.input("bk", (), "int32")
+    b.outputs(b.op("STABLEHLO_TANH", [v], [b.tensor("bt", (2,))]), b.op("STABLEHLO_ADD", [k, b.const(np.int32(1), "int32")], [b.tensor("bn", (), "int32")]))
+    return f.bytes()
+
+
+@model
+def hlo_composite():
+    f = File()
+    g, w = f.graph(), numbers("hlo_composite")
+    x, y = g.input("x", (2, 8)), g.tensor("y", (2, 8))
+    g.op("STABLEHLO_COMPOSITE", [x, g.const(w(8))], [y], options("StableHLOCompositeOptions", name="odml.rms_norm", decompositionSubgraphIndex=1, version=1))
+    g.outputs(y)
+    d = f.graph("odml.rms_norm.impl")
+    v, scale = d.input("v", (2, 8)), d.input("scale", (8,))
+    t = lambda n, s=(2, 8): d.tensor(n, s)
+    square = d.op("MUL", [v, v], [t("square")], options("MulOptions"))
+    mean = d.op("MEAN", [square, d.const([1], "int32")], [t("mean", (2, 1))], options("ReducerOptions", keepDims=True))
+    root = d.op("RSQRT", [d.op("ADD", [mean, d.const(np.float32(1e-6))], [t("sum", (2, 1))], options("AddOptions"))], [t("root", (2, 1))])
+    d.outputs(d.op("MUL", [d.op("MUL", [v, root], [t("norm")], options("MulOptions")), scale], [t("scaled")], options("MulOptions")))
+    return f.bytes()
+
+
+@model
+def dilate():
+    f, g = simple("DILATE", [(2, 3), np.array([2, 3], "int32"), np.float32(-1)], (3, 7), options("DilateOptions"))
+    return f.bytes()
+
+
+@model
+def reduce_window():
+    ints = lambda *v: np.array(v, "int64")
+    f, g = simple("REDUCE_WINDOW", [(2, 6), np.float32(1), ints(1, 2), ints(1, 2), ints(1, 3)], (2, 2), options("ReduceWindowOptions", reduceFunction=4))
+    return f.bytes()
+
+
+# ------------------------------------------------------------------ custom operators
+
+def custom(name, ins, outs, opts):
+    f = File()
+    g = f.graph()
+    i = [g.input(f"x{k}", v) if isinstance(v, tuple) else g.const(v) for k, v in enumerate(ins)]
+    ys = [g.tensor(f"y{k}", s) for k, s in enumerate(outs)]
+    g.op("CUSTOM", i, ys, custom=name, custom_options=opts if isinstance(opts, bytes) else flexbuffers.Dumps(opts))
+    g.outputs(*ys)
+    return f.bytes()
+
+
+def detection(classes_per_detection, regular, background=1):
+    w = numbers("detection")
+    side = np.stack(np.meshgrid(np.linspace(.1, .9, 4), np.linspace(.1, .9, 4)), -1).reshape(16, 2).astype("float32")
+    anchors = np.concatenate([side, np.full((16, 2), .4, "float32")], 1)
+    n = 6 * classes_per_detection if not regular else 6
+    return custom("TFLite_Detection_PostProcess", [(1, 16, 4), (1, 16, 3 + background), anchors], [(1, n, 4), (1, n), (1, n), (1,)],
+                  {"max_detections": 6, "max_classes_per_detection": classes_per_detection, "detections_per_class": 4, "use_regular_nms": regular, "nms_score_threshold": 0.0,
+                   "nms_iou_threshold": 0.5, "num_classes": 3, "y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0})
+
+
+@model
+def detection_fast(): return detection(1, False)
+
+
+@model
+def detection_classes(): return detection(2, False, 0)
+
+
+@model
+def detection_regular(): return detection(1, True)
+
+
+def struct(*v): return np.array(v, "int32").tobytes()
+
+
+@model
+def custom_pool(): return custom("MaxPoolingWithArgmax2D", [(1, 5, 6, 2)], [(1, 3, 3, 2)] * 2, struct(1, 2, 2, 2, 2, 0, 0, 0, 0, 0))
+
+
+@model
+def custom_unpool():
+    return custom("MaxUnpooling2D", [(1, 2, 3, 2), np.array([0, 1, 2, 3, 0, 1, 2, 3, 3, 3, 0, 0], "float32").reshape(1, 2, 3, 2) + .1], [(1, 4, 6, 2)], struct(1, 2, 2, 2, 2, 0, 0, 0, 0, 0))
+
+
+@model
+def custom_transpose_conv():
+    w = numbers("custom_transpose_conv")
+    return custom("Convolution2DTransposeBias", [(1, 4, 4, 3), w(5, 2, 2, 3), w(5)], [(1, 8, 8, 5)], struct(1, 2, 2))
+
+
+@model
+def custom_landmarks():
+    f = File()
+    g = f.graph()
+    x, image = g.input("x", (1, 6, 3)), g.input("image", (1, 8, 9, 2))
+    m, crop, y = g.tensor("matrix", (1, 4, 4)), g.tensor("crop", (1, 3, 4, 2)), g.tensor("points", (1, 6, 3))
+    g.op("CUSTOM", [x], [m], custom="Landmarks2TransformMatrix", custom_options=flexbuffers.Dumps(
+        {"subset_idxs": [0, 1, 2, 3, 5], "left_rotation_idx": 1, "right_rotation_idx": 4, "target_rotation_radians": 0.25, "output_height": 3, "output_width": 4, "scale_x": 1.5, "scale_y": 1.25}))
+    g.op("CUSTOM", [image, m], [crop], custom="TransformTensorBilinear", custom_options=flexbuffers.Dumps({"output_height": 3, "output_width": 4}))
+    g.op("CUSTOM", [x, m], [y], custom="TransformLandmarks", custom_options=flexbuffers.Dumps({}))
+    g.outputs(m, crop, y)
+    return f.bytes()
+
+
+@model
+def custom_unknown(): return custom("Sharpen", [(2, 3)], [(2, 3)], {"amount": 3})
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "tflite")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[2:] or MODELS:
+        (folder / f"{name}.tflite").write_bytes(MODELS[name]())
+
+
+if __name__ == "__main__":
+    main()

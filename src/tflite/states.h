@@ -1,0 +1,68 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnostics.h"
+#include "tflite/op.h"
+
+namespace t2o::tflite {
+
+// Tensors that keep their values from run to run: variables, and the tensors of layers with a memory. The values are followed in the
+// order in which the operators run. Each run starts with the initial values, or (--stateful-io) with an input's.
+class States {
+ public:
+  States(Lowering& l, bool keep) : lowering_(&l), keep_(keep) {}
+  bool are_kept() const { return keep_; }
+  const std::string& name(std::size_t i) const { return states_[i].name; }
+
+  std::size_t of_variable(const std::string& container, const std::string& name);  // without an initial value
+  std::size_t of_tensor(const Scope&, std::int64_t tensor);                         // starts with zeros
+
+  // The value at this place; refuses one that nothing has set.
+  Slot read(Scope&, std::size_t state);
+  // The same of a tensor's state, as numbers. Null: all of them are zero.
+  Value* numbers(Scope&, std::size_t state);
+  // `in_file`: the type, the quantization and, of a constant, the content in the file.
+  struct InFile {
+    DType type;
+    std::optional<Quantization> quantization;
+    TensorPtr constant;
+  };
+  void write(Scope&, std::size_t state, const Slot&, const InFile&);
+  void write_numbers(Scope&, std::size_t state, Value*);
+
+  bool begin_initialization(std::size_t subgraph);  // false: it has run
+  void end_initialization() { is_initializing_ = false; }
+
+  // Adds an output for each state that is kept and changed. Returns its input with the initial value.
+  std::vector<std::pair<std::string, TensorPtr>> finish(ir::Graph&, Values& outputs, Diagnostics&);
+
+ private:
+  struct State {
+    std::string name;
+    DType type = DType::undefined;  // in the file
+    std::optional<Quantization> quantization = {};
+    Shape shape = {};
+    TensorPtr initial = {};   // null: it is computed, or there is none
+    bool is_zero = false;     // at first
+    Slot now = {};
+    Value* input = nullptr;   // of the graph
+    bool is_changed = false;
+    std::shared_ptr<const Origin> changed_by = {};
+  };
+  void check_place(const Scope&, const State&) const;
+  void make_input(Scope&, State&);
+  Value* in_file(ir::Graph&, const State&) const;
+  void warn_of_lost_changes(Diagnostics&) const;
+
+  Lowering* lowering_;
+  bool keep_, is_initializing_ = false;
+  std::vector<State> states_;
+  std::map<std::string, std::size_t> index_;
+  std::set<std::size_t> initialized_;  // subgraphs
+};
+
+}  // namespace t2o::tflite

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "diagnostics.h"
+#include "formats/operators.h"
 #include "tf/format.h"
 #include "tflite/format.h"
 #include "verify/tf/session_reference.h"
@@ -29,6 +30,8 @@ std::span<const ModelFormat> formats() {
   };
   return table;
 }
+
+std::vector<FormatOp> lite_operators() { return tflite::operators(); }
 
 const ModelFormat& format_of(const tf2onnx::Options& o) {
   const auto all = formats();

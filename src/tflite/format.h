@@ -1,4 +1,7 @@
 #pragma once
+#include <vector>
+
+#include "formats/operators.h"
 #include "formats/source.h"
 
 // TensorFlow Lite's files behind the front door.
@@ -8,5 +11,6 @@ bool reads(const tf2onnx::Options&);
 std::string file_of(const tf2onnx::Options&);
 SourcePtr open(const tf2onnx::Options&);
 SourcePtr open_bytes(const tf2onnx::Options&, Bytes, Owner);
+std::vector<FormatOp> operators();
 
 }  // namespace t2o::tflite

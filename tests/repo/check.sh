@@ -14,6 +14,8 @@ complain() {
 diff -u docs/opsets.md <("$program" opsets --markdown) || complain "docs/opsets.md is stale: $program opsets --markdown > docs/opsets.md"
 diff -u docs/support.md <("$program" ops --markdown --coverage tests/coverage.tsv) || complain "docs/support.md is stale: $program ops --markdown --coverage tests/coverage.tsv > docs/support.md"
 
+diff -u docs/support-tflite.md <("$program" ops --tflite --markdown) || complain "docs/support-tflite.md is stale: $program ops --tflite --markdown > docs/support-tflite.md"
+
 # ---- who may include whom: FOLDERS must not include PATTERN
 may_not() {
   local pattern=$1 hits

@@ -150,7 +150,8 @@ void Lowering::lower_row(Scope& s, const Row& row, const schema::Operator& o,
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     const std::int64_t t = o.outputs()->Get(static_cast<unsigned>(i));
     if (s.slots[static_cast<std::size_t>(t)].state) continue;
-    if (!results[i]) {  // an error is reported
+    if (!results[i]) {
+      if (!has_errors(*diagnostics_)) fail(Code::bad_model, "a subgraph of it has no results");
       s.failed[static_cast<std::size_t>(t)] = 1;
       continue;
     }

@@ -186,6 +186,12 @@ Values dilate(Op& op) {
   return {op.make("XlaPad", {op.in(0), op.in(2), none, none, between})};
 }
 
+GraphPtr computation(Op& op, std::int64_t subgraph) {
+  GraphPtr g = op.lowering().body(op.scope(), subgraph);
+  if (g->outputs().empty()) op.fail(Code::bad_model, "its computation has no result");
+  return g;
+}
+
 // ---- with XLA's dimension numbers
 
 using Field = std::pair<std::uint32_t, Ints>;
@@ -216,9 +222,9 @@ Values scatter(Op& op) {
                                        {2, longs(o.inserted_window_dims())},
                                        {3, longs(o.scatter_dims_to_operand_dims())},
                                        {4, {o.index_vector_dim()}}});
-  const GraphPtr computation = op.lowering().body(op.scope(), o.update_computation_subgraph_index());
+  const GraphPtr update = computation(op, o.update_computation_subgraph_index());
   return {op.make("XlaScatter", {op.in(0), op.in(1), op.in(2)},
-                  {{"update_computation", computation},
+                  {{"update_computation", update},
                    {"dimension_numbers", numbers},
                    {"indices_are_sorted", std::int64_t{o.indices_are_sorted()}}})};
 }
@@ -273,7 +279,7 @@ Values convolution(Op& op) {
 Values reduce(Op& op) {
   const auto& o = op.options2<StablehloReduceOptions>();
   const Ints axes = longs(o.dimensions());
-  const GraphPtr body = op.lowering().body(op.scope(), o.body_subgraph_index());
+  const GraphPtr body = computation(op, o.body_subgraph_index());
   if (op.input_count() == 2)
     return {op.make("XlaReduce", {op.in(0), op.in(1)}, {{"dimensions_to_reduce", axes}, {"reducer", body}})};
   const Values all = op.all();
@@ -287,7 +293,7 @@ Values sort(Op& op) {
   const auto& o = op.options2<StablehloSortOptions>();
   Values all = op.all();
   all.push_back(op.scalar(DType::i32, static_cast<double>(o.dimension())));
-  const GraphPtr comparator = op.lowering().body(op.scope(), o.comparator_subgraph_index());
+  const GraphPtr comparator = computation(op, o.comparator_subgraph_index());
   return op.make_all("XlaVariadicSort", all,
                      {{"comparator", comparator}, {"is_stable", std::int64_t{o.is_stable()}}});
 }
@@ -309,7 +315,7 @@ Values stablehlo_reduce_window(Op& op) {
   for (const auto* v : {o.window_strides(), o.base_dilations(), o.window_dilations()})
     in.push_back(or_default(v, 1, 1));
   in.push_back(or_default(o.padding(), 0, 2));
-  return windows(op, std::move(in), op.lowering().body(op.scope(), o.body_subgraph_index()));
+  return windows(op, std::move(in), computation(op, o.body_subgraph_index()));
 }
 
 // x, initial value, sizes, strides and dilations of the windows

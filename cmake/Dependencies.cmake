@@ -5,7 +5,8 @@
 #   CLI11::CLI11  nlohmann_json::nlohmann_json  GTest::gtest  GTest::gtest_main
 #
 # and TF2ONNX_PROTOC, the protoc of the same version as t2o::protobuf. TF2ONNX_ORT_LIBRARY,
-# TF2ONNX_TF_LIBRARY and TF2ONNX_PYTHON (engines and Python of the tests) are set if setup.sh got them.
+# TF2ONNX_TF_LIBRARY, TF2ONNX_TFLITE_C_LIBRARY, TF2ONNX_LITERT_LIBRARY (the engines) and TF2ONNX_PYTHON (Python of the tests) are set
+# if setup.sh got them.
 
 include_guard(DIRECTORY)
 

@@ -18,7 +18,7 @@ Usage: scripts/setup.sh [--build] [--engines] [--python] [--all] [--offline] [--
 
   --build    what the converter is built with: Debian packages, and protobuf,
              leveldb and onnx built from source
-  --engines  what it can load at run time: ONNX Runtime and TensorFlow
+  --engines  what it can load at run time: ONNX Runtime, TensorFlow and LiteRT
   --python   the Python environment of the tests
   --all      all of these (the default)
   --offline  use what is in the cache, and fetch nothing
@@ -42,6 +42,8 @@ dependency_paths() {
     TF2ONNX_ORT_INCLUDE_DIR "${ONNXRUNTIME_INCLUDE_DIR:-$ORT_HEADERS_ROOT/include}" \
     TF2ONNX_ORT_LIBRARY "$ORT_ROOT/lib/libonnxruntime.so" \
     TF2ONNX_TF_LIBRARY "$TENSORFLOW_ROOT/lib/libtensorflow_cc.so.2" \
+    TF2ONNX_TFLITE_C_LIBRARY "$TFLITE_C_ROOT/lib/libtensorflowlite_c.so" \
+    TF2ONNX_LITERT_LIBRARY "$LITERT_ROOT/lib/libLiteRt.so" \
     TF2ONNX_PYTHON "$VENV/bin/python"
 }
 

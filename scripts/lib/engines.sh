@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153
-# The engines that are loaded at run time, if they are there: TensorFlow and ONNX Runtime.
+# The engines that are loaded at run time, if they are there: TensorFlow, ONNX Runtime and LiteRT.
 # Sourced by ../setup.sh.
 
 # unpack_members ARCHIVE FOLDER MEMBER...: without their own folders.
@@ -29,9 +29,21 @@ unpack_ort() {
   publish "$WORK/onnxruntime" "$1"
 }
 
+unpack_tflite_c() {
+  unpack_members "$DOWNLOADS/$TFLITE_C_FILE" "$WORK/tflite_c/lib" pymicro_wakeword/lib/libtensorflowlite_c.so
+  publish "$WORK/tflite_c" "$1"
+}
+
+unpack_litert() {
+  unpack_members "$DOWNLOADS/$LITERT_FILE" "$WORK/litert/lib" ai_edge_litert/libLiteRt.so
+  publish "$WORK/litert" "$1"
+}
+
 engine_keys() {
   TENSORFLOW_ROOT=$CACHE/$(recipe_key tensorflow "$TENSORFLOW_VERSION" unpack_tensorflow "$TENSORFLOW_SHA256")
   ORT_ROOT=$CACHE/$(recipe_key onnxruntime "$ORT_VERSION" unpack_ort "$ORT_SHA256")
+  TFLITE_C_ROOT=$CACHE/$(recipe_key tensorflowlite-c "$TFLITE_C_VERSION" unpack_tflite_c "$TFLITE_C_SHA256")
+  LITERT_ROOT=$CACHE/$(recipe_key litert "$LITERT_VERSION" unpack_litert "$LITERT_SHA256")
   ORT_HEADERS_ROOT=$CACHE/$(recipe_key onnxruntime-headers "$ORT_HEADERS_VERSION" unpack_ort_headers)
 }
 
@@ -105,6 +117,9 @@ setup_engines() {
   ensure_engine "ONNX Runtime $ORT_VERSION" "$ORT_ROOT" unpack_ort "$ORT_FILE" "$ORT_SHA256" "onnxruntime==$ORT_VERSION"
   ensure_engine "TensorFlow $TENSORFLOW_VERSION" "$TENSORFLOW_ROOT" unpack_tensorflow \
     "$TENSORFLOW_FILE" "$TENSORFLOW_SHA256" "tensorflow-cpu==$TENSORFLOW_VERSION"
+  ensure_engine "LiteRT, C interface of TensorFlow Lite" "$TFLITE_C_ROOT" unpack_tflite_c \
+    "$TFLITE_C_FILE" "$TFLITE_C_SHA256" "pymicro-wakeword==$TFLITE_C_VERSION"
+  ensure_engine "LiteRT $LITERT_VERSION" "$LITERT_ROOT" unpack_litert "$LITERT_FILE" "$LITERT_SHA256" "ai-edge-litert==$LITERT_VERSION"
 }
 
 setup_ort_headers() {

@@ -86,15 +86,15 @@ std::vector<std::string> named_by_user(const std::string& path, const std::strin
   return {path};
 }
 
-[[noreturn]] void fail_missing(const LibraryNames& names, const std::string& tried) {
+}  // namespace
+
+void fail_missing_engine(const LibraryNames& names, const std::string& tried) {
   fail(Code::engine_missing,
        names.title + " is not there: no " + names.file + " that can be loaded was found" + tried,
        "Run scripts/setup.sh --engines, or 'pip install " + names.package +
            "' for the python3 on your PATH, or set " + names.environment + " to the path of " + names.file +
            ".");
 }
-
-}  // namespace
 
 Library::Library(const std::string& path)
     : path_(path), handle_(dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE)) {
@@ -130,7 +130,7 @@ Library load_engine(const LibraryNames& names, const std::string& explicit_path)
       tried += "\n  " + e.diagnostic().message;
     }
   }
-  fail_missing(names, tried);
+  fail_missing_engine(names, tried);
 }
 
 }  // namespace t2o::engines

@@ -39,7 +39,9 @@ class Library {
 // Code::engine_missing.
 Library load_engine(const LibraryNames& names, const std::string& explicit_path);
 
-// The files to try, in order, without loading any; for tests and `info`.
+// The files to try, in order, without loading any; for tests, and for an engine that another process loads.
 std::vector<std::string> engine_candidates(const LibraryNames& names, const std::string& explicit_path);
+
+[[noreturn]] void fail_missing_engine(const LibraryNames& names, const std::string& tried);  // `tried` ends the message
 
 }  // namespace t2o::engines

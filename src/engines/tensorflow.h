@@ -7,19 +7,16 @@
 
 #include "diagnostics.h"
 #include "engines/onnxruntime.h"
+#include "engines/refusal.h"
 #include "ir/attr.h"
 
 namespace t2o::engines {
 
 std::string tensorflow_version(const std::string& library = "");  // throws Code::engine_missing
 
-class TfError : public ConversionError {  // what TensorFlow itself refuses
+class TfError : public Refusal {  // what TensorFlow itself refuses
  public:
-  TfError(Diagnostic d, bool blames_values) : ConversionError(std::move(d)), blames_values_(blames_values) {}
-  bool blames_values() const { return blames_values_; }  // with others it may do what it was asked for
-
- private:
-  bool blames_values_;
+  using Refusal::Refusal;
 };
 
 struct TfFunction {  // an attribute of type "func"; its body is in the graph's library

@@ -15,6 +15,7 @@ using tf2onnx::ExternalData;
 using tf2onnx::Format;
 using tf2onnx::Layout;
 using tf2onnx::Options;
+using tf2onnx::ReferenceKernels;
 using Strings = std::vector<std::string>;
 
 int to_int(std::string_view what, const std::string& text) {
@@ -75,6 +76,12 @@ void set_layout(Options& o, const std::string& v) {
   static constexpr std::array<std::pair<std::string_view, Layout>, 3> kLayouts{
       {{"auto", Layout::automatic}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}}};
   o.layout = one_of("--layout", v, kLayouts);
+}
+
+void set_reference_kernels(Options& o, const std::string& v) {
+  static constexpr std::array<std::pair<std::string_view, ReferenceKernels>, 2> kKernels{
+      {{"xnnpack", ReferenceKernels::xnnpack}, {"builtin", ReferenceKernels::builtin}}};
+  o.reference_kernels = one_of("--reference-kernels", v, kKernels);
 }
 
 void set_targets(Options& o, const std::string& v) {
@@ -199,6 +206,11 @@ constexpr OptionRow kRows[] = {
      "Also write the part of the source graph that the outputs need, as a GraphDef with its variables as "
      "constants.",
      output, set_text<&Options::output_frozen_graph>},
+
+    {"reference-kernels", "KERNELS",
+     "The kernels of LiteRT that a .tflite model is compared with: xnnpack (the default), which LiteRT uses "
+     "itself, or builtin.",
+     verification, set_reference_kernels, "xnnpack,builtin"},
 
     {"dump-after", "STAGES", "Print the graph after these stages (read, tf, map, onnx) or rewriters.", debug,
      set_list<&Options::dump_after>, "read,tf,map,onnx"},

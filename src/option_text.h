@@ -10,7 +10,7 @@ namespace t2o {
 
 // Every option by its name and as text: what the command line, the C interface and the documentation have in
 // common.
-enum class OptionGroup : std::uint8_t { model, interface, target, output, debug, hidden };  // hidden: for tests, in no help
+enum class OptionGroup : std::uint8_t { model, interface, target, output, verification, debug, hidden };  // hidden: for tests, in no help
 
 struct OptionRow {
   std::string_view name;   // "inputs-as-nchw"

@@ -47,5 +47,6 @@ void add_model_options(CLI::App& command,
                        tf2onnx::Options&);  // MODEL, --saved-model, --signature, --inputs ...
 void add_conversion_options(CLI::App& command,
                             tf2onnx::Options&);  // --opset, --external-data, --dump-after ...
+void add_reference_options(CLI::App& command, tf2onnx::Options&, const std::string& group);  // --reference-kernels
 
 }  // namespace t2o::cli

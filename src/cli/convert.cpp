@@ -317,7 +317,7 @@ void add_convert(CLI::App& root, Session& session) {
       ->add_flag("--verify", a->verify,
                  "After the conversion, run both models and compare them, as 'verify' does.")
       ->group(kVerification);
-  add_verification_options(*command, a->verification);
+  add_verification_options(*command, a->verification, a->options);
   add_tf2onnx_options(*command, *a);
   command->callback(
       [&session, a, command] { session.action = [a, command] { return run_convert(*command, *a); }; });

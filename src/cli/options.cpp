@@ -109,6 +109,10 @@ void add_model_options(CLI::App& command, Options& options) {
   add_rows(command, options, OptionGroup::interface, "Inputs and outputs");
 }
 
+void add_reference_options(CLI::App& command, Options& options, const std::string& group) {
+  add_rows(command, options, OptionGroup::verification, group);
+}
+
 void add_conversion_options(CLI::App& command, Options& options) {
   add_rows(command, options, OptionGroup::target, "The ONNX model");
   add_rows(command, options, OptionGroup::output, "The ONNX model");

@@ -38,12 +38,13 @@ Diagnostics warnings_of(const verify::VerifyReport& report) {
 
 }  // namespace
 
-void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
+void add_verification_options(CLI::App& command, verify::VerifyOptions& o, tf2onnx::Options& source) {
   const std::string group = kVerification;
   command
       .add_option_function<double>(
           "--rtol", [&o](double x) { o.tolerance.relative = x, o.tolerance_given = true; },
-          "Tolerance relative to TensorFlow's value. The default is 0.001; it is larger for a model that "
+          "Tolerance relative to the source model's value. The default is 0.001; it is larger for a model "
+          "that "
           "computes in 16 bits.")
       ->type_name("X")
       ->check(kTolerance)
@@ -94,7 +95,13 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o) {
       ->check(CLI::Range(0, kMostThreads))
       ->type_name("N")
       ->group(group);
+  add_reference_options(command, source, group);
   command.add_option("--tensorflow", o.tensorflow_library, "Path of libtensorflow_cc.so.2.")
+      ->type_name("FILE")
+      ->group(group);
+  command
+      .add_option("--litert", o.litert_library,
+                  "Path of libtensorflowlite_c.so or libLiteRt.so, which run .tflite models.")
       ->type_name("FILE")
       ->group(group);
   command.add_option("--onnxruntime", o.onnxruntime_library, "Path of libonnxruntime.so.")
@@ -118,7 +125,7 @@ int run_verification(const verify::VerifyOptions& options, const Console& consol
     while (text.ends_with('\n')) text.pop_back();
     console.say(text);
     console.report(warnings_of(report));
-    if (!report.ok()) console.complain(options.onnx + " does not agree with TensorFlow");
+    if (!report.ok()) console.complain(options.onnx + " does not agree with " + report.runtime.name);
     return report.ok() ? kDone : kVerificationFailed;
   } catch (const std::bad_alloc&) {
     const Diagnostic d{Severity::error,

@@ -37,7 +37,7 @@ void add_verify(CLI::App& root, Session& session) {
       "  tf2onnx-cpp verify frozen.pb model.onnx --inputs X:0 --outputs Y:0 --input-data X=photo.npy");
   add_model_options(*command, a->options.source);
   command->add_option("FILE.onnx", a->options.onnx, "The ONNX model.");
-  add_verification_options(*command, a->options);
+  add_verification_options(*command, a->options, a->options.source);
   add_common_options(*command, a->common);
   command->callback([&session, a] { session.action = [a] { return run_verify(*a); }; });
 }

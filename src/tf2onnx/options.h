@@ -8,6 +8,7 @@ namespace tf2onnx {
 enum class Format : std::uint8_t { detect, graph_def, saved_model, meta_graph, tflite, keras, tfjs };
 enum class ExternalData : std::uint8_t { automatic, never, always };  // automatic: above 2 GB
 enum class Layout : std::uint8_t { automatic, nchw, nhwc };  // docs/layout.md
+enum class ReferenceKernels : std::uint8_t { xnnpack, builtin };  // of LiteRT: docs/verify.md
 
 // What to convert and how. Only `model` (or bytes given beside it) is needed.
 struct Options {
@@ -39,6 +40,8 @@ struct Options {
   bool node_metadata = false;         // source node, op and function in each ONNX node's metadata_props
   std::string doc_string;
   std::string output_frozen_graph;    // a file for the source graph with its variables as constants, a GraphDef
+
+  ReferenceKernels reference_kernels = ReferenceKernels::xnnpack;  // that a .tflite model is verified with
 
   std::vector<std::string> dump_after;      // stages: read, tf, map, onnx; or a rewriter's name; printed to stderr
   std::vector<std::string> trace_match;     // rewriters whose attempts are told on stderr

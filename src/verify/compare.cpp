@@ -77,13 +77,15 @@ void count_others(const Tensor& expected, const Tensor& got, Counter& counter) {
 }
 
 Tolerance scaled(Tolerance t, const Tensor& expected) {
-  if (!t.by_scale || !is_float(expected.dtype()) || is_float8(expected.dtype()) || expected.elements() == 0)
+  if (!t.by_scale || !is_float(expected.dtype()) || is_float8(expected.dtype()) || expected.elements() == 0) {
+    t.absolute += t.spread;
     return t;
+  }
   double largest = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i)
     if (const double x = std::abs(expected.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);
   t.absolute *= largest == 0 ? kScaleOfNothing : std::min(largest, t.largest_scale);
-  t.absolute = std::max(t.absolute, t.rounding);
+  t.absolute = std::max(t.absolute, t.rounding) + t.spread;
   return t;
 }
 

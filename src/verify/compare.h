@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ir/complex.h"
@@ -11,6 +12,15 @@ struct Tolerance {
   bool by_scale = false;  // absolute is of the largest number expected where that is below 1: a softmax over many classes is small
   double largest_scale = 1;  // ... and where it is above, up to this: sums of rounded numbers are as wrong as the largest of them
   double rounding = 0;       // what is absolutely allowed at least, where the rounding of what cancels is known
+  double spread = 0;         // what is allowed besides: the reference's own kernels differ by as much
+};
+
+// How far the elements of a quantized tensor are off, in codes (codes.h).
+struct CodeCount {
+  std::int64_t elements = 0, same = 0, one = 0;
+  std::int64_t near = 0;  // within the tolerance
+  double largest = 0;
+  bool as_near_as_own = false;  // they agree only since the reference's own kernels are no nearer to each other
 };
 
 struct Comparison {
@@ -21,6 +31,7 @@ struct Comparison {
   std::int64_t worst = -1;               // index of the largest error
   double max_error = 0, mean_error = 0;  // absolute; over the elements that are finite in both
   double max_relative = 0;
+  std::optional<CodeCount> codes = {};  // of a quantized tensor
   std::string problem;  // in words; empty when the tensors agree
   bool ok() const { return problem.empty(); }
 };

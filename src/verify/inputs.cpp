@@ -189,7 +189,9 @@ bool has_open_sizes(const std::vector<Port>& inputs) {
 
 namespace {
 
-bool is_free(const Port& p) { return is_int(p.dtype) && bit_width(p.dtype) >= 8 && p.use.is_number; }
+bool is_free(const Port& p) {
+  return p.codes.step == 0 && is_int(p.dtype) && bit_width(p.dtype) >= 8 && p.use.is_number;
+}
 
 // 0, 1, -1, small numbers, and where no float loses their digits the largest that leave room for a sum.
 std::vector<double> edges_of(const Port& p) {
@@ -214,8 +216,16 @@ TensorPtr edge_tensor(const Port& p, const Ints& dims, Random& random) {
   return tensor_of(p.dtype, dims, values);
 }
 
+// 16 bits are symmetric: they leave out the lowest.
+Range codes_of(const Port& p) {
+  const double count = std::exp2(bit_width(p.dtype));
+  if (!is_signed_int(p.dtype)) return {0, count - 1};
+  return {-count / 2 + (bit_width(p.dtype) == 16 ? 1 : 0), count / 2 - 1};
+}
+
 std::optional<Range> integers_of(const Port& p, std::optional<int> highest) {
   if (!is_int(p.dtype)) return std::nullopt;
+  if (p.codes.step != 0) return codes_of(p);
   if (highest) return Range{0, static_cast<double>(*highest)};
   if (p.use.below) return Range{0, static_cast<double>(*p.use.below - 1)};
   if (p.dtype == DType::u8) return Range{0, 255};

@@ -9,6 +9,12 @@
 
 namespace t2o::verify {
 
+// The codes of a quantized tensor.
+struct PortCodes {
+  double step = 0;  // between the numbers of two neighbouring codes; 1 where the tensor holds the codes themselves. 0: there are no codes
+  int bits = 8;
+};
+
 // One input or output that the two models share.
 struct Port {
   std::string name;    // in messages and reports: the ONNX model's
@@ -16,6 +22,7 @@ struct Port {
   DType dtype = DType::undefined;
   Shape shape = {};     // what both models together know
   IntegerUse use = {};  // of an integer input, in the TensorFlow graph
+  PortCodes codes = {};
 };
 
 struct Sample {                   // one set of values to feed
@@ -47,7 +54,8 @@ struct Draw {
   bool edges = false;  // free integers are 0, 1, -1 and numbers beyond 2^31 as well
 };
 
-// Seeded: floats N(0, 1), u8 0 .. 255, places in a table 0 .. its last row, other integers 0 .. 9, bools, words.
+// Seeded: floats N(0, 1), u8 0 .. 255, places in a table 0 .. its last row, all codes of quantized inputs, other integers 0 .. 9,
+// bools, words.
 Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const Draw& draw = {});
 
 // Files and folders: .npz; .npy and .pb (of an ONNX TensorProto), each "name=path" where its name does not

@@ -9,14 +9,20 @@
 namespace t2o::verify {
 
 struct EngineOptions {
-  bool single_threaded = false;
-  std::string tensorflow_library = {};  // path; empty: it is searched
+  int threads = 0;  // 0: the engine's own choice, which is one for LiteRT
+  std::string tensorflow_library = {}, litert_library = {};  // paths; empty: they are searched
 };
 
 // The interface that the two models share, by the source's prepared graph.
 struct Ports {
   std::vector<Port> inputs, outputs;  // names as in the exported model
   DType coarsest = DType::undefined;  // of the types that the source computes in: f16, bf16 or else undefined
+};
+
+// What runs the source model.
+struct Runtime {
+  std::string name, version;               // "LiteRT", "2.17.1"
+  std::string kernels, other_kernels = {};  // "XNNPACK", "builtin"; empty where there is one kind
 };
 
 // The source model, run by its own runtime through the interface that its conversion has.
@@ -27,7 +33,11 @@ class Reference {
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::vector<Port>& outputs() const { return ports_.outputs; }
   DType coarsest() const { return ports_.coarsest; }
+  virtual Runtime runtime() const = 0;
+  // Throws engines::Refusal for what the runtime does not run.
   virtual std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) = 0;
+  // The same by the runtime's other kernels, which are as right, and without a state. Empty: it has none.
+  virtual std::vector<TensorPtr> run_otherwise(const std::vector<TensorPtr>&) { return {}; }
   virtual void keep_state() = 0;  // a run goes on where the last one has ended
   virtual bool draws_random_numbers() const = 0;
 

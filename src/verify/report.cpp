@@ -36,16 +36,34 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
+std::string percent(std::int64_t part, std::int64_t all) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g %%", 100.0 * static_cast<double>(part) / static_cast<double>(all));
+  return text;
+}
+
+std::string shares(const CodeCount& c) {
+  if (c.elements == 0 || c.same == c.elements) return c.elements == 0 ? "" : "identical";
+  std::string text =
+      percent(c.same, c.elements) + " identical, " + percent(c.one, c.elements) + " one code off";
+  if (const std::int64_t more = c.elements - c.same - c.one; more != 0)
+    text += ", " + percent(more, c.elements) + " more, at most " + number(c.largest);
+  return text;
+}
+
 std::string verdict(const Comparison& c) {
-  if (!c.ok()) return c.problem;
-  return c.elements == 0 ? "ok, but empty: nothing was compared" : "ok";
+  if (!c.ok()) return c.problem + (c.codes ? "; " + shares(*c.codes) : "");
+  if (c.elements == 0) return "ok, but empty: nothing was compared";
+  return c.codes ? "ok: " + shares(*c.codes) : "ok";
 }
 
 std::string verdict(const ComparedTensor& t) {
-  if (t.is_random) return "random in TensorFlow itself: type and shape agree, values were not compared";
+  if (t.is_random) return "random in the source model itself: type and shape agree, values were not compared";
   if (t.comparison.ok() && t.evidence != Evidence::some && t.evidence != Evidence::empty)
     return "ok, but " + text(t.evidence) + ": proves little";
   if (t.within_rounding) return "ok, within the rounding of larger numbers that cancel";
+  if (t.within_spread)
+    return verdict(t.comparison) + ", no farther than the runtime's own kernels are from each other";
   return verdict(t.comparison);
 }
 
@@ -59,7 +77,20 @@ Row row_of(const std::string& name, const std::string& type, const Comparison& c
           std::move(verdict)};
 }
 
-std::string sample_text(const ComparedSample& s) {
+// Where a runtime disagrees with itself.
+std::string kernels_text(const ComparedSample& s, const Runtime& r) {
+  std::string text;
+  for (const ComparedTensor& t : s.outputs) {
+    if (!t.other_kernels || t.other_kernels->ok() || t.is_random) continue;
+    const Comparison& c = *t.other_kernels;
+    text += "  " + r.name + "'s own " + r.other_kernels + " kernels differ from its " + r.kernels +
+            " kernels by more than the tolerance in '" + t.name +
+            "': " + (c.codes ? shares(*c.codes) : "max error " + number(c.max_error)) + "\n";
+  }
+  return text;
+}
+
+std::string sample_text(const ComparedSample& s, const Runtime& runtime) {
   std::string text = s.label + ":";
   for (const auto& [name, type] : s.inputs) text += "  " + name + " " + type;
   if (!s.problem.empty()) return text + "\n  " + s.problem + "\n";
@@ -69,7 +100,7 @@ std::string sample_text(const ComparedSample& s) {
     rows.push_back(row_of(t.name, type, t.comparison, verdict(t)));
     if (t.has_data) rows.push_back(row_of("  with the data's", type, t.with_data, verdict(t.with_data)));
   }
-  return text + "\n" + aligned(rows);
+  return text + "\n" + aligned(rows) + kernels_text(s, runtime);
 }
 
 std::string divergence_text(const Divergence& d) {
@@ -100,6 +131,11 @@ Json json_of(const Comparison& c) {
             {"mean_error", c.mean_error},
             {"max_relative_error", c.max_relative}};
   if (!c.ok()) j["problem"] = c.problem;
+  if (c.codes)
+    j["codes"] = {{"identical", c.codes->same},
+                  {"one_off", c.codes->one},
+                  {"more", c.codes->elements - c.codes->same - c.codes->one},
+                  {"largest", c.codes->largest}};
   return j;
 }
 
@@ -112,6 +148,8 @@ Json json_of(const ComparedSample& s) {
     if (t.is_random) j["random"] = true;
     if (t.evidence != Evidence::some) j["proves_little"] = text(t.evidence);
     if (t.within_rounding) j["within_rounding"] = true;
+    if (t.within_spread) j["within_spread"] = true;
+    if (t.other_kernels) j["other_kernels"] = json_of(*t.other_kernels);
     if (t.has_data) j["with_data"] = json_of(t.with_data);
     outputs.push_back(std::move(j));
   }
@@ -135,16 +173,30 @@ Json json_of(const Divergence& d) {
   return j;
 }
 
+std::string title(const Runtime& r) {
+  return r.name + " " + r.version + (r.kernels.empty() ? "" : " (" + r.kernels + " kernels)");
+}
+
+Json json_of(const Runtime& r) {
+  Json j = {{"name", r.name}, {"version", r.version}};
+  if (!r.kernels.empty()) j["kernels"] = r.kernels;
+  return j;
+}
+
+constexpr std::string_view kCodesText =
+    "quantized outputs in codes: 99.9 % within one, none off by more than 4 (16 bits: 16 and 64)\n";
+
 }  // namespace
 
 std::string to_text(const VerifyReport& r) {
   std::string text =
-      "TensorFlow " + r.tensorflow_version + " against ONNX Runtime " + r.onnxruntime_version + ", rtol " +
+      title(r.runtime) + " against ONNX Runtime " + r.onnxruntime_version + ", rtol " +
       number(r.tolerance.relative) + ", atol " + number(r.tolerance.absolute) +
       (!r.tolerance_reason.empty() ? " (times an output's largest number)\n" + r.tolerance_reason + "\n"
        : r.tolerance.by_scale      ? " (times an output's largest number where that is below 1)\n"
                                    : "\n");
-  for (const ComparedSample& s : r.samples) text += sample_text(s);
+  if (r.in_codes) text += kCodesText;
+  for (const ComparedSample& s : r.samples) text += sample_text(s, r.runtime);
   for (const std::string& note : r.notes) text += note + "\n";
   if (r.divergence) text += divergence_text(*r.divergence);
   if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";
@@ -153,12 +205,13 @@ std::string to_text(const VerifyReport& r) {
 
 Json to_json(const VerifyReport& r) {
   Json j = {{"ok", r.ok()},
-            {"tensorflow", r.tensorflow_version},
+            {"reference", json_of(r.runtime)},
             {"onnxruntime", r.onnxruntime_version},
             {"rtol", r.tolerance.relative},
             {"atol", r.tolerance.absolute},
             {"atol_by_scale", r.tolerance.by_scale},
             {"samples", Json::array()}};
+  if (r.runtime.name == "TensorFlow") j["tensorflow"] = r.runtime.version;
   if (!r.tolerance_reason.empty()) j["tolerance_reason"] = r.tolerance_reason;
   for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
   if (!r.warnings.empty()) j["warnings"] = r.warnings;

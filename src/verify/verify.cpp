@@ -1,15 +1,17 @@
 #include "verify/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 
 #include "diagnostics.h"
-#include "engines/tensorflow.h"
+#include "engines/refusal.h"
 #include "formats/formats.h"
 #include "pipeline.h"
 #include "verify/bisect.h"
 #include "verify/candidate.h"
+#include "verify/codes.h"
 #include "verify/reference.h"
 
 namespace t2o::verify {
@@ -17,7 +19,7 @@ namespace {
 
 constexpr int kRunsOfAState = 3;  // the first shows nothing of what it leaves to the next
 
-// A sample and how else it may be drawn: TensorFlow refuses many random values and sizes.
+// A sample and how else it may be drawn: a runtime refuses many random values and sizes.
 struct Planned {
   std::uint64_t seed = 0;
   std::vector<Draw> draws;  // in the order in which they are tried; empty: the data is given
@@ -70,20 +72,30 @@ ComparedSample of_inputs(const Sample& sample, const std::vector<Port>& inputs) 
   return result;
 }
 
-ComparedSample compare_sample(const Sample& sample, const std::vector<Port>& inputs,
+// A tolerance that the user gives holds for codes as for other integers.
+bool in_codes(const VerifyOptions& o, const Port& port) { return port.codes.step != 0 && !o.tolerance_given; }
+
+Comparison compare_output(const VerifyOptions& o, const Port& port, const Tensor& expected, const Tensor& got,
+                          const CodeCount* own = nullptr) {
+  return in_codes(o, port)
+             ? compare_codes(expected, got, port.codes.step, code_tolerance(port.codes.bits), own)
+             : compare(expected, got, o.tolerance);
+}
+
+ComparedSample compare_sample(const VerifyOptions& o, const Sample& sample, const std::vector<Port>& inputs,
                               const std::vector<Port>& outputs, const std::vector<TensorPtr>& expected,
-                              const std::vector<TensorPtr>& got, Tolerance tolerance) {
+                              const std::vector<TensorPtr>& got) {
   ComparedSample result = of_inputs(sample, inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     ComparedTensor& tensor = result.outputs.emplace_back();
     tensor.name = outputs[i].name;
     tensor.dtype = expected[i]->dtype();
     tensor.dims = expected[i]->dims();
-    tensor.comparison = compare(*expected[i], *got[i], tolerance);
+    tensor.comparison = compare_output(o, outputs[i], *expected[i], *got[i]);
     tensor.evidence = evidence_of(*expected[i]);
     if (expected[i]->elements() == 1) tensor.only = element_text(*expected[i], 0);
     tensor.has_data = i < sample.expected.size();
-    if (tensor.has_data) tensor.with_data = compare(*sample.expected[i], *got[i], tolerance);
+    if (tensor.has_data) tensor.with_data = compare_output(o, outputs[i], *sample.expected[i], *got[i]);
   }
   return result;
 }
@@ -104,9 +116,10 @@ struct Models {
   Candidate& candidate;
   const std::vector<Port>&inputs, &outputs;
   std::function<void(const std::string&)> go_on;  // with what, for a meter
+  Runtime runtime;
 };
 
-[[noreturn]] void tell_refusal(const engines::TfError& e, const std::string& label) {
+[[noreturn]] void tell_refusal(const engines::Refusal& e, const std::string& label) {
   Diagnostic d = e.diagnostic();
   d.code = Code::bad_option;  // nothing is wrong with the model
   d.remedy = "The source model itself does not take these inputs (" + label +
@@ -114,17 +127,17 @@ struct Models {
   throw ConversionError(d);
 }
 
-// The first draw that TensorFlow takes. Of those that it refuses, the first refusal is the one to tell.
+// The first draw that the runtime takes. Of those that it refuses, the first refusal is the one to tell.
 std::optional<Run> run_reference(const Models& models, const Planned& plan) {
-  std::optional<engines::TfError> refusal;
+  std::optional<engines::Refusal> refusal;
   std::string label = plan.given.label;
   for (std::size_t i = 0; i < std::max<std::size_t>(plan.draws.size(), 1); ++i) {
     Sample sample = plan.draws.empty() ? plan.given : random_sample(models.inputs, plan.seed, plan.draws[i]);
-    models.go_on("TensorFlow runs " + sample.label);
+    models.go_on(models.runtime.name + " runs " + sample.label);
     try {
       std::vector<TensorPtr> results = models.reference.run(sample.inputs);
       return Run{std::move(sample), std::move(results)};
-    } catch (const engines::TfError& e) {
+    } catch (const engines::Refusal& e) {
       if (!e.blames_values() && !plan.may_be_left_out && !refusal) throw;
       if (!refusal) refusal = e, label = sample.label;
     }
@@ -133,8 +146,8 @@ std::optional<Run> run_reference(const Models& models, const Planned& plan) {
   tell_refusal(*refusal, label);
 }
 
-// What TensorFlow itself gives otherwise each time cannot be compared by value; a state that goes on from run
-// to run can, in the first one.
+// What the source model itself gives otherwise each time cannot be compared by value; a state that goes on
+// from run to run can, in the first one.
 void find_random(const VerifyOptions& o, Reference& reference, const Sample& sample,
                  const std::vector<TensorPtr>& expected, ComparedSample& compared) {
   const auto differs = [](const ComparedTensor& t) {
@@ -170,14 +183,15 @@ std::vector<TensorPtr> nudged(const std::vector<TensorPtr>& inputs) {
 }
 
 // An output of small numbers may be what is left of larger ones that cancel, and is then as wrong as those
-// were rounded. How much that is, TensorFlow shows itself: by how much its numbers change with the last
+// were rounded. How much that is, the source model shows itself: by how much its numbers change with the last
 // digits of the inputs.
 void allow_rounding(Reference& reference, const Run& run, const std::vector<TensorPtr>& got,
                     Tolerance tolerance, ComparedSample& compared) {
   constexpr double kMost = 1e-6, kTimes = 8;
   const auto is_small = [&](const ComparedTensor& t) {
-    return tolerance.by_scale && !t.comparison.ok() && t.comparison.same_dtype && t.comparison.same_shape &&
-           (t.dtype == DType::f32 || t.dtype == DType::f64) && t.comparison.max_error <= kMost;
+    return tolerance.by_scale && !t.comparison.ok() && !t.comparison.codes && t.comparison.same_dtype &&
+           t.comparison.same_shape && (t.dtype == DType::f32 || t.dtype == DType::f64) &&
+           t.comparison.max_error <= kMost;
   };
   if (std::none_of(compared.outputs.begin(), compared.outputs.end(), is_small)) return;
   const std::vector<TensorPtr> other = reference.run(nudged(run.sample.inputs));
@@ -187,6 +201,47 @@ void allow_rounding(Reference& reference, const Run& run, const std::vector<Tens
     tolerance.rounding = std::min(kMost, kTimes * compare(*run.results[i], *other[i]).max_error);
     t.comparison = compare(*run.results[i], *got[i], tolerance);
     t.within_rounding = t.comparison.ok();
+  }
+}
+
+// The larger one of the largest number and the distance between the largest and the smallest.
+double range_of(const Tensor& t) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (std::int64_t i = 0; i < t.elements(); ++i)
+    if (const double x = t.float_at(i); std::isfinite(x)) low = std::min(low, x), high = std::max(high, x);
+  return low > high ? 0 : std::max({high - low, std::abs(low), std::abs(high)});
+}
+
+// What both kinds of a runtime's kernels give is right. Where they differ by more than the tolerance, the
+// ONNX model may differ from either as they do.
+void compare_kernels(const VerifyOptions& o, const Models& models, const Run& run,
+                     const std::vector<TensorPtr>& got, ComparedSample& compared) {
+  constexpr double kTimes = 2, kMostOfRange = 0.01;
+  if (models.runtime.other_kernels.empty()) return;
+  models.go_on(models.runtime.name + " runs " + run.sample.label + " with other kernels");
+  std::vector<TensorPtr> other;
+  try {
+    other = models.reference.run_otherwise(run.sample.inputs);
+  } catch (const engines::Refusal&) {  // some operators have one kind of kernels
+    return;
+  }
+  for (std::size_t i = 0; i < compared.outputs.size(); ++i) {
+    ComparedTensor& t = compared.outputs[i];
+    const Tensor& expected = *run.results[i];
+    const Comparison& own =
+        t.other_kernels.emplace(compare_output(o, models.outputs[i], expected, *other[i]));
+    const bool comparable =
+        t.comparison.same_dtype && t.comparison.same_shape && own.same_dtype && own.same_shape;
+    if (t.comparison.ok() || !comparable || o.tolerance_given) continue;
+    if (own.codes) {
+      t.comparison = compare_output(o, models.outputs[i], expected, *got[i], &*own.codes);
+      t.within_spread = t.comparison.ok();
+    } else if (is_float(t.dtype) && own.max_error <= std::numeric_limits<double>::max()) {
+      Tolerance tolerance = o.tolerance;
+      tolerance.spread = kTimes * std::min(own.max_error, kMostOfRange * range_of(expected));
+      t.comparison = compare(expected, *got[i], tolerance);
+      t.within_spread = t.comparison.ok();
+    }
   }
 }
 
@@ -225,8 +280,8 @@ void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outp
   }
 }
 
-// Each operation rounds, TensorFlow and ONNX Runtime after others of them: a sum of products is wrong by some
-// steps of the largest. Empty: the tolerance stays as it is.
+// Each operation rounds, the source's runtime and ONNX Runtime after others of them: a sum of products is
+// wrong by some steps of the largest. Empty: the tolerance stays as it is.
 std::string suit_tolerance(VerifyOptions& o, DType coarsest) {
   if (o.tolerance_given || coarsest == DType::undefined) return "";
   constexpr double kSteps = 8;
@@ -253,9 +308,9 @@ ComparedSample compare_run(const VerifyOptions& o, const Models& models, const R
     return failed;
   }
   models.go_on("comparing " + run.sample.label);
-  ComparedSample compared =
-      compare_sample(run.sample, models.inputs, models.outputs, run.results, got, o.tolerance);
+  ComparedSample compared = compare_sample(o, run.sample, models.inputs, models.outputs, run.results, got);
   if (models.candidate.has_state()) return compared;
+  compare_kernels(o, models, run, got, compared);
   allow_rounding(models.reference, run, got, o.tolerance, compared);
   find_random(o, models.reference, run.sample, run.results, compared);
   return compared;
@@ -296,13 +351,14 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   const auto go_on = [&](const std::string& part) { meter ? meter->go_on(part) : void(); };
   begin("loading the engines");
   report.onnxruntime_version = engines::onnxruntime_version(o.onnxruntime_library);
-  report.tensorflow_version = engines::tensorflow_version(o.tensorflow_library);
   engines::OrtOptions ort;
   ort.library = o.onnxruntime_library;
   ort.threads = o.threads;
-  begin("TensorFlow loads the model");
-  const std::unique_ptr<Reference> opened = open_reference(o.source, {o.threads == 1, o.tensorflow_library});
+  begin("the source model's own runtime loads it");
+  const std::unique_ptr<Reference> opened =
+      open_reference(o.source, {o.threads, o.tensorflow_library, o.litert_library});
   Reference& reference = *opened;
+  report.runtime = reference.runtime();
   report.tolerance_reason = suit_tolerance(o, reference.coarsest());
   report.tolerance = o.tolerance;
   std::vector<Port> inputs = reference.inputs(), outputs = reference.outputs();
@@ -310,14 +366,17 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
   if (candidate.has_state()) reference.keep_state();
-  const Models models{reference, candidate, inputs, outputs, go_on};
+  report.in_codes =
+      std::any_of(outputs.begin(), outputs.end(), [&](const Port& p) { return in_codes(o, p); });
+  const Models models{reference, candidate, inputs, outputs, go_on, report.runtime};
   const std::vector<Planned> plans = plan_samples(o, candidate.has_state(), inputs, outputs.size());
   if (meter) meter->begin("", Meter::Unit::steps, plans.size());
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (meter && i > 0) meter->add(1);
     const auto run = run_reference(models, plans[i]);
     if (!run) {
-      report.notes.push_back("TensorFlow takes no " + what_else(inputs) + ": they were not compared");
+      report.notes.push_back(report.runtime.name + " takes no " + what_else(inputs) +
+                             ": they were not compared");
       continue;
     }
     report.samples.push_back(compare_run(o, models, *run, plans[i].may_be_left_out));

@@ -7,11 +7,12 @@
 #include "support/meter.h"
 #include "tf2onnx/options.h"
 #include "verify/compare.h"
+#include "verify/reference.h"
 
 namespace t2o::verify {
 
 struct VerifyOptions {
-  tf2onnx::Options source;  // the TensorFlow model and its interface, as for its conversion
+  tf2onnx::Options source;  // the source model and its interface, as for its conversion
   std::string onnx;         // path of the exported model
   Tolerance tolerance = {.by_scale = true};
   bool tolerance_given = false;  // else a model that computes in 16 bits gets a wider one
@@ -21,16 +22,18 @@ struct VerifyOptions {
   Strings input_data;    // files and folders: see inputs.h; then nothing is random
   bool bisect = false;   // on a mismatch: find the first tensor that differs
   int threads = 0;       // 0: the engines' own choice
-  std::string tensorflow_library, onnxruntime_library;  // paths; empty: they are searched
+  std::string tensorflow_library, onnxruntime_library, litert_library;  // paths; empty: they are searched
 };
 
 struct ComparedTensor {
   std::string name;
-  DType dtype = DType::undefined;  // TensorFlow's
+  DType dtype = DType::undefined;  // the source's
   Ints dims;
   Comparison comparison;
-  bool is_random = false;  // TensorFlow gives other values each time: dtype and shape alone were compared
-  bool within_rounding = false;  // it agrees since TensorFlow's own numbers change as much with the last digits of the inputs
+  bool is_random = false;  // the source gives other values each time: dtype and shape alone were compared
+  bool within_rounding = false;  // it agrees since the source's own numbers change as much with the last digits of the inputs
+  bool within_spread = false;    // it agrees since the runtime's two kinds of kernels differ as much
+  std::optional<Comparison> other_kernels;  // of the runtime, against those that the ONNX model is compared with
   Evidence evidence = Evidence::some;
   std::string only;      // the one element that it has
   Comparison with_data;  // ONNX Runtime against the output that came with the data
@@ -60,9 +63,11 @@ struct Divergence {              // what bisecting found
 };
 
 struct VerifyReport {
-  std::string tensorflow_version, onnxruntime_version;
+  Runtime runtime;  // of the source model
+  std::string onnxruntime_version;
   Tolerance tolerance;
   std::string tolerance_reason;  // of another than the default
+  bool in_codes = false;         // quantized outputs were compared in codes
   std::vector<ComparedSample> samples;
   std::optional<Divergence> divergence;
   Strings warnings;            // of what agrees and proves little

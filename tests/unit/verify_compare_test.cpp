@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "verify/codes.h"
 #include "verify/random.h"
 
 namespace t2o::verify {
@@ -117,6 +118,90 @@ TEST(VerifyRandom, KeepsToItsRange) {
 TEST(VerifyRandom, ConvertedValuesSaturate) {
   EXPECT_EQ(tensor_of(DType::i8, {3}, {-1000, 2.5, 1000})->to_ints(), (Ints{-128, 2, 127}));
   EXPECT_EQ(tensor_of(DType::i4, {3}, {-100, 3, 100})->to_ints(), (Ints{-8, 3, 7}));
+}
+
+// Codes 0, 1, 2 ... and others that are off by so much.
+Comparison compare_off_by(const std::vector<int>& off, const CodeCount* own = nullptr) {
+  std::vector<std::int8_t> expected, got;
+  for (std::size_t i = 0; i < off.size(); ++i) {
+    expected.push_back(static_cast<std::int8_t>(i % 50));
+    got.push_back(static_cast<std::int8_t>(expected.back() + off[i]));
+  }
+  const auto n = static_cast<std::int64_t>(off.size());
+  return compare_codes(*Tensor::of<std::int8_t>({n}, expected), *Tensor::of<std::int8_t>({n}, got), 1, code_tolerance(8), own);
+}
+
+std::vector<int> thousand(int others, int by) {
+  std::vector<int> off(1000);
+  for (int i = 0; i < others; ++i) off[static_cast<std::size_t>(10 * i + 3)] = i % 2 == 0 ? by : -by;
+  return off;
+}
+
+TEST(VerifyCodes, OneCodeIsTheLastDigit) {
+  const Comparison c = compare_off_by(thousand(100, 1));
+  EXPECT_TRUE(c.ok()) << c.problem;
+  EXPECT_EQ(c.codes->same, 900);
+  EXPECT_EQ(c.codes->one, 100);
+  EXPECT_EQ(c.codes->largest, 1);
+  EXPECT_EQ(c.mismatches, 0);
+}
+
+TEST(VerifyCodes, OneInAThousandMayBeOffByFour) {
+  EXPECT_TRUE(compare_off_by(thousand(1, 4)).ok());
+  EXPECT_FALSE(compare_off_by(thousand(1, 5)).ok());
+  const Comparison c = compare_off_by(thousand(2, 2));
+  EXPECT_FALSE(c.ok());
+  EXPECT_EQ(c.mismatches, 2);
+  EXPECT_NE(c.problem.find("2 of 1000 codes are off by more than 1, the worst by 2, at [3]: 5, expected 3"), std::string::npos) << c.problem;
+}
+
+TEST(VerifyCodes, FewElementsMustAllBeNear) {
+  EXPECT_TRUE(compare_off_by({0, 1, -1}).ok());
+  EXPECT_FALSE(compare_off_by({0, 0, 2}).ok());
+}
+
+// Where the reference's own kernels are no nearer to each other, more is not asked for.
+TEST(VerifyCodes, AsNearAsTheReferenceIsToItself) {
+  const Comparison own = compare_off_by(thousand(5, 19));
+  EXPECT_FALSE(own.ok());
+  EXPECT_TRUE(compare_off_by(thousand(5, 19), &*own.codes).ok());
+  EXPECT_TRUE(compare_off_by(thousand(5, 19), &*own.codes).codes->as_near_as_own);
+  EXPECT_FALSE(compare_off_by(thousand(6, 19), &*own.codes).ok()) << "more elements";
+  EXPECT_FALSE(compare_off_by(thousand(5, 20), &*own.codes).ok()) << "farther off";
+  EXPECT_FALSE(compare_off_by(thousand(1, 4), &*own.codes).codes->as_near_as_own) << "it agrees by itself";
+}
+
+TEST(VerifyCodes, NumbersAreCountedInSteps) {
+  const auto compared = [](std::vector<float> expected, std::vector<float> got) {
+    const auto n = static_cast<std::int64_t>(expected.size());
+    return compare_codes(*Tensor::of<float>({n}, expected), *Tensor::of<float>({n}, got), 0.25, code_tolerance(8));
+  };
+  EXPECT_TRUE(compared({0, 1, -1}, {0.25F, 1, -1.25F}).ok());
+  EXPECT_FALSE(compared({0, 1}, {0.5F, 1}).ok());
+  EXPECT_TRUE(compared({kNan, kInf}, {kNan, kInf}).ok());
+  EXPECT_FALSE(compared({kNan}, {1}).ok());
+  EXPECT_FALSE(compared({1}, {kInf}).ok());
+}
+
+TEST(VerifyCodes, SixteenBitsAreFiner) {
+  const auto off = [](std::int16_t by) {
+    return compare_codes(*Tensor::of<std::int16_t>({1}, {100}), *Tensor::of<std::int16_t>({1}, {static_cast<std::int16_t>(100 + by)}), 1,
+                         code_tolerance(16));
+  };
+  EXPECT_TRUE(off(16).ok());
+  EXPECT_FALSE(off(17).ok());
+}
+
+TEST(VerifyCodes, TypeAndShapeMustAgree) {
+  EXPECT_FALSE(compare_codes(*Tensor::of<std::int8_t>({1}, {1}), *Tensor::of<std::uint8_t>({1}, {1}), 1, code_tolerance(8)).ok());
+  EXPECT_FALSE(compare_codes(*Tensor::of<std::int8_t>({1}, {1}), *Tensor::of<std::int8_t>({1, 1}, {1}), 1, code_tolerance(8)).ok());
+}
+
+TEST(VerifyCompare, WhatIsAllowedBesidesTheTolerance) {
+  EXPECT_TRUE(compare_floats({100}, {100.6F}, {.relative = 0, .absolute = 0.1, .spread = 0.5}).ok());
+  EXPECT_FALSE(compare_floats({100}, {100.7F}, {.relative = 0, .absolute = 0.1, .spread = 0.5}).ok());
+  EXPECT_TRUE(compare_floats({0.5F}, {0.51F}, {.relative = 0, .absolute = 0.01, .by_scale = true, .spread = 0.006}).ok());
+  EXPECT_FALSE(compare_floats({0.5F}, {0.512F}, {.relative = 0, .absolute = 0.01, .by_scale = true, .spread = 0.006}).ok());
 }
 
 }  // namespace

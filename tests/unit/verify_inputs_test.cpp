@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -127,6 +128,17 @@ TEST(VerifyInputs, ShapesFromTheUser) {
 TEST(VerifyInputs, RandomSamplesDifferBySeedOnly) {
   EXPECT_TRUE(same_content(*random_sample(kTwo, 4).inputs[0], *random_sample(kTwo, 4).inputs[0]));
   EXPECT_FALSE(same_content(*random_sample(kTwo, 4).inputs[0], *random_sample(kTwo, 5).inputs[0]));
+}
+
+TEST(VerifyInputs, QuantizedInputsTakeAllCodes) {
+  for (const auto& [dtype, low, high] : {std::tuple(DType::i8, -128, 127), std::tuple(DType::u8, 0, 255), std::tuple(DType::i16, -32767, 32767)}) {
+    Port port{"x", "x", dtype, Shape({100000})};
+    port.codes = {1, static_cast<int>(bit_width(dtype))};
+    const Ints values = random_sample({port}, 1).inputs[0]->to_ints();
+    EXPECT_NEAR(static_cast<double>(*std::min_element(values.begin(), values.end())), low, bit_width(dtype) == 16 ? 10 : 0);
+    EXPECT_NEAR(static_cast<double>(*std::max_element(values.begin(), values.end())), high, bit_width(dtype) == 16 ? 10 : 0);
+    EXPECT_GE(*std::min_element(values.begin(), values.end()), low);
+  }
 }
 
 TEST(VerifyInputs, ReadsDataSets) {

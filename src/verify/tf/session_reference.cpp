@@ -125,7 +125,7 @@ bool draws_random_numbers(const tf::NodeList& list) {
 class SessionReference : public Reference {
  public:
   SessionReference(const tf2onnx::Options& options, Ports ports, const TfSessionOptions& engine)
-      : Reference(std::move(ports)), source_(tf::open_source(options)) {
+      : Reference(std::move(ports)), library_(engine.library), source_(tf::open_source(options)) {
     session_ = std::make_unique<TfSession>(open_session(source_, options, engine, saved_model_));
     for (Port& port : ports_.inputs) complete(port, session_->graph());
     for (Port& port : ports_.outputs) complete(port, session_->graph());
@@ -135,6 +135,8 @@ class SessionReference : public Reference {
     session_->run(assignments_.values, {}, assignments_.targets);
     assignments_ = {};
   }
+
+  Runtime runtime() const override { return {"TensorFlow", engines::tensorflow_version(library_), "", ""}; }
 
   std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) override {
     if (!assignments_.targets.empty()) session_->run(assignments_.values, {}, assignments_.targets);
@@ -170,6 +172,7 @@ class SessionReference : public Reference {
   }
 
  private:
+  std::string library_;
   tf::Source source_;
   std::unique_ptr<UnoptimizedSavedModel> saved_model_;  // while the session may read it
   std::unique_ptr<TfSession> session_;
@@ -227,10 +230,10 @@ class RebuiltGraph : public Intermediates {
 
 std::unique_ptr<Reference> tf_reference(const tf2onnx::Options& options, Ports ports,
                                         const EngineOptions& engine) {
-  return std::make_unique<SessionReference>(options, std::move(ports),
-                                            TfSessionOptions{.single_threaded = engine.single_threaded,
-                                                             .optimize = false,
-                                                             .library = engine.tensorflow_library});
+  return std::make_unique<SessionReference>(
+      options, std::move(ports),
+      TfSessionOptions{
+          .single_threaded = engine.threads == 1, .optimize = false, .library = engine.tensorflow_library});
 }
 
 std::unique_ptr<Intermediates> tf_intermediates(const ir::Graph& prepared,

@@ -1,0 +1,19 @@
+#pragma once
+#include "verify/compare.h"
+
+namespace t2o::verify {
+
+// A quantized tensor holds codes. Two runtimes round their sums in other orders, so that a number between two codes becomes one or the
+// other: one code is the last digit.
+struct CodeTolerance {
+  double near = 1, largest = 4;  // in codes
+  double share = 0.999;          // of the elements that are near; none may be off by more than `largest`
+};
+CodeTolerance code_tolerance(int bits);  // 16 bits have finer codes: 256 of them are one of 8 bits
+
+// The numbers that an element stands for lie `step` apart; the step of codes themselves is 1. What is as near to the expected codes as
+// `own` agrees as well: that is how near the reference's own kernels are to each other.
+Comparison compare_codes(const Tensor& expected, const Tensor& got, double step, CodeTolerance tolerance,
+                         const CodeCount* own = nullptr);
+
+}  // namespace t2o::verify

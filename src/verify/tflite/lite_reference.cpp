@@ -1,0 +1,156 @@
+#include "verify/tflite/lite_reference.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "diagnostics.h"
+#include "engines/litert.h"
+
+namespace t2o::verify {
+namespace {
+
+using engines::LiteKernels;
+using engines::LiteModel;
+using engines::LiteSignature;
+using engines::LiteTensor;
+
+LiteKernels other(LiteKernels k) {
+  return k == LiteKernels::xnnpack ? LiteKernels::builtin : LiteKernels::xnnpack;
+}
+
+std::string name_of(LiteKernels k) { return k == LiteKernels::xnnpack ? "XNNPACK" : "builtin"; }
+
+std::optional<std::size_t> find(const std::vector<LiteTensor>& tensors, const std::string& name) {
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const LiteTensor& t) { return t.name == name; });
+  if (found == tensors.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - tensors.begin());
+}
+
+bool has_all(const std::vector<LiteTensor>& tensors, const std::vector<Port>& ports) {
+  return std::all_of(ports.begin(), ports.end(), [&](const Port& p) { return find(tensors, p.tensor); });
+}
+
+// Tensors without names are named by their place in the file, which LiteRT does not tell.
+bool has_as_many_nameless(const std::vector<LiteTensor>& tensors, const std::vector<Port>& ports) {
+  return tensors.size() == ports.size() &&
+         std::all_of(tensors.begin(), tensors.end(), [](const LiteTensor& t) { return t.name.empty(); });
+}
+
+bool fits(const std::vector<LiteTensor>& tensors, const std::vector<Port>& ports) {
+  return has_all(tensors, ports) || has_as_many_nameless(tensors, ports);
+}
+
+// The signature that the options name goes first, then that which the conversion takes by itself, then the
+// main graph.
+std::size_t choose(const std::vector<LiteSignature>& all, const tf2onnx::Options& o, const Ports& ports) {
+  const auto rank = [&](const LiteSignature& s) {
+    if (!o.signature.empty() && s.key == o.signature) return 0;
+    return s.key == "serving_default" ? 1 : s.key.empty() ? 2 : 3;
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (fits(all[i].inputs, ports.inputs) && fits(all[i].outputs, ports.outputs) &&
+        (!best || rank(all[i]) < rank(all[*best])))
+      best = i;
+  if (best) return *best;
+  fail(Code::bad_option,
+       "LiteRT runs whole models: it neither takes nor returns tensors inside of one, and no signature has "
+       "these inputs and outputs",
+       "verify the model without --inputs and --outputs, or with those of the model");
+}
+
+std::vector<std::size_t> places(const std::vector<LiteTensor>& tensors, const std::vector<Port>& ports) {
+  std::vector<std::size_t> result;
+  const bool by_name = has_all(tensors, ports);
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    result.push_back(by_name ? *find(tensors, ports[i].tensor) : i);
+  return result;
+}
+
+// What LiteRT knows of a tensor goes before what the file says.
+void complete(Port& port, const LiteTensor& t) {
+  port.dtype = t.dtype;
+  if (const auto merged = merge(port.shape, t.shape)) port.shape = *merged;
+  const std::size_t bits = bit_width(t.dtype);
+  if (t.is_quantized() && is_int(t.dtype) && bits <= 16) port.codes = {1, static_cast<int>(bits)};
+}
+
+class LiteReference : public Reference {
+ public:
+  LiteReference(const tf2onnx::Options& options, Ports ports, const EngineOptions& engine)
+      : Reference(std::move(ports)),
+        path_(options.model),
+        library_(engine.litert_library),
+        threads_(std::max(engine.threads, 1)),
+        kernels_(options.reference_kernels == tf2onnx::ReferenceKernels::builtin ? LiteKernels::builtin
+                                                                                 : LiteKernels::xnnpack),
+        model_(open(kernels_)) {
+    signature_ = choose(model_.signatures(), options, ports_);
+    const LiteSignature& s = model_.signatures()[signature_];
+    const std::vector<std::size_t> inputs = places(s.inputs, ports_.inputs);
+    outputs_ = places(s.outputs, ports_.outputs);
+    port_of_input_.assign(s.inputs.size(), ports_.inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) port_of_input_[inputs[i]] = i;
+    for (std::size_t i = 0; i < s.inputs.size(); ++i)
+      if (port_of_input_[i] == ports_.inputs.size())
+        fail(Code::bad_option,
+             "LiteRT runs whole models, and the exported model has no input '" + s.inputs[i].name + "'",
+             "verify the model without --inputs");
+    for (std::size_t i = 0; i < inputs.size(); ++i) complete(ports_.inputs[i], s.inputs[inputs[i]]);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) complete(ports_.outputs[i], s.outputs[outputs_[i]]);
+  }
+
+  Runtime runtime() const override {
+    return {"LiteRT", model_.version().version, name_of(kernels_), name_of(other(kernels_))};
+  }
+
+  std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) override {
+    const bool goes_on = keeps_state_ && has_run_;
+    has_run_ = true;
+    return run_in(model_, inputs, goes_on);
+  }
+
+  std::vector<TensorPtr> run_otherwise(const std::vector<TensorPtr>& inputs) override {
+    if (!other_) other_ = std::make_unique<LiteModel>(open(other(kernels_)));
+    return run_in(*other_, inputs, false);
+  }
+
+  void keep_state() override { keeps_state_ = true; }
+
+  // A run repeats the last one from the same state: what differs then is drawn.
+  bool draws_random_numbers() const override { return threads_ == 1; }
+
+ private:
+  LiteModel open(LiteKernels kernels) const {
+    return LiteModel::from_file(path_, {.library = library_, .kernels = kernels, .threads = threads_});
+  }
+
+  std::vector<TensorPtr> run_in(LiteModel& model, const std::vector<TensorPtr>& inputs, bool goes_on) const {
+    std::vector<TensorPtr> fed;
+    for (const std::size_t port : port_of_input_) fed.push_back(inputs[port]);
+    const std::vector<TensorPtr> all = model.run(signature_, fed, goes_on);
+    std::vector<TensorPtr> results;
+    for (const std::size_t i : outputs_) results.push_back(all.at(i));
+    return results;
+  }
+
+  std::string path_, library_;
+  int threads_;
+  LiteKernels kernels_;
+  LiteModel model_;
+  std::unique_ptr<LiteModel> other_;
+  std::size_t signature_ = 0;
+  std::vector<std::size_t> port_of_input_;  // by LiteRT's inputs
+  std::vector<std::size_t> outputs_;        // by the ports
+  bool keeps_state_ = false, has_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Reference> lite_reference(const tf2onnx::Options& options, Ports ports,
+                                          const EngineOptions& engine) {
+  return std::make_unique<LiteReference>(options, std::move(ports), engine);
+}
+
+}  // namespace t2o::verify

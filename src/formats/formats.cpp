@@ -7,23 +7,14 @@
 #include "tf/format.h"
 #include "tflite/format.h"
 #include "verify/tf/session_reference.h"
+#include "verify/tflite/lite_reference.h"
 
 namespace t2o {
-namespace {
-
-std::unique_ptr<verify::Reference> no_lite_reference(const tf2onnx::Options&, verify::Ports,
-                                                     const verify::EngineOptions&) {
-  fail(Code::not_yet, "this program does not run TensorFlow Lite models yet",
-       "compare the exported model with the original in TensorFlow Lite's own interpreter");
-}
-
-}  // namespace
-
 // A new format is a row above TensorFlow, which takes all that is left and says what is wrong with it.
 // docs/adding-a-format.md
 std::span<const ModelFormat> formats() {
   static const ModelFormat table[] = {
-      {"tflite", tflite::reads, tflite::file_of, tflite::open, tflite::open_bytes, no_lite_reference,
+      {"tflite", tflite::reads, tflite::file_of, tflite::open, tflite::open_bytes, verify::lite_reference,
        verify::tf_intermediates},
       {"tensorflow", tf::reads, tf::file_of, tf::open, tf::open_bytes, verify::tf_reference,
        verify::tf_intermediates},

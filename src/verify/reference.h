@@ -38,6 +38,8 @@ class Reference {
   virtual std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) = 0;
   // The same by the runtime's other kernels, which are as right, and without a state. Empty: it has none.
   virtual std::vector<TensorPtr> run_otherwise(const std::vector<TensorPtr>&) { return {}; }
+  // It computes with codes where the exported model computes with numbers, or the other way round.
+  virtual bool quantizes() const { return false; }
   virtual void keep_state() = 0;  // a run goes on where the last one has ended
   virtual bool draws_random_numbers() const = 0;
 

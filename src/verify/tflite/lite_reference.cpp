@@ -5,6 +5,7 @@
 
 #include "diagnostics.h"
 #include "engines/litert.h"
+#include "verify/tflite/lite_facts.h"
 
 namespace t2o::verify {
 namespace {
@@ -98,7 +99,14 @@ class LiteReference : public Reference {
              "LiteRT runs whole models, and the exported model has no input '" + s.inputs[i].name + "'",
              "verify the model without --inputs");
     for (std::size_t i = 0; i < inputs.size(); ++i) complete(ports_.inputs[i], s.inputs[inputs[i]]);
-    for (std::size_t i = 0; i < outputs_.size(); ++i) complete(ports_.outputs[i], s.outputs[outputs_[i]]);
+    const LiteFacts facts = facts_of_lite_model(options.model);
+    quantizes_ = facts.quantizes;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      Port& port = ports_.outputs[i];
+      if (const auto codes = facts.codes.find(port.tensor); codes != facts.codes.end())
+        port.codes = codes->second;
+      complete(port, s.outputs[outputs_[i]]);
+    }
   }
 
   Runtime runtime() const override {
@@ -116,6 +124,7 @@ class LiteReference : public Reference {
     return run_in(*other_, inputs, false);
   }
 
+  bool quantizes() const override { return quantizes_; }
   void keep_state() override { keeps_state_ = true; }
 
   // A run repeats the last one from the same state: what differs then is drawn.
@@ -143,7 +152,7 @@ class LiteReference : public Reference {
   std::size_t signature_ = 0;
   std::vector<std::size_t> port_of_input_;  // by LiteRT's inputs
   std::vector<std::size_t> outputs_;        // by the ports
-  bool keeps_state_ = false, has_run_ = false;
+  bool quantizes_ = false, keeps_state_ = false, has_run_ = false;
 };
 
 }  // namespace

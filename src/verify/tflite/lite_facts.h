@@ -1,0 +1,16 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "verify/inputs.h"
+
+namespace t2o::verify {
+
+// What a .tflite file says of the comparison of its outputs.
+struct LiteFacts {
+  std::map<std::string, PortCodes> codes;  // of float tensors that are made of codes, by name
+  bool quantizes = false;  // an operator computes with codes, or makes codes of its input to multiply it with quantized weights
+};
+LiteFacts facts_of_lite_model(const std::string& path);
+
+}  // namespace t2o::verify

@@ -92,7 +92,8 @@ tf2onnx::Result convert_file(const tf2onnx_options* options, const char* model_p
 
 // What reaches this edge is std::bad_alloc, and no text can be made of it.
 template <class Work>
-int guarded(Work&& work) {
+int guarded(char** messages, Work&& work) {
+  if (messages) *messages = nullptr;
   try {
     return work();
   } catch (...) {
@@ -111,7 +112,7 @@ tf2onnx_options* tf2onnx_options_new(void) { return new (std::nothrow) tf2onnx_o
 void tf2onnx_options_free(tf2onnx_options* options) { delete options; }
 
 int tf2onnx_options_set(tf2onnx_options* options, const char* name, const char* value, char** messages) {
-  return guarded([&]() -> int {
+  return guarded(messages, [&]() -> int {
     if (!options || !name || !value) return misuse(messages, "tf2onnx_options_set got a null pointer");
     std::string why;
     const bool good = tf2onnx::set_option(options->value, name, value, &why);
@@ -122,7 +123,7 @@ int tf2onnx_options_set(tf2onnx_options* options, const char* name, const char* 
 
 int tf2onnx_convert_file(const tf2onnx_options* options, const char* model_path, const char* out_path,
                          char** messages) {
-  return guarded([&]() -> int {
+  return guarded(messages, [&]() -> int {
     const tf2onnx::Result result = convert_file(options, model_path, out_path);
     tell(messages, tf2onnx::to_string(result));
     return result.exit_code;
@@ -131,7 +132,7 @@ int tf2onnx_convert_file(const tf2onnx_options* options, const char* model_path,
 
 int tf2onnx_convert_memory(const tf2onnx_options* options, const void* graph_def, size_t size, void** onnx,
                            size_t* onnx_size, char** messages) {
-  return guarded([&]() -> int {
+  return guarded(messages, [&]() -> int {
     if ((!graph_def && size != 0) || !onnx || !onnx_size)
       return misuse(messages, "tf2onnx_convert_memory got a null pointer");
     *onnx = nullptr;
@@ -150,7 +151,7 @@ int tf2onnx_convert_memory(const tf2onnx_options* options, const void* graph_def
 
 int tf2onnx_convert(const tf2onnx_options* options, const char* model_path, const char* out_path,
                     tf2onnx_result** result) {
-  return guarded([&]() -> int {
+  return guarded(nullptr, [&]() -> int {
     if (!result) return TF2ONNX_BAD_OPTION;
     *result = nullptr;
     *result = as_c(convert_file(options, model_path, out_path));

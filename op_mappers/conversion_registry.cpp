@@ -1,5 +1,6 @@
 #include "op_mappers/conversion_registry.h"
 
+#include "ir/nesting.h"
 #include "onnx/raise_opset.h"
 
 namespace t2o {
@@ -36,15 +37,9 @@ Way ConversionRegistry::way_of(const ir::Node& n) const {
 std::vector<std::pair<const ir::Node*, Way>> ConversionRegistry::without_way(
     const ir::Graph& main_graph) const {
   std::vector<std::pair<const ir::Node*, Way>> found;
-  std::vector<const ir::Graph*> pending = {&main_graph};
-  while (!pending.empty()) {
-    const ir::Graph& graph = *pending.back();
-    pending.pop_back();
-    for (const ir::Node& n : graph.nodes()) {
-      if (Way way = way_of(n); !way) found.emplace_back(&n, std::move(way));
-      ir::for_each_subgraph(n, [&](const ir::Graph& g) { pending.push_back(&g); });
-    }
-  }
+  ir::for_each_node(main_graph, [&](const ir::Node& n) {
+    if (Way way = way_of(n); !way) found.emplace_back(&n, std::move(way));
+  });
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include "frozen_file.h"
 #include "interface.h"
 #include "ir/complex.h"
+#include "ir/nesting.h"
 #include "ir/text.h"
 #include "onnx/checker.h"
 #include "onnx/writer.h"
@@ -49,15 +50,7 @@ PhaseOptions phase_options(const Options& o, const ir::Graph& g) {
 
 std::map<std::string, std::size_t> count_ops(const ir::Graph& main_graph) {
   std::map<std::string, std::size_t> counts;
-  std::vector<const ir::Graph*> pending = {&main_graph};
-  while (!pending.empty()) {
-    const ir::Graph& graph = *pending.back();
-    pending.pop_back();
-    for (const ir::Node& node : graph.nodes()) {
-      ++counts[OpRegistry::form_of(node)];
-      ir::for_each_subgraph(node, [&](const ir::Graph& g) { pending.push_back(&g); });
-    }
-  }
+  ir::for_each_node(main_graph, [&](const ir::Node& n) { ++counts[OpRegistry::form_of(n)]; });
   return counts;
 }
 

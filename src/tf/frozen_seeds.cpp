@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "ir/nesting.h"
 #include "tf/op_defs.h"
 #include "tfgraph/drawn.h"
 
@@ -26,20 +27,12 @@ class Search {
   explicit Search(const std::unordered_map<const Value*, std::string>& variables) : variables_(variables) {}
 
   std::vector<Draw> run(const ir::Graph& whole) {
-    std::vector<const ir::Graph*> work{&whole};
-    while (!work.empty()) {
-      const ir::Graph& g = *work.back();
-      work.pop_back();
-      for (const ir::Node& n : g.nodes()) {
-        ir::for_each_subgraph(n, [&](const ir::Graph& inner) {
-          holder_[&inner] = &n;
-          work.push_back(&inner);
-        });
-        const Values seeds = seeds_of(n);
-        if (const std::string* variable = seeds.empty() ? nullptr : variable_of(seeds))
-          draws_.push_back({&n, *variable, name_of(n, seeds)});
-      }
-    }
+    ir::for_each_node(whole, [&](const ir::Node& n) {
+      ir::for_each_subgraph(n, [&](const ir::Graph& inner) { holder_[&inner] = &n; });
+      const Values seeds = seeds_of(n);
+      if (const std::string* variable = seeds.empty() ? nullptr : variable_of(seeds))
+        draws_.push_back({&n, *variable, name_of(n, seeds)});
+    });
     return std::move(draws_);
   }
 

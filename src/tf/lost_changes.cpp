@@ -1,7 +1,11 @@
 #include "tf/lost_changes.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "ir/nesting.h"
 #include "tf/frozen_seeds.h"
 
 namespace t2o::tf {
@@ -16,19 +20,16 @@ std::string some_of(const Strings& names) {
   return names.size() <= kFew ? text : text + " and " + std::to_string(names.size() - kFew) + " more";
 }
 
-bool contains(const Strings& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // What is left to do about draws of random numbers: hand their seeds on, or feed them.
 std::string remedy_of(const std::vector<Draw>& draws, const ir::Graph& g, const ImportRequest& request,
                       bool can_be_kept) {
   Strings options;
   if (can_be_kept) options.emplace_back("--stateful-io hands the seed on from run to run");
   Strings seeds;
+  std::unordered_set<std::string_view> seen;
   for (const Draw& d : draws)
-    if (!contains(seeds, d.seed)) seeds.push_back(d.seed);
-  if (!contains(seeds, "") && seeds.size() <= kMostSeeds) {
+    if (seen.insert(d.seed).second) seeds.push_back(d.seed);
+  if (!seen.contains("") && seeds.size() <= kMostSeeds) {
     std::string names;
     for (const Value* v : g.inputs())
       if (!request.inputs_renamed) names += v->name() + ",";
@@ -48,20 +49,19 @@ void tell_draws(const ir::Graph& graph, const std::vector<Variable>& variables,
   for (const Variable& v : variables)
     if (v.initial && v.initial->constant()) constants.emplace(v.initial, v.ref.node);
   const std::vector<Draw> draws = find_draws(graph, constants);
-  const auto lost = [&](const std::string& variable) {
-    return std::find_if(changes.begin(), changes.end(),
-                        [&](const LostChange& c) { return c.variable == variable; });
-  };
+  std::unordered_map<std::string_view, const LostChange*> lost;
+  for (const LostChange& c : changes) lost.emplace(c.variable, &c);
   for (const bool is_changed : {true, false}) {
     std::vector<Draw> told;
     Strings others, seeds;
+    std::unordered_set<std::string_view> seen;
     bool can_be_kept = is_changed && may_keep;
     for (const Draw& d : draws) {
-      const auto change = lost(d.variable);
-      if ((change != changes.end()) != is_changed) continue;
-      can_be_kept = can_be_kept && change->can_be_kept;
+      const auto change = lost.find(d.variable);
+      if ((change != lost.end()) != is_changed) continue;
+      can_be_kept = can_be_kept && change->second->can_be_kept;
       if (!told.empty()) others.push_back(d.node->name());
-      if (!contains(seeds, d.variable)) seeds.push_back(d.variable);
+      if (seen.insert(d.variable).second) seeds.push_back(d.variable);
       told.push_back(d);
     }
     if (told.empty()) continue;
@@ -76,25 +76,28 @@ void tell_draws(const ir::Graph& graph, const std::vector<Variable>& variables,
          .remedy = remedy_of(told, graph, request, can_be_kept),
          .origin = told.front().node->origin()});
   }
-  std::erase_if(changes, [&](const LostChange& c) {
-    return std::any_of(draws.begin(), draws.end(), [&](const Draw& d) { return d.variable == c.variable; });
-  });
+  std::unordered_set<std::string_view> drawn;
+  for (const Draw& d : draws) drawn.insert(d.variable);
+  std::erase_if(changes, [&](const LostChange& c) { return drawn.contains(c.variable); });
 }
 
 // A generator moves its state on when it draws. ONNX has no such generator: the model draws other numbers, in
 // each run.
 void tell_generators(const ir::Graph& graph, Diagnostics& diagnostics) {
-  for (const ir::Node& n : graph.nodes()) {
-    if (n.op() != "RngReadAndSkip" && n.op() != "RngSkip" && !n.op().starts_with("StatefulUniform")) continue;
-    diagnostics.push_back(
-        {.severity = Severity::warning,
-         .code = Code::unsupported_op,
-         .message = "draws from a tf.random.Generator, whose state --stateful-io cannot return: the "
-                    "model draws other numbers, in each run",
-         .remedy = "Draw with tf.random.stateless_* from a seed that is a variable.",
-         .origin = n.origin()});
-    return;
-  }
+  const ir::Node* first = nullptr;
+  ir::for_each_node(graph, [&](const ir::Node& n) {
+    const bool draws =
+        n.op() == "RngReadAndSkip" || n.op() == "RngSkip" || n.op().starts_with("StatefulUniform");
+    if (draws && !first) first = &n;
+  });
+  if (!first) return;
+  diagnostics.push_back({.severity = Severity::warning,
+                         .code = Code::unsupported_op,
+                         .message =
+                             "draws from a tf.random.Generator, whose state --stateful-io cannot return: the "
+                             "model draws other numbers, in each run",
+                         .remedy = "Draw with tf.random.stateless_* from a seed that is a variable.",
+                         .origin = first->origin()});
 }
 
 }  // namespace
@@ -105,9 +108,10 @@ void tell_lost_changes(const ir::Graph& graph, const std::vector<Variable>& vari
   const bool may_keep = !request.cuts_inside();
   if (request.keep_state) tell_generators(graph, diagnostics);
   tell_draws(graph, variables, changes, request, may_keep, diagnostics);
-  for (const Variable& v : variables)  // only what is cut off has read it
-    if (!may_keep && v.initial && !v.initial->is_used())
-      std::erase_if(changes, [&](const LostChange& c) { return c.variable == v.ref.node; });
+  std::unordered_set<std::string_view> unread;  // only what is cut off has read them
+  for (const Variable& v : variables)
+    if (!may_keep && v.initial && !v.initial->is_used()) unread.insert(v.ref.node);
+  std::erase_if(changes, [&](const LostChange& c) { return unread.contains(c.variable); });
   const auto warn = [&](const LostChange& c, std::string message, std::string remedy) {
     diagnostics.push_back({.severity = Severity::warning,
                            .code = Code::unsupported_op,

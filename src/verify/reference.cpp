@@ -1,6 +1,7 @@
 #include "verify/reference.h"
 
 #include "formats/formats.h"
+#include "ir/nesting.h"
 #include "pipeline.h"
 
 namespace t2o::verify {
@@ -8,19 +9,12 @@ namespace {
 
 DType coarsest_type(const ir::Graph& main) {
   DType coarsest = DType::undefined;
-  std::vector<const ir::Graph*> todo = {&main};
-  while (!todo.empty()) {
-    const ir::Graph& g = *todo.back();
-    todo.pop_back();
-    for (const ir::Node& n : g.nodes()) {
-      ir::for_each_subgraph(n, [&](const ir::Graph& inner) { todo.push_back(&inner); });
-      if (n.op() == "Cast" || n.op() == "Identity") continue;  // weights may merely be kept in 16 bits
-      for (const Value* v : n.outputs()) {
-        if (v->dtype() == DType::bf16) return DType::bf16;
-        if (v->dtype() == DType::f16) coarsest = DType::f16;
-      }
-    }
-  }
+  ir::for_each_node(main, [&](const ir::Node& n) {
+    if (n.op() == "Cast" || n.op() == "Identity") return;  // weights may merely be kept in 16 bits
+    for (const Value* v : n.outputs())
+      if (v->dtype() == DType::bf16 || (v->dtype() == DType::f16 && coarsest != DType::bf16))
+        coarsest = v->dtype();
+  });
   return coarsest;
 }
 

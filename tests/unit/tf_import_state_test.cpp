@@ -1,6 +1,8 @@
-#include "tf_import.h"
+#include "tf/lost_changes.h"
 
 #include <gtest/gtest.h>
+
+#include "tf_import.h"
 
 namespace t2o::tf {
 namespace {
@@ -238,6 +240,18 @@ TEST(Import, ChangesThatAreNoStateAreRefused) {
   const std::string p = node("p", "Placeholder", {}, attr("dtype", "type: DT_BOOL"));
   error(p + node("side", "Switch", {"x", "p"}, kT) + node("set", "AssignVariableOp", {"v", "side:1"}, kRead) + node("again", "NoOp", {}) + z,
         "changes a variable in a loop or a branch");
+}
+
+TEST(Import, AGeneratorInABranchIsTold) {
+  ir::Graph main;
+  GraphPtr branch = main.make_subgraph();
+  branch->add({.op = "RngReadAndSkip", .outputs = {{{}, DType::i64, Shape({3})}}, .name = "draw"});
+  main.add({.op = "StatelessIf", .attrs = {{"then_branch", branch}}, .outputs = {{{}, DType::i64, Shape({3})}}, .name = "if"});
+  ImportRequest request;
+  request.keep_state = true;
+  Diagnostics d;
+  tell_lost_changes(main, {}, {}, request, d);
+  EXPECT_TRUE(mentions(d, "tf.random.Generator", Severity::warning));
 }
 
 }  // namespace

@@ -14,7 +14,46 @@ bool is_control(std::string_view input) { return input.starts_with('^'); }
 
 std::int32_t as_index(std::size_t i) { return static_cast<std::int32_t>(i); }
 
+std::vector<std::int32_t> handed_on_arguments(const Body& body) {
+  std::vector<std::int32_t> arguments;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> known;  // of a node and its output
+  for (InputRef r : body.results) {
+    std::vector<std::int32_t*> way;
+    while (r.node >= 0) {
+      const auto [at, fresh] = known.try_emplace({r.node, r.output}, -1);  // -1: also of a cycle
+      if (!fresh) {
+        r = {.argument = at->second};
+        break;
+      }
+      way.push_back(&at->second);
+      const auto n = static_cast<std::size_t>(r.node);
+      const OpKind kind = body.ops[n]->kind;
+      const auto inputs = body.inputs_of(n);
+      const auto k = handed_on_input(kind, static_cast<std::size_t>(r.output));
+      r = passes_through(kind) && *k < inputs.size() ? inputs[*k] : InputRef{};
+    }
+    for (std::int32_t* argument : way) *argument = r.argument;
+    arguments.push_back(r.argument);
+  }
+  return arguments;
+}
+
 }  // namespace
+
+void plan_nodes(Body& body, const std::vector<bool>& needed) {
+  const auto size = static_cast<std::uint32_t>(body.size());
+  constexpr std::uint32_t kUnseen = static_cast<std::uint32_t>(-1);
+  body.plan.clear();
+  body.place.assign(size, kUnseen);
+  const auto add = [&](std::uint32_t n) {
+    if (!needed[n] || body.place[n] != kUnseen) return;
+    body.place[n] = static_cast<std::uint32_t>(body.plan.size());
+    body.plan.push_back(n);
+  };
+  for (const std::uint32_t n : body.order) add(n);
+  for (std::uint32_t n = 0; n < size; ++n) add(n);
+  std::replace(body.place.begin(), body.place.end(), kUnseen, static_cast<std::uint32_t>(body.plan.size()));
+}
 
 bool is_back_edge(const Body& body, std::size_t node, const InputRef& in) {
   return in.node >= 0 && body.ops[node]->kind == OpKind::merge &&
@@ -108,7 +147,9 @@ void Bodies::prepare(Body& body) {
   }
   resolve_inputs(body);
   add_guards(body);
-  if (body.signature) mark_needed(body);
+  if (!body.signature) return;
+  mark_needed(body);
+  body.handed_on = handed_on_arguments(body);
 }
 
 void Bodies::resolve_inputs(Body& body) {

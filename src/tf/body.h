@@ -45,6 +45,9 @@ struct Body {
   std::vector<InputRef> results;            // of the function, by output argument
   std::vector<bool> needed;                 // for the function's results
   std::vector<std::uint32_t> order;         // of the needed nodes, if some of them write variables: the order in which they run
+  std::vector<std::int32_t> handed_on;      // for each result the argument that it is unchanged, or -1
+  std::vector<std::uint32_t> plan;          // the needed nodes: first those of `order`, then the others; made by plan_nodes()
+  std::vector<std::uint32_t> place;         // of each node in `plan`; plan.size() for a node that is not needed
   std::vector<bool> guarded;                // the last input is what a control edge from a conditional's side names; may be empty
   bool prepared = false, active = false;    // active: a call of it is being imported
 
@@ -84,6 +87,7 @@ class Bodies {
   std::unordered_map<std::string, OpDef> extra_ops_;
 };
 
+void plan_nodes(Body&, const std::vector<bool>& needed);  // once, when it is known what is needed
 bool is_back_edge(const Body&, std::size_t node, const InputRef&);  // from a NextIteration to a Merge
 std::pair<std::string_view, std::int64_t> split_tensor_name(
     std::string_view);  // "a:1" -> a, 1; -1 when it is not a number

@@ -61,14 +61,9 @@ void functionalize(ir::Graph& main) {
     ir::Graph& g = *work.back();
     work.pop_back();
     functionalize_one(g);
-    const bool is_deepest = ir::nesting(g) >= ir::kDeepestNesting;
     for (const ir::Node& n : g.nodes())
       ir::for_each_subgraph(n, [&](ir::Graph& sub) {
-        if (is_deepest)
-          refuse(
-              n, Code::unsupported_op,
-              "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
-              "Do not nest them so deeply.");
+        check_nesting(g, &n);
         work.push_back(&sub);
       });
   }

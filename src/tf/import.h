@@ -29,8 +29,6 @@ struct VariableRef {
   Shape shape = {};
 };
 
-std::string identity_of(const VariableRef&);  // nodes of one variable have one
-
 // A variable that the model changes. It becomes an input and an output of the graph.
 struct State {
   std::string input, output;  // names; the output's is the input's with the suffix "_out"

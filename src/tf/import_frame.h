@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tf/body.h"
@@ -19,6 +20,7 @@ struct PendingNode {
   };
   Attrs attrs;
   Values inputs;
+  std::vector<bool> invariant;  // of each input of a loop: its body returns it unchanged
   std::vector<Branch> branches;
   std::vector<GraphPtr> graphs;  // of the branches that are done
 };
@@ -32,7 +34,7 @@ struct LateEdge {  // of a loop's Merge, set when its source exists
 // One body in the making: the graph, a function call or a branch.
 struct Frame {
   enum class Kind : std::uint8_t { main, call, branch };
-  enum State : std::uint8_t { unseen, open, done };
+  enum class Mark : std::uint8_t { unseen, open, done };
   struct Outputs {
     std::uint32_t first = 0, count = 0;  // in values
     bool failed = false;
@@ -45,14 +47,18 @@ struct Frame {
   Attrs attrs = {};     // of the call: what the function's "$T" stand for
   std::string prefix = {}, short_prefix = {};
   Values args = {}, branch_inputs = {};
-  const std::vector<bool>* needed = nullptr;
-  std::vector<State> state = {};
+  std::vector<Mark> marks = {};  // in the order of Body::plan, as are the outputs
   std::vector<Outputs> outputs = {};
+  // Of a node with a list among its outputs: the number of the first tensor of each output argument.
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> first_outputs = {};
   Values values = {};
   std::vector<std::uint32_t> stack = {};
   std::size_t next = 0;
   std::vector<LateEdge> late = {};
   std::unique_ptr<PendingNode> pending = {};
+
+  Mark& mark(std::uint32_t node) { return marks[body->place[node]]; }
+  Outputs& outputs_of(std::uint32_t node) { return outputs[body->place[node]]; }
 };
 
 // What the parts of an import share.
@@ -61,19 +67,10 @@ struct ImportContext {
       : request(r), diagnostics(d), bodies(graph_def, d), graph(std::make_shared<ir::Graph>()) {
     graph->set_dialect("tf");
   }
-  void report(const Frame& f, std::uint32_t node, Diagnostic d) {
-    d.origin = origin(f, node);
-    diagnostics.push_back(std::move(d));
-  }
-  static Origin origin(const Frame& f, std::uint32_t node) {
-    const NodeDef& def = f.body->node(node);
-    return {f.prefix + std::string(def.name), std::string(def.op), f.body->name};
-  }
+  void report(const Frame&, std::uint32_t node, Diagnostic);
+  static Origin origin(const Frame&, std::uint32_t node);
   Attrs decode_attrs(const Frame&, std::uint32_t node) const;
-  Value* poison() {  // stands where an error was reported; the graph is discarded then
-    if (!poison_) poison_ = graph->add_input("poison", DType::undefined, {});
-    return poison_;
-  }
+  Value* poison();  // stands where an error was reported; the graph is discarded then
   bool is_poison(const Value* v) const { return v && v == poison_; }
 
   const ImportRequest& request;
@@ -85,8 +82,5 @@ struct ImportContext {
  private:
   Value* poison_ = nullptr;
 };
-
-// A node that hands on one value.
-Value* add_identity(ir::Graph&, Value*, std::string name);
 
 }  // namespace t2o::tf

@@ -36,7 +36,8 @@ GraphPtr Importer::import() {
                     [this](const InputRef& in) { return interface_.is_fed(in); }, c_.request.keep_state},
                    c_.diagnostics);
   lost_changes_ = std::move(effects.lost);
-  push_frame({.body = &main, .graph = c_.graph.get(), .needed = &interface_.needed()});
+  plan_nodes(main, interface_.needed());
+  push_frame({.body = &main, .graph = c_.graph.get()});
   while (!frames_.empty() && !gave_up_) step();
   if (!failed()) lift_variables(*c_.graph, nodes_.variables(), effects.changed, c_.request, c_.diagnostics);
   if (failed()) return nullptr;

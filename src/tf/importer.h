@@ -17,21 +17,20 @@ class Importer {
 
  private:
   GraphPtr import();
-  void lift();
 
-  // walk.cpp: the order of things
+  // importer_walk.cpp: the order of things
   void push_frame(Frame);
   void step();
   void expand(Frame&, std::uint32_t node);
   void process(Frame&, std::uint32_t node);
   void give_up(const std::string& why);
-  void report_cycle(const Frame&, std::uint32_t node);
+  void report_cycle(Frame&, std::uint32_t node);
   void finish_frame();
   void finish_branch(Frame&, const Values& results);
   void deliver(Values);  // the outputs of the node on top of the top frame
   void deliver_failure();
 
-  // calls.cpp: calls and branches
+  // importer_calls.cpp: calls and branches
   Body& enter(const std::string& function);
   void begin_call(Frame&, std::uint32_t node, const Values& inputs);
   void begin_control_flow(Frame&, std::uint32_t node, const Values& inputs);

@@ -1,10 +1,11 @@
 #include "tf/main_interface.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include "tf/dequeue.h"
 #include "tf/find_fetches.h"
+#include "tf/region.h"
 
 namespace t2o::tf {
 namespace {
@@ -43,7 +44,7 @@ void MainInterface::find() {
   for (std::size_t i = 0; i < fetches_.size(); ++i) locate(fetches_[i].tensor, "output", fetched_[i]);
   for (const Feed& feed : feeds_or_placeholders())
     if (Tensor t; locate(feed.tensor, "input", t)) add_feed(feed, t);
-  // What the shapes behind an input that is cut inside were, is not known yet.
+  // If the user gives the shape of an inner input, the stored shapes behind it may be wrong.
   c_.trust_shapes =
       c_.trust_shapes && std::none_of(c_.request.cut_inputs.begin(), c_.request.cut_inputs.end(),
                                       [](const Feed& f) { return f.shape_given; });
@@ -73,6 +74,7 @@ std::vector<Feed> MainInterface::feeds_or_placeholders() {
   mark_needed();
   std::vector<Feed> feeds;
   const Body& body = c_.bodies.main();
+  Components components = components_read();
   for (std::size_t i = 0; i < body.size(); ++i) {
     const OpKind kind = body.ops[i]->kind;
     const std::string name(body.node(i).name);
@@ -82,7 +84,7 @@ std::vector<Feed> MainInterface::feeds_or_placeholders() {
                                         std::find(forced.begin(), forced.end(), name) != forced.end());
     if (is_input && needed_[i]) feeds.push_back({.tensor = name + ":0"});
     if (kind != OpKind::dequeue || !needed_[i]) continue;
-    for (const std::int32_t k : components_read(static_cast<std::uint32_t>(i)))
+    for (const std::int32_t k : components[static_cast<std::uint32_t>(i)])
       feeds.push_back({.tensor = tensor_name(name, k)});
     c_.report(Frame{.body = &c_.bodies.main()}, static_cast<std::uint32_t>(i),
               {.severity = Severity::note,
@@ -199,15 +201,18 @@ void MainInterface::mark_needed() {
 }
 
 // Those that a needed node or an output reads.
-std::vector<std::int32_t> MainInterface::components_read(std::uint32_t node) const {
-  std::set<std::int32_t> components;
+MainInterface::Components MainInterface::components_read() const {
+  Components components;
   const Body& body = c_.bodies.main();
+  const auto add = [&](std::int32_t node, std::int32_t output) {
+    if (node >= 0 && body.ops[static_cast<std::size_t>(node)]->kind == OpKind::dequeue)
+      components[static_cast<std::uint32_t>(node)].insert(output);
+  };
   for (std::size_t i = 0; i < body.size(); ++i)
     for (const InputRef& in : needed_[i] ? body.inputs_of(i) : std::span<const InputRef>())
-      if (in.node == static_cast<std::int32_t>(node)) components.insert(in.output);
-  for (const Tensor t : fetched_)
-    if (t.node == static_cast<std::int32_t>(node)) components.insert(t.output);
-  return {components.begin(), components.end()};
+      add(in.node, in.output);
+  for (const Tensor t : fetched_) add(t.node, t.output);
+  return components;
 }
 
 Value* MainInterface::add_placeholder(const Frame& f, std::uint32_t n, bool has_default) {
@@ -239,7 +244,8 @@ Values MainInterface::add_components(const Frame& f, std::uint32_t n) {
          "Export a function that takes them as arguments.");
   const OpDef* op = f.body->ops[n]->def;
   Values values(tensor_types(op->outputs, c_.decode_attrs(f, n)).size());
-  for (const std::int32_t k : components_read(n)) {
+  if (!components_) components_ = components_read();
+  for (const std::int32_t k : (*components_)[n]) {
     const Tensor t{static_cast<std::int32_t>(n), k};
     if (is_fed({.node = t.node, .output = t.output}) || static_cast<std::size_t>(k) >= values.size())
       continue;
@@ -256,6 +262,29 @@ Values MainInterface::add_components(const Frame& f, std::uint32_t n) {
                         "among the inputs and become inputs",
              .remedy = "Add it to --inputs."});
   return values;
+}
+
+void MainInterface::set_outputs(Frame& main, const std::function<Value*(const InputRef&)>& find) {
+  Values outputs;
+  std::unordered_set<const Value*> taken;
+  for (std::size_t i = 0; i < fetched_.size(); ++i) {
+    const Tensor t = fetched_[i];
+    Value* v = find(InputRef{.node = t.node, .output = t.output});
+    if (!v) {
+      c_.diagnostics.push_back(
+          {.code = Code::bad_option,
+           .message = "the output '" + fetches_[i].tensor + "' does not exist: its node has " +
+                      std::to_string(main.outputs_of(static_cast<std::uint32_t>(t.node)).count) +
+                      " outputs"});
+      continue;
+    }
+    const bool is_own = v->producer() && v->producer()->op() != "ReadVariableOp" && taken.insert(v).second;
+    outputs.push_back(
+        is_own ? v
+               : add_identity(*c_.graph, v,
+                              std::string(main.body->node(static_cast<std::size_t>(t.node)).name)));
+  }
+  if (outputs.size() == fetched_.size()) name_outputs(std::move(outputs));
 }
 
 void MainInterface::name_outputs(Values outputs) {

@@ -1,6 +1,10 @@
 #pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "tf/import_frame.h"
@@ -21,10 +25,11 @@ class MainInterface {
 
   Value* add_placeholder(const Frame&, std::uint32_t node, bool has_default);  // one that the request does not name
   Values add_components(const Frame&, std::uint32_t node);  // of an element of a dataset or queue; null: not read
-  template <class Find> void set_outputs(const Frame& main, Find&& find);  // find: the value of a tensor, or null
+  void set_outputs(Frame& main, const std::function<Value*(const InputRef&)>& find);  // find: the value of a tensor, or null
   Interface describe(std::vector<State>) const;
 
  private:
+  using Components = std::map<std::uint32_t, std::set<std::int32_t>>;  // by the node that takes elements of a dataset or queue
   struct Tensor {
     std::int32_t node = 0, output = 0;
   };
@@ -37,37 +42,16 @@ class MainInterface {
   void add_feed(const Feed&, Tensor);
   void mark_needed();
   ir::OutputSpec known_type(Tensor);
-  std::vector<std::int32_t> components_read(std::uint32_t node) const;
+  Components components_read() const;
   void name_outputs(Values);
 
   ImportContext& c_;
   std::unordered_map<std::uint64_t, Value*> fed_;  // node and output of the main graph
   std::unordered_map<const Value*, std::string> input_tensors_;
   std::vector<bool> needed_;
+  std::optional<Components> components_;
   std::vector<Fetch> fetches_;
   std::vector<Tensor> fetched_;
 };
-
-template <class Find>
-void MainInterface::set_outputs(const Frame& main, Find&& find) {
-  Values outputs;
-  std::unordered_set<const Value*> taken;
-  for (std::size_t i = 0; i < fetched_.size(); ++i) {
-    const Tensor t = fetched_[i];
-    Value* v = find(InputRef{.node = t.node, .output = t.output});
-    if (!v) {
-      c_.diagnostics.push_back(
-          {.code = Code::bad_option,
-           .message = "the output '" + fetches_[i].tensor + "' does not exist: its node has " +
-                      std::to_string(main.outputs[static_cast<std::uint32_t>(t.node)].count) + " outputs"});
-      continue;
-    }
-    const bool is_own = v->producer() && v->producer()->op() != "ReadVariableOp" && taken.insert(v).second;
-    outputs.push_back(
-        is_own ? v
-               : add_identity(*c_.graph, v, std::string(main.body->node(static_cast<std::size_t>(t.node)).name)));
-  }
-  if (outputs.size() == fetched_.size()) name_outputs(std::move(outputs));
-}
 
 }  // namespace t2o::tf

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tf/region.h"
+#include "tf/variables.h"
 
 namespace t2o::tf {
 namespace {
@@ -72,7 +73,7 @@ Values NodeImporter::import_leaf(Frame& f, std::uint32_t n, const Values& inputs
     case OpKind::write_variable:
       return import_write(f, n, inputs);
     case OpKind::dequeue:
-      return import_components(f, n);
+      return interface_.add_components(f, n);
     case OpKind::refused:
       if (tfgraph::is_internal(def.op))
         fail(Code::unsupported_op,
@@ -107,14 +108,8 @@ Values NodeImporter::import_placeholder(Frame& f, std::uint32_t n, const Values&
 
 // All functions and branches see a handle of the main graph.
 Values NodeImporter::import_variable(Frame& f, std::uint32_t n) {
-  const NodeDef& def = f.body->node(n);
   const Attrs attrs = c_.decode_attrs(f, n);
-  VariableRef ref{.node = std::string(def.name),
-                  .shared_name = attr_or<std::string>(attrs, "shared_name", ""),
-                  .container = attr_or<std::string>(attrs, "container", ""),
-                  .op = std::string(def.op),
-                  .dtype = attr_or(attrs, "dtype", DType::undefined),
-                  .shape = attr_or(attrs, "shape", Shape())};
+  VariableRef ref = variable_ref(f.body->node(n), AttrContext{c_.bodies.graph().owner, &f.attrs});
   const auto [it, fresh] = variable_ids_.emplace(identity_of(ref), variables_.size());
   if (!fresh) return {variables_[it->second].handle};
   ir::NodeSpec spec{.op = ref.op, .attrs = attrs, .outputs = {{{}, DType::resource, Shape::scalar()}}};
@@ -134,26 +129,6 @@ Values NodeImporter::import_write(Frame& f, std::uint32_t n, const Values& input
   return returns_it ? Values{inputs[0]} : results;
 }
 
-Values NodeImporter::import_components(Frame& f, std::uint32_t n) {
-  if (f.kind != Frame::Kind::main)
-    fail(Code::unsupported_op, "takes elements from a dataset or queue inside of a function",
-         "Export a function that takes them as arguments.");
-  return interface_.add_components(f, n);
-}
-
-Value* add_identity(ir::Graph& g, Value* v, std::string name) {
-  auto from =
-      std::make_shared<const Origin>(v->producer() ? v->producer()->origin() : Origin{v->name(), "", ""});
-  return g
-      .add({.op = "Identity",
-            .inputs = {v},
-            .attrs = {{"T", v->dtype()}},
-            .outputs = {{{}, v->dtype(), v->shape()}},
-            .origin = std::move(from),
-            .name = std::move(name)})
-      .output();
-}
-
 Value* NodeImporter::plain(Frame& f, std::uint32_t reader, Value* v) {
   return is_reference(v) ? read(f, reader, v) : v;
 }
@@ -169,7 +144,7 @@ Value* NodeImporter::read(Frame& f, std::uint32_t reader, Value* handle) {
   return f.graph->add(std::move(spec)).output();
 }
 
-// As many as the operator has, of the types that it and its attributes say.
+// Checks the number and the types of the inputs against the operator's definition.
 void NodeImporter::check_inputs(const DTypes& types, const Values& inputs) {
   if (types.size() != inputs.size())
     fail(Code::bad_model,
@@ -210,24 +185,6 @@ Values NodeImporter::add_node(Frame& f, std::uint32_t n, Attrs attrs, const Valu
   return node.outputs();
 }
 
-Attrs ImportContext::decode_attrs(const Frame& f, std::uint32_t n) const {
-  const NodeDef& def = f.body->node(n);
-  const OpDef* op = f.body->ops[n]->def;
-  const AttrContext context{bodies.graph().owner, &f.attrs};
-  Attrs attrs;
-  attrs.reserve(op ? std::max(def.attrs.size(), op->attrs.size()) : def.attrs.size());
-  for (const RawAttr& a : def.attrs) {
-    if (a.name == "_class") continue;
-    const AttrDef* expected = op ? op->attr(a.name) : nullptr;
-    attrs.push_back({std::string(a.name),
-                     decode_attr(a.value, context, expected ? std::string_view(expected->type) : "")});
-    if (expected && !is_of_type(attrs.back().value, expected->type))
-      fail(Code::bad_model, "attribute '" + expected->name + "' is of another type than " + expected->type);
-  }
-  if (op) add_defaults(*op, attrs);
-  return attrs;
-}
-
 Shapes NodeImporter::output_shapes(const Frame& f, std::uint32_t n, const Attrs& attrs,
                                    std::size_t count) const {
   const bool holds_subgraphs = is_functional(f.body->ops[n]->kind);
@@ -243,48 +200,60 @@ Values NodeImporter::inputs_of(Frame& f, std::uint32_t n) {
   Values values;
   const auto refs = f.body->inputs_of(n);
   values.reserve(refs.size());
+  std::size_t missing = 0, first_missing = 0;
   for (std::size_t i = 0; i < refs.size(); ++i) {
     if (is_back_edge(*f.body, n, refs[i])) {
       values.push_back(nullptr);
       continue;
     }
     Value* found = find(f, refs[i]);
-    if (!found) {
-      std::vector<std::string_view> data;
-      for (const std::string_view s : f.body->node(n).inputs)
-        if (!s.starts_with('^')) data.push_back(s);
-      c_.report(
-          f, n,
-          {.code = Code::bad_model, .message = "reads '" + std::string(data[i]) + "', which does not exist"});
-    }
+    if (!found && missing++ == 0) first_missing = i;
     values.push_back(found ? found : c_.poison());
   }
+  if (missing != 0) report_missing(f, n, first_missing, missing);
   return values;
 }
 
-Value* NodeImporter::find(const Frame& f, const InputRef& in) {
+void NodeImporter::report_missing(const Frame& f, std::uint32_t n, std::size_t first, std::size_t count) {
+  std::string_view name;
+  std::size_t i = 0;
+  for (const std::string_view s : f.body->node(n).inputs)
+    if (!s.starts_with('^') && i++ == first) name = s;
+  const std::string others = count == 1 ? ", which does not exist"
+                                        : " and " + std::to_string(count - 1) + " more, which do not exist";
+  c_.report(f, n, {.code = Code::bad_model, .message = "reads '" + std::string(name) + "'" + others});
+}
+
+Value* NodeImporter::find(Frame& f, const InputRef& in) {
   if (in.argument >= 0) return in.output == 0 ? f.args[static_cast<std::size_t>(in.argument)] : nullptr;
   if (in.node < 0) return nullptr;
   if (f.kind == Frame::Kind::main && interface_.is_fed(in)) return interface_.fed(in);
   const auto node = static_cast<std::uint32_t>(in.node);
-  const Frame::Outputs& out = f.outputs[node];
-  if (f.state[node] != Frame::done || out.failed) return c_.poison();
+  const Frame::Outputs& out = f.outputs_of(node);
+  if (f.mark(node) != Frame::Mark::done || out.failed) return c_.poison();
   auto k = static_cast<std::size_t>(in.output);
-  if (in.output_arg > 0) {
-    const Attrs attrs = c_.decode_attrs(f, node);
-    const auto& args = f.body->ops[node]->def->outputs;
-    for (std::size_t a = 0; a < static_cast<std::size_t>(in.output_arg); ++a)
-      k += tensor_count(args[a], attrs);
-  }
+  if (in.output_arg > 0) k += first_output(f, node, static_cast<std::size_t>(in.output_arg));
   return k < out.count ? f.values[out.first + k] : nullptr;
 }
 
-Value* NodeImporter::find_or_poison(const Frame& f, const InputRef& in) {
+std::size_t NodeImporter::first_output(Frame& f, std::uint32_t node, std::size_t argument) {
+  const auto [at, fresh] = f.first_outputs.try_emplace(node);
+  std::vector<std::size_t>& first = at->second;
+  if (fresh) {
+    const Attrs attrs = c_.decode_attrs(f, node);
+    first.push_back(0);
+    for (const ArgDef& arg : f.body->ops[node]->def->outputs)
+      first.push_back(first.back() + tensor_count(arg, attrs));
+  }
+  return first[argument];
+}
+
+Value* NodeImporter::find_or_poison(Frame& f, const InputRef& in) {
   Value* v = find(f, in);
   return v ? v : c_.poison();
 }
 
-// Says where the results belong that do not say it themselves; functionalize() reads it.
+// Marks results with the branch they belong to, if their inputs do not show it.
 void NodeImporter::guard(Frame& f, std::uint32_t n, Values& results) {
   Value* side = find(f, f.body->inputs_of(n).back());
   if (!side || c_.is_poison(side)) return;

@@ -2,24 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/nesting.h"
+
 namespace t2o::tf {
-namespace {
-
-ir::Node& add_identity(ir::Graph& g, Value* v, Renames& renames, std::string name) {
-  const std::shared_ptr<const Origin> from = v->producer()
-                                                 ? v->producer()->shared_origin()
-                                                 : std::make_shared<const Origin>(Origin{v->name(), "", ""});
-  ir::Node& n = g.add({.op = "Identity",
-                       .inputs = {v},
-                       .attrs = {{"T", v->dtype()}},
-                       .outputs = {{{}, v->dtype(), v->shape()}},
-                       .origin = from,
-                       .name_later = true});
-  renames.emplace_back(n.output(), std::move(name));
-  return n;
-}
-
-}  // namespace
 
 bool is_op(const ir::Node& n, OpKind k) { return op_kind(n.op()) == k; }
 bool is_op(const Value* v, OpKind k) { return v && v->producer() && is_op(*v->producer(), k); }
@@ -206,7 +191,34 @@ Value* Region::inner(Value* v) {
 Value* Region::own_output(Value* outer, std::unordered_set<const Value*>& taken) {
   Value* v = inner(outer);
   if (v->graph() == to_ && v->producer() && taken.insert(v).second) return v;
-  return add_identity(*to_, v, *renames_, outer->name()).output();
+  Value* own = add_identity(*to_, v);
+  renames_->emplace_back(own, outer->name());
+  return own;
+}
+
+Value* add_identity(ir::Graph& g, Value* v, std::string name) {
+  const std::shared_ptr<const Origin> from = v->producer()
+                                                 ? v->producer()->shared_origin()
+                                                 : std::make_shared<const Origin>(Origin{v->name(), "", ""});
+  const bool name_later = name.empty();
+  return g
+      .add({.op = "Identity",
+            .inputs = {v},
+            .attrs = {{"T", v->dtype()}},
+            .outputs = {{{}, v->dtype(), v->shape()}},
+            .origin = from,
+            .name = std::move(name),
+            .name_later = name_later})
+      .output();
+}
+
+void check_nesting(const ir::Graph& around, const ir::Node* holder) {
+  if (ir::nesting(around) < ir::kDeepestNesting) return;
+  throw ConversionError({.code = Code::unsupported_op,
+                         .message = "loops and conditionals are nested more than " +
+                                    std::to_string(ir::kDeepestNesting) + " deep",
+                         .remedy = "Do not nest them so deeply.",
+                         .origin = holder ? holder->origin() : Origin()});
 }
 
 void replace_value(Value* from, Value* to) {
@@ -214,8 +226,7 @@ void replace_value(Value* from, Value* to) {
   if (from->is_graph_output()) {
     const std::string name = from->name();
     if (to->is_graph_output() || !to->producer() || to->graph() != &g) {
-      Renames own;
-      to = add_identity(g, to, own, "").output();
+      to = add_identity(g, to);
     }
     g.rename(from, name + "/replaced");
     if (to->name() != name) g.rename(to, name);

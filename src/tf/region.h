@@ -79,6 +79,12 @@ class Region {
   std::vector<std::pair<const ir::Graph*, ir::Graph*>> subgraphs_;
 };
 
+// A node that hands on one value. If there is no name, the node gets it later.
+Value* add_identity(ir::Graph&, Value*, std::string name = "");
+
+// Refuses a subgraph in `around` that would be nested too deep. `holder`: the node that holds it.
+void check_nesting(const ir::Graph& around, const ir::Node* holder = nullptr);
+
 // Puts `to` in the place of `from`, under its name where that is a name of the interface.
 void replace_value(Value* from, Value* to);
 

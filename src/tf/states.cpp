@@ -1,44 +1,53 @@
 #include "tf/states.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
-#include "tf/import_frame.h"
+#include "ir/nesting.h"
+#include "tf/region.h"
 
 namespace t2o::tf {
 namespace {
 
-// The inner value that has the name; null: there is none.
-Value* inner_holder(ir::Graph& main, const std::string& name) {
-  Value* holder = nullptr;
-  std::vector<ir::Graph*> work{&main};
-  const auto look = [&](const Values& values) {
-    for (Value* other : values)
-      if (other && other->name() == name) holder = other;
-  };
-  while (!work.empty() && !holder) {
-    ir::Graph& g = *work.back();
-    work.pop_back();
-    look(g.constants());
-    if (&g != &main) look(g.inputs());
-    for (ir::Node& n : g.nodes()) {
-      look(n.outputs());
-      ir::for_each_subgraph(n, [&](ir::Graph& inner) { work.push_back(&inner); });
-    }
-  }
-  return holder;
-}
+// The inner values by their names.
+class InnerNames {
+ public:
+  explicit InnerNames(ir::Graph& main) : main_(main) {}
 
-// An inner tensor that has the name gets another one; an output keeps it.
-bool take_name(ir::Graph& main, Value* v, const std::string& wanted) {
-  main.rename(v, wanted);
-  if (v->name() == wanted) return true;
-  Value* holder = inner_holder(main, wanted);
-  if (!holder || holder->is_graph_output()) return false;
-  holder->graph()->rename(holder, wanted + "/inner");
-  main.rename(v, wanted);
-  return v->name() == wanted;
-}
+  // A value of the main graph takes the name. An inner value that has it gets another one; an output keeps
+  // it.
+  bool take(Value* v, const std::string& wanted) {
+    main_.rename(v, wanted);
+    if (v->name() == wanted) return true;
+    if (holders_.empty()) find_holders();
+    const auto at = holders_.find(wanted);
+    Value* holder = at == holders_.end() || at->second->name() != wanted ? nullptr : at->second;
+    if (!holder || holder->is_graph_output()) return false;
+    holder->graph()->rename(holder, wanted + "/inner");
+    main_.rename(v, wanted);
+    return v->name() == wanted;
+  }
+
+ private:
+  void find_holders() {
+    const auto add = [&](const Values& values) {
+      for (Value* v : values)
+        if (v) holders_[v->name()] = v;
+    };
+    add(main_.constants());
+    ir::for_each_node(main_, [&](ir::Node& n) {
+      add(n.outputs());
+      ir::for_each_subgraph(n, [&](ir::Graph& inner) {
+        add(inner.constants());
+        add(inner.inputs());
+      });
+    });
+  }
+
+  ir::Graph& main_;
+  std::unordered_map<std::string, Value*> holders_;
+};
 
 // Two names that are free, for a variable whose own ones others have.
 void take_free_names(ir::Graph& main, Value* input, Value* output) {
@@ -51,11 +60,6 @@ void take_free_names(ir::Graph& main, Value* input, Value* output) {
   }
 }
 
-bool is_name_of_variable(const std::vector<Variable>& variables, const std::string& name) {
-  return std::any_of(variables.begin(), variables.end(),
-                     [&](const Variable& v) { return v.stored && v.initial->name() == name; });
-}
-
 }  // namespace
 
 std::vector<State> add_states(ir::Graph& main, const std::vector<Variable>& variables,
@@ -64,14 +68,18 @@ std::vector<State> add_states(ir::Graph& main, const std::vector<Variable>& vari
   Strings clashes;
   Values outputs = main.outputs();
   std::unordered_set<const Value*> taken(outputs.begin(), outputs.end());
+  InnerNames names(main);
+  std::unordered_set<std::string> names_of_variables;
+  for (const Variable& v : variables)
+    if (v.stored) names_of_variables.insert(v.initial->name());
   for (const Variable& v : variables) {
     if (!v.stored) continue;
     const std::string wanted = v.initial->name() + "_out";
     Value* after = v.last ? v.last : v.initial;
     if (!after->producer() || !taken.insert(after).second)
       after = add_identity(main, after, v.initial->name());
-    if (!take_name(main, after, wanted)) {
-      if (is_name_of_variable(variables, wanted))
+    if (!names.take(after, wanted)) {
+      if (names_of_variables.contains(wanted))
         take_free_names(main, v.initial, after);
       else
         clashes.push_back(v.initial->name());

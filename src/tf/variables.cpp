@@ -134,12 +134,12 @@ std::string identity_of(const VariableRef& v) {
   return v.container + '\0' + (v.shared_name.empty() ? v.node : v.shared_name);
 }
 
-VariableRef variable_ref(const NodeDef& n, const Owner& owner) {
+VariableRef variable_ref(const NodeDef& n, const AttrContext& context) {
   VariableRef ref{.node = std::string(n.name), .shared_name = "", .container = "", .op = std::string(n.op)};
   const auto read = [&](const char* name, auto& into) {
     const Bytes* raw = n.attr(name);
     if (raw == nullptr) return;
-    const Attr attr = decode_attr(*raw, {owner});
+    const Attr attr = decode_attr(*raw, context);
     if (const auto* value = std::get_if<std::decay_t<decltype(into)>>(&attr)) into = *value;
   };
   read("shared_name", ref.shared_name);

@@ -3,6 +3,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "tf/attr_value.h"
 #include "tf/checkpoint.h"
 #include "tf/import.h"
 #include "tf/meta_graph.h"
@@ -40,7 +41,9 @@ class Variables {
   mutable VariableKeys keys_;
 };
 
-VariableRef variable_ref(const NodeDef&, const Owner&);
+VariableRef variable_ref(const NodeDef&, const AttrContext&);
+inline VariableRef variable_ref(const NodeDef& n, const Owner& owner) { return variable_ref(n, AttrContext{owner}); }
+std::string identity_of(const VariableRef&);  // nodes of one variable have one
 
 // For graphs without a checkpoint: fails with Code::bad_file and tells how to give one.
 std::function<TensorPtr(const VariableRef&)> no_variables(std::string source, std::string remedy);

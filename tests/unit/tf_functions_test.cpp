@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tf/body.h"
 #include "tf/import.h"
 #include "tf/text_proto.h"
 
@@ -168,6 +169,45 @@ TEST(Functions, DeepNestsNeedNoStackAndBlowUpsEnd) {
   const auto wide = import(nest(60, 2));
   EXPECT_FALSE(wide.graph);
   EXPECT_NE(wide.diagnostics.at(0).message.find("too large"), std::string::npos);
+}
+
+// A call takes room and time for the needed nodes only.
+TEST(Functions, NodesThatNothingNeedsAreNotPlanned) {
+  std::string nodes;
+  for (int i = 0; i < 100; ++i) nodes += "node_def { name: 'dead" + std::to_string(i) + "' op: 'Neg' input: 'a' } ";
+  const auto binary = std::make_shared<const std::string>(
+      graph_def_from_text("library { " + function("f", kFloatArg + kHandleArg, nodes + kReadAndMul, "dense/mul:z:0") + "}", "test"));
+  const GraphDef graph = parse_graph_def(std::as_bytes(std::span(*binary)), binary);
+  Diagnostics d;
+  Bodies bodies(graph, d);
+  Body& f = *bodies.function("f");
+  plan_nodes(f, f.needed);
+  EXPECT_EQ(f.plan, (std::vector<std::uint32_t>{100, 101}));
+  EXPECT_EQ(f.place[101], 1U);
+  EXPECT_EQ(f.place[7], 2U);
+  f.order = {101, 100};
+  plan_nodes(f, f.needed);
+  EXPECT_EQ(f.plan, (std::vector<std::uint32_t>{101, 100}));
+}
+
+TEST(Functions, ResultsThatAreArgumentsAreKnown) {
+  const std::string signature =
+      "signature { name: 'f' input_arg { name: 'a' type: DT_FLOAT } input_arg { name: 'b' type: DT_FLOAT } "
+      "output_arg { name: 'p' type: DT_FLOAT } output_arg { name: 'q' type: DT_FLOAT } output_arg { name: 'r' type: DT_FLOAT } "
+      "output_arg { name: 's' type: DT_FLOAT } output_arg { name: 't' type: DT_FLOAT } } ";
+  const std::string nodes =
+      "node_def { name: 'i' op: 'Identity' input: 'b' } node_def { name: 'j' op: 'Identity' input: 'i:output:0' } "
+      "node_def { name: 'n' op: 'Neg' input: 'a' } node_def { name: 'k' op: 'Identity' input: 'n:y:0' } "
+      "node_def { name: 'u' op: 'Identity' input: 'v:output:0' } node_def { name: 'v' op: 'Identity' input: 'u:output:0' } ";
+  const std::string rets =
+      "ret { key: 'p' value: 'j:output:0' } ret { key: 'q' value: 'i:output:0' } ret { key: 'r' value: 'k:output:0' } "
+      "ret { key: 's' value: 'a' } ret { key: 't' value: 'u:output:0' } ";
+  const auto binary = std::make_shared<const std::string>(
+      graph_def_from_text("library { function { " + signature + nodes + rets + "} }", "test"));
+  const GraphDef graph = parse_graph_def(std::as_bytes(std::span(*binary)), binary);
+  Diagnostics d;
+  Bodies bodies(graph, d);
+  EXPECT_EQ(bodies.function("f")->handed_on, (std::vector<std::int32_t>{1, 1, -1, 0, -1}));
 }
 
 TEST(Functions, OnlyALoopHasASecondRound) {  // whatever a function is called

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace t2o::tf {
 namespace {
 
@@ -85,6 +87,14 @@ TEST(Import, NamesWhatIsWrongWithAnEdge) {
   EXPECT_TRUE(mentions(d, "reads 'gone', which does not exist"));
   EXPECT_TRUE(mentions(d, "reads 'x:3', which does not exist"));
   EXPECT_TRUE(mentions(d, "2 inputs instead of 1"));
+}
+
+TEST(Import, CountsTheMissingInputsOfANode) {
+  const std::string n = attr("N", "i: 4");
+  const auto [g, d] = import(kX + node("y", "AddN", {"a", "x", "b", "c"}, kT + n), fetch({{"y"}}));
+  EXPECT_FALSE(g);
+  EXPECT_TRUE(mentions(d, "reads 'a' and 2 more, which do not exist"));
+  EXPECT_EQ(std::count_if(d.begin(), d.end(), [](const Diagnostic& one) { return one.severity == Severity::error; }), 1);
 }
 
 TEST(Import, SuggestsTheNearestName) {

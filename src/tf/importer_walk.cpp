@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tf/importer.h"
+#include "tf/region.h"
 
 namespace t2o::tf {
 namespace {
@@ -11,35 +12,30 @@ constexpr std::size_t kNamesOfCycle = 5;
 }  // namespace
 
 void Importer::push_frame(Frame f) {
-  f.state.resize(f.body->size());
-  f.outputs.resize(f.body->size());
+  if (f.body->place.empty()) plan_nodes(*f.body, f.body->needed);
+  f.marks.resize(f.body->plan.size());
+  f.outputs.resize(f.body->plan.size());
   f.body->active = true;
   frames_.push_back(std::move(f));
 }
 
-// The nodes in the body's order or in the file's order, each after the nodes that it reads.
+// Imports the nodes in the order of Body::plan, each after the nodes that it reads.
 void Importer::step() {
   Frame& f = frames_.back();
   if (f.stack.empty()) {
-    const std::vector<std::uint32_t>& order = f.body->order;
-    const auto node_at = [&](std::size_t i) {
-      return i < order.size() ? order[i] : static_cast<std::uint32_t>(i - order.size());
-    };
-    const std::size_t end = order.size() + f.body->size();
-    while (f.next < end && (!(*f.needed)[node_at(f.next)] || f.state[node_at(f.next)] == Frame::done))
-      ++f.next;
-    if (f.next == end) return finish_frame();
-    f.stack.push_back(node_at(f.next));
+    while (f.next < f.marks.size() && f.marks[f.next] == Frame::Mark::done) ++f.next;
+    if (f.next == f.marks.size()) return finish_frame();
+    f.stack.push_back(f.body->plan[f.next]);
   }
   const std::uint32_t n = f.stack.back();
-  switch (f.state[n]) {
-    case Frame::unseen:
+  switch (f.mark(n)) {
+    case Frame::Mark::unseen:
       expand(f, n);
       break;
-    case Frame::done:
+    case Frame::Mark::done:
       f.stack.pop_back();
       break;
-    case Frame::open:
+    case Frame::Mark::open:
       if (++nodes_made_ == kMaxNodes)
         give_up("it has more than " + std::to_string(kMaxNodes) + " nodes when its functions are inlined");
       process(f, n);
@@ -84,25 +80,25 @@ void Importer::give_up(const std::string& why) {
 }
 
 void Importer::expand(Frame& f, std::uint32_t n) {
-  f.state[n] = Frame::open;
+  f.mark(n) = Frame::Mark::open;
   const auto inputs = f.body->inputs_of(n);
   for (std::size_t i = inputs.size(); i-- > 0;) {  // the first input on top of the stack
     const InputRef& in = inputs[i];
     if (in.node < 0 || is_back_edge(*f.body, n, in)) continue;
     const auto source = static_cast<std::uint32_t>(in.node);
     if (f.kind == Frame::Kind::main && interface_.is_fed(in)) continue;
-    if (f.state[source] == Frame::open) report_cycle(f, source);
-    if (f.state[source] == Frame::unseen) f.stack.push_back(source);
+    if (f.mark(source) == Frame::Mark::open) report_cycle(f, source);
+    if (f.mark(source) == Frame::Mark::unseen) f.stack.push_back(source);
   }
 }
 
-void Importer::report_cycle(const Frame& f, std::uint32_t node) {
+void Importer::report_cycle(Frame& f, std::uint32_t node) {
   if (cycle_reported_) return;
   cycle_reported_ = true;
   std::string names;
   std::size_t count = 0;
   for (std::size_t i = f.stack.size(); i-- > 0;) {
-    if (f.state[f.stack[i]] != Frame::open) continue;
+    if (f.mark(f.stack[i]) != Frame::Mark::open) continue;
     if (++count <= kNamesOfCycle) names += "'" + std::string(f.body->node(f.stack[i]).name) + "' <- ";
     if (f.stack[i] == node) break;
   }
@@ -117,16 +113,16 @@ void Importer::deliver(Values values) {
   Frame& f = frames_.back();
   const std::uint32_t n = f.stack.back();
   if (f.body->is_guarded(n)) nodes_.guard(f, n, values);
-  f.outputs[n] = {static_cast<std::uint32_t>(f.values.size()), static_cast<std::uint32_t>(values.size())};
+  f.outputs_of(n) = {static_cast<std::uint32_t>(f.values.size()), static_cast<std::uint32_t>(values.size())};
   f.values.insert(f.values.end(), values.begin(), values.end());
-  f.state[n] = Frame::done;
+  f.mark(n) = Frame::Mark::done;
   f.stack.pop_back();
 }
 
 void Importer::deliver_failure() {
   Frame& f = frames_.back();
-  f.outputs[f.stack.back()].failed = true;
-  f.state[f.stack.back()] = Frame::done;
+  f.outputs_of(f.stack.back()).failed = true;
+  f.mark(f.stack.back()) = Frame::Mark::done;
   f.stack.pop_back();
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ir/nesting.h"
 #include "tf/importer.h"
+#include "tf/region.h"
 
 namespace t2o::tf {
 namespace {
@@ -29,18 +29,6 @@ std::string nested(const std::string& prefix, std::string_view level) {
   return prefix.size() > kMaxPrefix ? prefix : prefix + std::string(level) + "/";
 }
 
-// The argument that a result hands on unchanged; -1 when it does not.
-std::int32_t source_argument(const Body& body, InputRef r) {
-  for (std::size_t steps = 0; r.node >= 0 && steps <= body.size(); ++steps) {
-    const auto n = static_cast<std::size_t>(r.node);
-    const auto inputs = body.inputs_of(n);
-    const auto k = handed_on_input(body.ops[n]->kind, static_cast<std::size_t>(r.output));
-    if (!passes_through(body.ops[n]->kind) || *k >= inputs.size()) return -1;
-    r = inputs[*k];
-  }
-  return r.argument;
-}
-
 // A handle stands for what it leads to, and has its type.
 bool may_be(DType declared, DType given) {
   const auto is_open = [](DType t) {
@@ -60,16 +48,20 @@ Shape argument_shape(const Frame& f, std::size_t argument) {
   return {};
 }
 
-bool is_invariant(Bodies& bodies, const PendingNode& loop, std::size_t i) {
-  return std::all_of(loop.branches.begin(), loop.branches.end(), [&](const PendingNode::Branch& b) {
-    if (loop.attrs[b.attr].name != "body") return true;
+// For each input of a loop: does its body return it unchanged?
+std::vector<bool> invariant_inputs(Bodies& bodies, const PendingNode& loop) {
+  std::vector<bool> invariant(loop.inputs.size(), true);
+  for (const PendingNode::Branch& b : loop.branches) {
+    if (loop.attrs[b.attr].name != "body") continue;
     const Body* body = bodies.function(b.function.name);
-    return body && i < body->results.size() &&
-           source_argument(*body, body->results[i]) == static_cast<std::int32_t>(i);
-  });
+    for (std::size_t i = 0; i < invariant.size(); ++i)
+      if (!body || i >= body->handed_on.size() || body->handed_on[i] != static_cast<std::int32_t>(i))
+        invariant[i] = false;
+  }
+  return invariant;
 }
 
-// A condition gives one, another function what the node gives.
+// A loop's condition returns one value. Every other function returns the results of the node.
 void check_results(const Frame& f, const PendingNode& pending) {
   const OpInfo& op = *f.body->ops[pending.node];
   if (!op.def || op.kind == OpKind::computation) return;
@@ -129,7 +121,6 @@ void Importer::begin_call(Frame& f, std::uint32_t n, const Values& inputs) {
               .args = inputs};
   inner.prefix = nested(f.prefix, def.name);
   inner.short_prefix = is_made_up(def.name) ? f.short_prefix : nested(f.short_prefix, def.name);
-  inner.needed = &body.needed;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (c_.trust_shapes && !inputs[i]->is_graph_input())
       nodes_.refine_shape(inputs[i], argument_shape(inner, i));
@@ -148,6 +139,7 @@ void Importer::begin_control_flow(Frame& f, std::uint32_t n, const Values& input
       for (const Func& b : *many) pending->branches.push_back({i, b});
   }
   if (pending->branches.empty()) fail(Code::bad_model, std::string(f.body->node(n).op) + " has no functions");
+  if (f.body->ops[n]->kind == OpKind::while_) pending->invariant = invariant_inputs(c_.bodies, *pending);
   f.pending = std::move(pending);
   begin_branch(f, n);
 }
@@ -155,10 +147,7 @@ void Importer::begin_control_flow(Frame& f, std::uint32_t n, const Values& input
 void Importer::begin_branch(Frame& f, std::uint32_t n) {
   const PendingNode& pending = *f.pending;
   const NodeDef& def = f.body->node(n);
-  if (ir::nesting(*f.graph) == ir::kDeepestNesting)
-    fail(Code::unsupported_op,
-         "loops and conditionals are nested more than " + std::to_string(ir::kDeepestNesting) + " deep",
-         "Do not nest them so deeply.");
+  check_nesting(*f.graph);
   const PendingNode::Branch& branch = pending.branches[pending.graphs.size()];
   Frame inner{
       .kind = Frame::Kind::branch, .body = &enter(branch.function.name), .attrs = branch.function.attrs};
@@ -169,7 +158,6 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   const std::string level = std::string(def.name) + "/" + role;
   inner.prefix = nested(f.prefix, level);
   inner.short_prefix = nested(f.short_prefix, level);
-  inner.needed = &inner.body->needed;
   const OpKind kind = f.body->ops[n]->kind;
   if (kind == OpKind::computation)
     add_own_inputs(inner);
@@ -178,8 +166,8 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   push_frame(std::move(inner));
 }
 
-// A resource that the loop does not exchange, or that goes into a branch, is the outer one itself; the input
-// stays, unread.
+// A branch uses the resource of the graph around it. So does a loop whose body returns the resource
+// unchanged. The subgraph keeps an input that nothing reads.
 void Importer::add_branch_inputs(Frame& f, const PendingNode& pending, bool is_loop) {
   const std::size_t skip = is_loop ? 0 : 1;  // the condition
   const auto& args = f.body->signature->inputs;
@@ -194,7 +182,7 @@ void Importer::add_branch_inputs(Frame& f, const PendingNode& pending, bool is_l
       loop_shapes = *s;
   for (std::size_t i = 0; i < args.size(); ++i) {
     Value* given = pending.inputs[i + skip];
-    const bool is_same = !is_loop || is_invariant(c_.bodies, pending, i);
+    const bool is_same = !is_loop || pending.invariant[i];
     Shape shape = is_same ? given->shape() : i < loop_shapes.size() ? loop_shapes[i] : Shape();
     if (c_.trust_shapes)
       if (std::optional<Shape> both = merge(shape, argument_shape(f, i))) shape = std::move(*both);

@@ -11,6 +11,7 @@
 #include "tf/region.h"
 #include "tf/variable_access.h"
 #include "tf/variable_writes.h"
+#include "tf/variables.h"
 
 namespace t2o::tf {
 namespace {

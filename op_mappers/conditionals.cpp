@@ -13,7 +13,7 @@ using MakeBranch =
 // A list that is fresh in one branch alone gets the rank that its elements have in the other.
 Mapped with_rank_of(GraphContext& c, ir::Graph& g, const Mapped& v, const Mapped& other) {
   if (!v.list || !other.list || v.list->form == ListForm::sequence) return v;
-  const List list = list_of(v), like = list_of(other);
+  const List list{v.value, *v.list}, like{other.value, *other.list};
   if (like.is_fresh()) return v;
   if (list.is_fresh() && like.value->shape().ranked()) {
     Emitter e(g, c.target(), c.shared_origin());

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 
 #include "op_mappers/all.h"
+#include "op_mappers/list_sequences.h"
+#include "op_mappers/loop_lists.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/tensor_lists.h"
 
@@ -77,8 +78,8 @@ class Sources {
 
 class LoopMaker {
  public:
-  LoopMaker(GraphContext& c, const tfgraph::Loop& loop, const ir::Graph& condition)
-      : c_(c), loop_(loop), condition_(condition), body_(loop.body()), types_(c.settled()) {}
+  LoopMaker(GraphContext& c, const tfgraph::Loop& loop)
+      : c_(c), loop_(loop), condition_(loop.condition()), body_(loop.body()), types_(c.settled()) {}
   MappedValues run();
 
  private:
@@ -129,13 +130,9 @@ void LoopMaker::find_rounds() {
   if (least && constant_ints(least).value_or(Ints{1}).front() > 0) count_ = least;
 }
 
-// What changes and is asked for: behind the loop, by its condition, or for the next round of what is.
+// Finds the variables that change and that are read: after the loop, by its condition, or by the next value
+// of such a variable.
 void LoopMaker::find_carried() {
-  std::unordered_map<const Value*, std::size_t> variables;
-  for (std::size_t i = 0; i < size(); ++i) {
-    variables[body_.inputs()[i]] = i;
-    variables[condition_.inputs()[i]] = i;
-  }
   Wanted needed(size());
   std::vector<std::size_t> work;
   const auto need = [&](std::size_t i) {
@@ -144,7 +141,7 @@ void LoopMaker::find_carried() {
     work.push_back(i);
   };
   const auto need_variable = [&](const Value* v) {
-    if (const auto it = variables.find(v); it != variables.end()) need(it->second);
+    if (const int i = loop_.variable(v); i >= 0) need(static_cast<std::size_t>(i));
   };
   const Wanted used = used_outputs(c_.node());
   for (std::size_t i = 0; i < size(); ++i)
@@ -161,9 +158,11 @@ void LoopMaker::find_carried() {
 }
 
 void LoopMaker::find_written() {
+  Wanted lists = carried_;
+  for (std::size_t i = 0; i < size(); ++i) lists[i] = lists[i] && initial_[i].list;
+  written_ = written_once(loop_, lists);
   for (std::size_t i = 0; i < size(); ++i) {
     const Mapped& list = initial_[i];
-    written_.push_back(carried_[i] && list.list ? written_once(loop_, condition_, i) : std::nullopt);
     if (!written_[i]) continue;
     if (list.list->is_sequence()) {
       if (!written_[i]->in_order()) written_[i] = std::nullopt;
@@ -243,7 +242,7 @@ VariableType LoopMaker::settle(std::size_t variable, const VariableType& now, co
   } else if (was_fresh && after.shape.ranked()) {
     Mapped& first = initial_[variable];
     if (first.list->form == ListForm::fresh)
-      first = with_rank(c_, list_of(first), element_of_stack(after.shape));
+      first = with_rank(c_, {first.value, *first.list}, element_of_stack(after.shape));
     both.shape = common(first.value->shape(), after.shape);
   } else if (!now.shape.ranked() || !after.shape.ranked() || now.shape.rank() != after.shape.rank()) {
     c_.fail(Code::unsupported_op,
@@ -318,7 +317,8 @@ MappedValues LoopMaker::run() {
   }
 }
 
-// Of an element of a list of that shape, where a size 1 may stand for any.
+// The dims of an element. A dim that the element does not know comes from the list, unless the list has 1
+// there: 1 may stand for any size.
 Ints dims_in(const Shape& element, const Shape& list) {
   Ints dims = element.dims();
   if (!list.ranked() || list.rank() != element.rank() + 1) return dims;
@@ -368,17 +368,17 @@ MappedValues LoopMaker::loop(Value* at_first, const GraphPtr& body, const Mapped
     Value* first = written_[i]->first < 0 ? nullptr : c_.in(static_cast<std::size_t>(written_[i]->first));
     ListType list = common(*initial_[i].list, *after[i].list);
     list.form = ListForm::stacked;
-    results[i] = {with_rest(c_, *written_[i], made[at++], list_of(initial_[i]), first), std::move(list)};
+    const List before{initial_[i].value, *initial_[i].list};
+    results[i] = {with_rest(c_, *written_[i], made[at++], before, first), std::move(list)};
   }
   return results;
 }
 
 MappedValues map_while(GraphContext& c) {
-  const auto condition = c.attr<GraphPtr>("cond");
-  c.attr<GraphPtr>("body");  // read by way of the view
+  for (const char* graph : {"cond", "body"}) c.attr<GraphPtr>(graph);  // read by way of the view
   const auto loop = tfgraph::Loop::view(c.node());
   if (!loop) c.fail(Code::bad_model, "its condition and body have other inputs or outputs than the loop");
-  return LoopMaker(c, *loop, *condition).run();
+  return LoopMaker(c, *loop).run();
 }
 
 }  // namespace

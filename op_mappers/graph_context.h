@@ -36,6 +36,7 @@ class GraphContext : public MapperContext {
       fail(Code::bad_model, "input " + std::to_string(input) + " is no TensorList");
     return *mapped_[input].list;
   }
+  List list_at(std::size_t input) const { return {in(input), list(input)}; }
   ListPlan& lists() { return mapper_->lists(); }
 
   MappedValues map(const ir::Graph& source, const MappedValues& inputs, const std::vector<bool>& wanted, ir::Graph& into) {

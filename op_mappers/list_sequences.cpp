@@ -1,3 +1,5 @@
+#include "op_mappers/list_sequences.h"
+
 #include <algorithm>
 
 #include "ir/complex.h"
@@ -5,7 +7,6 @@
 #include "op_mappers/numbers.h"
 #include "op_mappers/tensor_lists.h"
 
-// Lists whose elements differ in size: ONNX sequences.
 namespace t2o::op_mappers {
 
 Value* empty_sequence(Emitter& e, DType element) { return e.emit("SequenceEmpty", {}, {{"dtype", element}}); }
@@ -49,8 +50,8 @@ class SequenceMapper {
         op_(c.node().op()),
         list_(c.node().output()->dtype() == DType::variant ? c.node().output() : c.node().input(0)) {
     type_.form = ListForm::sequence;
-    if (!c.mapped().empty() && c.mapped()[0].list) type_ = c.list(0);
-    if (op_ != "TensorListLength" && op_ != "TensorListResize") type_.dtype = c.attr<DType>("element_dtype");
+    if (c.input_count() > 0 && c.node().input(0)->dtype() == DType::variant) type_ = c.list(0);
+    if (op_ != "TensorListLength" && op_ != "TensorListResize") type_.dtype = element_type(c);
     const Shape stated = c.lists().lists().family_of(list_).stated();
     stated_ = is_complex(type_.dtype) ? shape_of_pairs(stated) : stated;
   }
@@ -59,10 +60,10 @@ class SequenceMapper {
  private:
   // ONNX has no sequences of bf16: they hold f32.
   DType part() const { return type_.dtype == DType::bf16 ? DType::f32 : part_type(type_.dtype); }
-  Value* taken(std::size_t input) { return c_.cast(c_.in(input), part()); }
-  Value* given(Value* element) { return c_.cast(element, part_type(type_.dtype)); }
+  Value* to_sequence_type(Value* element) { return c_.cast(element, part()); }
+  Value* from_sequence_type(Value* element) { return c_.cast(element, part_type(type_.dtype)); }
   Value* sequence() const { return c_.in(0); }
-  Mapped made(Value* v) const { return {v, type_}; }
+  Mapped as_list(Value* v) const { return {v, type_}; }
   void write(const Shape& element) { type_ = type_after_write(c_, list_, type_, element); }
   Shape element() const {
     return merge(type_.filled == Filled::never ? Shape() : type_.element, stated_).value_or(Shape());
@@ -108,7 +109,7 @@ Value* SequenceMapper::of_rows(Value* x) {
 }
 
 Value* SequenceMapper::pieces() {
-  Value* x = taken(0);
+  Value* x = to_sequence_type(rows_at(c_, 0));
   Shape piece = x->shape();
   if (piece.ranked() && piece.rank() > 0) {
     Ints dims = piece.dims();
@@ -132,12 +133,12 @@ Value* SequenceMapper::pieces() {
 Value* SequenceMapper::set() {
   const bool grows = c_.flag("resize_if_index_out_of_bounds");
   write(c_.in(2)->shape());
-  if (type_.form == ListForm::appended) return appended(c_, sequence(), taken(2));
+  if (type_.form == ListForm::appended) return appended(c_, sequence(), to_sequence_type(c_.in(2)));
   Value* index = scalar_of(c_, c_.in(1));
   Value* from = sequence();
   if (grows) from = extended_to(from, c_.add(index, c_.constant<std::int64_t>(1)));
   Value* without = c_.emit("SequenceErase", {from, index});
-  return c_.emit("SequenceInsert", {without, taken(2), index});
+  return c_.emit("SequenceInsert", {without, to_sequence_type(c_.in(2)), index});
 }
 
 Value* SequenceMapper::resized() {
@@ -172,7 +173,7 @@ MappedValues SequenceMapper::concat() {
   }
   Value* values = c_.emit("ConcatFromSequence", {all}, {{"axis", std::int64_t{0}}});
   c_.graph().set_type(values, part(), dims.empty() ? Shape() : Shape(std::move(dims)));
-  values = given(values);
+  values = from_sequence_type(values);
   if (!c_.node().output(1)->is_used()) return {values, nullptr};
   Value* sizes =
       counted_loop(c_, length(c_, sequence()), {}, [&](Emitter& e, Value* k, const Values&) -> Values {
@@ -194,43 +195,44 @@ Value* SequenceMapper::stack() {
     shape = Shape(std::move(dims));
   }
   c_.graph().set_type(v, part(), std::move(shape));
-  return given(v);
+  return from_sequence_type(v);
 }
 
 MappedValues SequenceMapper::run() {
-  if (op_ == "EmptyTensorList") return {made(empty_sequence(c_, part()))};
+  if (op_ == "EmptyTensorList") return {as_list(empty_sequence(c_, part()))};
   if (op_ == "TensorListReserve") {
     Value* element = placeholder(c_, part(), stated_);
-    return {made(repeated(c_, element, scalar_of(c_, c_.in(1))))};
+    return {as_list(repeated(c_, element, scalar_of(c_, c_.in(1))))};
   }
   if (op_ == "TensorListFromTensor") {
-    Value* v = of_rows(taken(0));
-    return {made(v)};
+    Value* v = of_rows(to_sequence_type(rows_at(c_, 0)));
+    return {as_list(v)};
   }
   if (op_ == "TensorListSplit") {
     Value* v = pieces();
-    return {made(v)};
+    return {as_list(v)};
   }
   if (op_ == "TensorListSetItem") {
     Value* v = set();
-    return {made(v)};
+    return {as_list(v)};
   }
   if (op_ == "TensorListPushBack") {
     write(c_.in(1)->shape());
-    return {made(appended(c_, sequence(), taken(1)))};
+    return {as_list(appended(c_, sequence(), to_sequence_type(c_.in(1))))};
   }
   if (op_ == "TensorListPopBack") {
     Value* rest = c_.emit("SequenceErase", {sequence()});
-    if (!c_.node().output(1)->is_used()) return {made(rest), nullptr};
-    return {made(rest), given(element_at(c_, sequence(), c_.constant<std::int64_t>(-1), element()))};
+    if (!c_.node().output(1)->is_used()) return {as_list(rest), nullptr};
+    return {as_list(rest),
+            from_sequence_type(element_at(c_, sequence(), c_.constant<std::int64_t>(-1), element()))};
   }
   if (op_ == "TensorListGetItem")
-    return {given(element_at(c_, sequence(), scalar_of(c_, c_.in(1)), element()))};
+    return {from_sequence_type(element_at(c_, sequence(), scalar_of(c_, c_.in(1)), element()))};
   if (op_ == "TensorListLength") return {c_.cast(length(c_, sequence()), DType::i32)};
-  if (op_ == "TensorListResize") return {made(resized())};
+  if (op_ == "TensorListResize") return {as_list(resized())};
   if (op_ == "TensorListConcatLists") {
-    Value* v = joined_with(list_of(c_.mapped()[1]));
-    return {made(v)};
+    Value* v = joined_with(c_.list_at(1));
+    return {as_list(v)};
   }
   if (op_ == "TensorListConcat" || op_ == "TensorListConcatV2") return concat();
   if (op_ == "TensorListStack") return {stack()};

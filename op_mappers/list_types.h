@@ -49,6 +49,16 @@ struct Mapped {
 };
 using MappedValues = std::vector<Mapped>;
 
+// A value that is a list.
+struct List {
+  Value* value;
+  ListType type;
+
+  bool is_fresh() const { return type.form == ListForm::fresh; }
+  bool is_sequence() const { return type.is_sequence(); }
+  operator Mapped() const { return {value, type}; }
+};
+
 // Which lists are sequences. A family of lists is one tensor until a mapper finds elements of different sizes; then the graph
 // is mapped again, with a sequence for each list of the family.
 class ListPlan {

@@ -1,7 +1,11 @@
+#include "op_mappers/loop_lists.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
+#include "ir/memo.h"
 #include "op_mappers/tensor_lists.h"
 
 namespace t2o::op_mappers {
@@ -22,6 +26,8 @@ struct Line {
   // reads base directly from the graph around it.
   int variable = -1;
   std::int64_t rest = 0;
+
+  bool operator==(const Line&) const = default;
 };
 using MaybeLine = std::optional<Line>;
 
@@ -30,49 +36,46 @@ constexpr std::int64_t kMost = 1LL << 40;  // the largest offset; sums of such o
 
 class Lines {
  public:
-  Lines(const Loop& loop, const ir::Graph& condition) : loop_(loop), condition_(condition) {}
+  explicit Lines(const Loop& loop) : loop_(loop) {}
 
-  MaybeLine of(const Value* v, int depth = kDeepest) const;
+  MaybeLine of(const Value* v, int depth = 0);
   // The number of rounds; below 0, the loop makes none. Empty if the loop may end for a reason other than a
   // counter.
-  MaybeLine rounds() const;
+  MaybeLine rounds();
 
  private:
-  bool is_inside(const Value* v) const { return v->graph() == &loop_.body() || v->graph() == &condition_; }
-  int variable_of(const Value* v) const;
-  MaybeLine of_variable(std::size_t i, int depth) const;
-  MaybeLine of_sum(const ir::Node& n, int depth) const;
-  MaybeLine to_go(const Value* comparison) const;
+  MaybeLine find(const Value* v, int depth);
+  MaybeLine of_variable(std::size_t i, int depth);
+  MaybeLine of_sum(const ir::Node& n, int depth);
+  MaybeLine to_go(const Value* comparison);
 
   const Loop& loop_;
-  const ir::Graph& condition_;
+  ir::Memo<MaybeLine> lines_{{}, kDeepest};
 };
-
-int Lines::variable_of(const Value* v) const {
-  const auto& in = condition_.inputs();
-  const auto it = std::find(in.begin(), in.end(), v);
-  return it == in.end() ? loop_.argument(v) : static_cast<int>(it - in.begin());
-}
 
 std::optional<std::int64_t> number(const Value* v) {
   const auto known = tfgraph::known_ints(const_cast<Value*>(v));
-  const bool is_one = known && known->size() == 1 && std::abs(known->front()) < kMost;
+  const bool is_one = known && known->size() == 1 && known->front() > -kMost && known->front() < kMost;
   return is_one ? std::optional(known->front()) : std::nullopt;
 }
 
-MaybeLine Lines::of(const Value* v, int depth) const {
+MaybeLine Lines::of(const Value* v, int depth) {
   v = through_identities(v);
-  if (!v || depth == 0 || !is_int(v->dtype())) return {};
-  if (const int i = variable_of(v); i >= 0) return of_variable(static_cast<std::size_t>(i), depth - 1);
-  if (const auto n = number(v)) return Line{.offset = *n};
-  const ir::Node* n = v->producer();
-  if (n && n->op() == "Cast") return of(n->input(0), depth - 1);
-  if (n && (n->op() == "Add" || n->op() == "AddV2" || n->op() == "Sub"))
-    if (const MaybeLine sum = of_sum(*n, depth - 1)) return sum;
-  return is_inside(v) ? std::nullopt : MaybeLine(Line{.base = v});
+  if (!v || !is_int(v->dtype())) return {};
+  return lines_.of(v, depth, [&] { return find(v, depth + 1); });
 }
 
-MaybeLine Lines::of_variable(std::size_t i, int depth) const {
+MaybeLine Lines::find(const Value* v, int depth) {
+  if (const int i = loop_.variable(v); i >= 0) return of_variable(static_cast<std::size_t>(i), depth);
+  if (const auto n = number(v)) return Line{.offset = *n};
+  const ir::Node* n = v->producer();
+  if (n && n->op() == "Cast") return of(n->input(0), depth);
+  if (n && (n->op() == "Add" || n->op() == "AddV2" || n->op() == "Sub"))
+    if (const MaybeLine sum = of_sum(*n, depth)) return sum;
+  return loop_.is_inside(v) ? std::nullopt : MaybeLine(Line{.base = v});
+}
+
+MaybeLine Lines::of_variable(std::size_t i, int depth) {
   MaybeLine line = of(loop_.initial(i), depth);
   if (!line) return {};
   line->variable = line->base ? static_cast<int>(i) : -1;
@@ -92,7 +95,7 @@ MaybeLine Lines::of_variable(std::size_t i, int depth) const {
   return {};
 }
 
-MaybeLine Lines::of_sum(const ir::Node& n, int depth) const {
+MaybeLine Lines::of_sum(const ir::Node& n, int depth) {
   MaybeLine a = of(n.input(0), depth), b = of(n.input(1), depth);
   const bool is_sub = n.op() == "Sub";
   if (a && b && !is_sub && b->base) std::swap(a, b);
@@ -114,7 +117,7 @@ bool is_same(const MaybeLine& a, const MaybeLine& b, std::int64_t more = 0) {
 
 // The rounds that a comparison of a counter with a limit allows. Empty if the distance between the two does
 // not shrink by one in each round.
-MaybeLine Lines::to_go(const Value* comparison) const {
+MaybeLine Lines::to_go(const Value* comparison) {
   const bool or_equal = is_op(comparison, "LessEqual") || is_op(comparison, "GreaterEqual");
   const bool less = is_op(comparison, "Less") || is_op(comparison, "LessEqual");
   if (!less && !is_op(comparison, "Greater") && !is_op(comparison, "GreaterEqual")) return {};
@@ -125,9 +128,9 @@ MaybeLine Lines::to_go(const Value* comparison) const {
               .offset = high->offset - low->offset + (or_equal ? 1 : 0)};
 }
 
-MaybeLine Lines::rounds() const {
+MaybeLine Lines::rounds() {
   MaybeLine least;
-  for (const Value* v : tfgraph::conjuncts(condition_.outputs()[0])) {
+  for (const Value* v : tfgraph::conjuncts(loop_.condition().outputs()[0])) {
     const MaybeLine line = to_go(v);
     if (!line || (least && !same_base(*least, *line))) return {};
     if (!least || line->offset < least->offset) least = line;
@@ -148,60 +151,101 @@ const Value* reserved_size(const Value* list) {
 
 // ---- other readers of the list
 
-bool read_only_by(const Value* v, const ir::Node* reader) {
-  if (v->is_graph_output()) return false;
-  return std::all_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
-    return u.node == reader || (tfgraph::is_identity(*u.node) && read_only_by(u.node->output(), reader));
+// The value and all Identities of it.
+std::vector<const Value*> with_identities(const Value* v) {
+  std::vector<const Value*> all{v};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const ir::Use& u : all[i]->uses())
+      if (tfgraph::is_identity(*u.node)) all.push_back(u.node->output());
+  return all;
+}
+
+bool has_other_readers(const Value* v, const ir::Node* reader) {
+  return std::any_of(v->uses().begin(), v->uses().end(),
+                     [&](const ir::Use& u) { return u.node != reader && !tfgraph::is_identity(*u.node); });
+}
+
+bool read_only_by(const Value* v, const ir::Node& reader) {
+  const auto all = with_identities(v);
+  return std::none_of(all.begin(), all.end(), [&](const Value* one) {
+    return one->is_graph_output() || has_other_readers(one, &reader);
   });
 }
 
-bool is_only_output(const ir::Graph& g, const Value* v, std::size_t output) {
-  for (std::size_t i = 0; i < g.outputs().size(); ++i)
-    if (i != output && through_identities(g.outputs()[i]) == v) return false;
-  return std::all_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
-    return tfgraph::is_identity(*u.node) && u.node->graph() == &g &&
-           is_only_output(g, u.node->output(), output);
-  });
+// How a loop writes its lists.
+class Writes {
+ public:
+  explicit Writes(const Loop& loop) : loop_(loop), lines_(loop), rounds_(lines_.rounds()) {
+    for (std::size_t i = 0; i < loop.size(); ++i) ++results_[loop.result(i)];
+  }
+  std::optional<Written> of(std::size_t variable);
+
+ private:
+  bool is_only_result(const Value*) const;
+  Written at(const Line& index, const ir::Node& write, const Value* initial);
+
+  const Loop& loop_;
+  Lines lines_;
+  const MaybeLine rounds_;
+  std::unordered_map<const Value*, int> results_;
+};
+
+// Whether the body uses the value only as the result of one variable.
+bool Writes::is_only_result(const Value* v) const {
+  const auto all = with_identities(v);
+  return results_.at(v) == 1 && std::none_of(all.begin(), all.end(), [&](const Value* one) {
+           return one->graph() != &loop_.body() || has_other_readers(one, nullptr);
+         });
+}
+
+std::optional<Written> Writes::of(std::size_t variable) {
+  const Value* last = loop_.result(variable);
+  if (!is_op(last, "TensorListSetItem") && !is_op(last, "TensorListPushBack")) return std::nullopt;
+  const ir::Node& write = *last->producer();
+  const Value* before = loop_.body().inputs()[variable];
+  if (write.graph() != &loop_.body() || through_identities(write.input(0)) != before ||
+      loop_.condition().inputs()[variable]->is_used() || !read_only_by(before, write) ||
+      !is_only_result(last))
+    return std::nullopt;
+  const Value* initial = through_identities(loop_.initial(variable));
+  if (write.op() == "TensorListPushBack")
+    return Written{.appends = true, .to_end = is_op(initial, "EmptyTensorList")};
+  const MaybeLine index = lines_.of(write.input(1));
+  if (!index || std::abs(index->slope) != 1 || (index->base && index->variable < 0)) return std::nullopt;
+  return at(*index, write, initial);
+}
+
+Written Writes::at(const Line& index, const ir::Node& write, const Value* initial) {
+  Written w{.backwards = index.slope < 0,
+            .grows = grows(write),
+            .first = index.variable,
+            .offset = index.base ? index.rest : index.offset};
+  const bool from_0 = !index.base && index.offset == 0;
+  const Value* reserved = reserved_size(initial);
+  const MaybeLine size = reserved ? lines_.of(reserved) : std::nullopt;
+  if (w.backwards) {
+    w.from_front = is_same(index, rounds_, -1);
+    w.to_end = is_same(index, size, -1);
+  } else {
+    w.from_front = from_0;
+    // If the loop makes no round, a first index other than 0 may be past the end of the list.
+    MaybeLine end = rounds_;
+    if (end) end->offset += index.offset;
+    w.to_end = (!index.base && is_same(end, size)) || (from_0 && reserved && tfgraph::is_number(reserved, 0));
+  }
+  if (rounds_ && !rounds_->base) w.length = std::max<std::int64_t>(rounds_->offset, 0);
+  return w;
 }
 
 }  // namespace
 
-std::optional<Written> written_once(const Loop& loop, const ir::Graph& condition, std::size_t variable) {
-  const ir::Graph& body = loop.body();
-  const Value* last = loop.result(variable);
-  if (!is_op(last, "TensorListSetItem") && !is_op(last, "TensorListPushBack")) return std::nullopt;
-  const ir::Node& write = *last->producer();
-  const Value* before = body.inputs()[variable];
-  if (write.graph() != &body || through_identities(write.input(0)) != before ||
-      condition.inputs()[variable]->is_used() || !read_only_by(before, &write) ||
-      !is_only_output(body, last, variable))
-    return std::nullopt;
-  const Value* initial = through_identities(loop.initial(variable));
-  if (write.op() == "TensorListPushBack")
-    return Written{.appends = true, .to_end = is_op(initial, "EmptyTensorList")};
-  const Lines lines(loop, condition);
-  const MaybeLine at = lines.of(write.input(1));
-  if (!at || std::abs(at->slope) != 1 || (at->base && at->variable < 0)) return std::nullopt;
-  Written w{.backwards = at->slope < 0,
-            .grows = grows(write),
-            .first = at->variable,
-            .offset = at->base ? at->rest : at->offset};
-  const bool from_0 = !at->base && at->offset == 0;
-  const MaybeLine rounds = lines.rounds();
-  const Value* reserved = reserved_size(initial);
-  const MaybeLine size = reserved ? lines.of(reserved) : std::nullopt;
-  if (w.backwards) {
-    w.from_front = is_same(at, rounds, -1);
-    w.to_end = is_same(at, size, -1);
-  } else {
-    w.from_front = from_0;
-    // If the loop makes no round, a first index other than 0 may be past the end of the list.
-    MaybeLine end = rounds;
-    if (end) end->offset += at->offset;
-    w.to_end = (!at->base && is_same(end, size)) || (from_0 && reserved && tfgraph::is_number(reserved, 0));
-  }
-  if (rounds && !rounds->base) w.length = std::max<std::int64_t>(rounds->offset, 0);
-  return w;
+std::vector<std::optional<Written>> written_once(const Loop& loop, const std::vector<bool>& lists) {
+  std::vector<std::optional<Written>> written(loop.size());
+  if (std::find(lists.begin(), lists.end(), true) == lists.end()) return written;
+  Writes writes(loop);
+  for (std::size_t i = 0; i < loop.size(); ++i)
+    if (lists[i]) written[i] = writes.of(i);
+  return written;
 }
 
 // ---- after the loop
@@ -283,8 +327,7 @@ void Rest::fit_written() {
   bool fits = true;
   for (int i = 1; i < rank_; ++i) {
     if (is_known(own[i]) && is_known(other[i]) && own[i] != other[i])
-      c_.fail(Code::unsupported_op, "the elements of its TensorList have different sizes",
-              "give all elements one shape: pad the shorter ones with zeros at the end");
+      c_.fail(Code::unsupported_op, "the elements of its TensorList have different sizes", kGiveOneShape);
     fits = fits && own[i] == other[i] && own[i] != kUnknownDim;
   }
   if (fits) return;

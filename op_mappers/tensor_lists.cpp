@@ -5,6 +5,7 @@
 #include "ir/complex.h"
 #include "onnx/raise_opset.h"
 #include "op_mappers/all.h"
+#include "op_mappers/list_sequences.h"
 #include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
@@ -22,7 +23,24 @@ Shape element_of_stack(const Shape& s) {
   return s.ranked() && s.rank() > 0 ? Shape(Ints(s.dims().begin() + 1, s.dims().end())) : Shape();
 }
 
-Value* length_of(Emitter& e, const List& list) {  // [1], i64
+DType element_type(GraphContext& c) {
+  const auto type = c.attr<DType>("element_dtype");
+  if (type == DType::variant || type == DType::resource)
+    c.fail(Code::unsupported_type, "a TensorList of " + std::string(name(type)) + " is not supported",
+           "{cut}");
+  return type;
+}
+
+Value* rows_at(GraphContext& c, std::size_t input) {
+  Value* rows = c.in(input);
+  const int least = is_complex(c.node().input(input)->dtype()) ? 2 : 1;  // pairs have one more axis
+  if (rows->shape().ranked() && rows->shape().rank() < least)
+    c.fail(Code::bad_model, "input " + std::to_string(input) +
+                                " is a scalar, which has no rows to be elements of a TensorList");
+  return rows;
+}
+
+Value* length_of(Emitter& e, const List& list) {
   if (list.is_sequence()) return e.reshape(e.emit("SequenceLength", {list.value}), {1});
   if (!list.is_fresh()) return e.dims(list.value, 0, 1);
   const ir::Node* maker = list.value->producer();
@@ -76,8 +94,8 @@ Value* zeros(Emitter& e, DType type, Value* length, const Shape& element) {
   return made;
 }
 
-// What a shape tensor says: without rank, or with unknown dims.
-Shape said(GraphContext& c, std::size_t input, DType element) {
+// The shape that an input states: without rank, or with unknown dims.
+Shape shape_of_tensor_input(GraphContext& c, std::size_t input, DType element) {
   const Value* v = c.in(input);
   const std::shared_ptr<const Ints>& known = v->known_elements();
   const auto dims = c.maybe_ints(input);
@@ -94,22 +112,19 @@ Shape said(GraphContext& c, std::size_t input, DType element) {
   return is_complex(element) ? shape_of_pairs(s) : s;
 }
 
-// The shape of an output as TensorFlow says it.
-Shape told(const GraphContext& c, DType element) {
+// The shape that TensorFlow states for the output.
+Shape stated_output_shape(const GraphContext& c, DType element) {
   return is_complex(element) ? shape_of_pairs(c.output_shape()) : c.output_shape();
 }
 
-DType element_type(GraphContext& c) {
-  const auto type = c.attr<DType>("element_dtype");
-  if (type == DType::variant || type == DType::resource)
-    c.fail(Code::unsupported_type, "a TensorList of " + std::string(name(type)) + " is not supported",
-           "{cut}");
-  return type;
+// A list that was just made from a tensor of its elements.
+List filled_list(Value* stack, DType type) {
+  return {stack, {type, ListForm::stacked, Filled::surely, element_of_stack(stack->shape())}};
 }
 
-// A list that was just made from a tensor of its elements.
-List full(Value* stack, DType type) {
-  return {stack, {type, ListForm::stacked, Filled::surely, element_of_stack(stack->shape())}};
+[[noreturn]] void refuse_never_written(const GraphContext& c) {
+  c.fail(Code::not_constant, "nothing was put into this TensorList, and its elements' shape is not known",
+         "give the list an element_shape");
 }
 
 const Shape& ranked(GraphContext& c, const Value* item) {
@@ -137,10 +152,10 @@ bool tell_loop(GraphContext& c, Value* list, const Shape& element) {
 
 // A stacked list as its reader sees it, who knows what its elements are like.
 Value* seen_by_reader(GraphContext& c, std::size_t shape_input) {
-  const List from = list_of(c.mapped()[0]);
+  const List from = c.list_at(0);
   Value* list = from.value;
   const DType type = from.type.dtype;
-  const Shape element = said(c, shape_input, type);
+  const Shape element = shape_of_tensor_input(c, shape_input, type);
   if (!from.is_fresh()) {
     if (!list->shape().ranked() || !element.ranked() || element.rank() + 1 != list->shape().rank())
       return list;
@@ -155,14 +170,13 @@ Value* seen_by_reader(GraphContext& c, std::size_t shape_input) {
                ? list
                : of_rank(c, c.expand(list, c.ints(dims)), list->shape().rank());
   }
-  const Shape output = told(c, type);
+  const Shape output = stated_output_shape(c, type);
   const bool reads_one = c.node().op() == "TensorListGetItem";
   if (element.ranked()) return with_rank(c, from, element).value;
   if (reads_one && output.ranked()) return with_rank(c, from, output).value;
   if (!reads_one && output.ranked() && output.rank() > 0)
     return with_rank(c, from, element_of_stack(output)).value;
-  c.fail(Code::not_constant, "nothing was put into this TensorList, and its elements' shape is not known",
-         "give the list an element_shape");
+  refuse_never_written(c);
 }
 
 Value* put_at(Emitter& e, Value* list, Value* indices, Value* items) {  // indices: [n, 1]
@@ -175,13 +189,13 @@ Mapped map_reserve(GraphContext& c) {
   const DType type = element_type(c);
   const bool empty = c.node().op() == "EmptyTensorList";
   Value* length = empty ? c.ints({0}) : count_of(c, c.in(1));
-  const Shape element = said(c, 0, type);
+  const Shape element = shape_of_tensor_input(c, 0, type);
   const DType part = part_type(type);
   if (!element.ranked()) return {make_fresh(c, part, length), {type, ListForm::fresh}};
   return {zeros(c, part, length, element), {type, ListForm::stacked}};
 }
 
-Mapped map_from_tensor(GraphContext& c) { return full(c.in(0), element_type(c)); }
+Mapped map_from_tensor(GraphContext& c) { return filled_list(rows_at(c, 0), element_type(c)); }
 
 bool counts_up(const Ints& v) {
   for (std::size_t i = 0; i < v.size(); ++i)
@@ -193,28 +207,27 @@ Value* to_rows(Emitter& e, Value* indices) { return e.unsqueeze(e.cast(indices, 
 
 Mapped map_scatter(GraphContext& c) {
   const DType type = element_type(c);
-  Value* items = c.in(0);
+  Value* items = rows_at(c, 0);
   const Shape element = element_of_stack(ranked(c, items));
-  const auto asked = c.input_count() > 3 ? c.maybe_ints(3) : std::optional<Ints>(Ints{-1});
-  if (!asked) c.fail(Code::not_constant, "num_elements is not a constant", "make it a constant");
+  const std::int64_t asked = c.input_count() > 3 ? c.const_int(3) : -1;
   const auto known = c.maybe_ints(1);
-  const bool all = asked->at(0) < 0;
-  if (known && counts_up(*known) && (all || asked->at(0) == static_cast<std::int64_t>(known->size())))
-    return full(items, type);
-  Value* length = c.ints({asked->at(0)});
+  const bool all = asked < 0;
+  if (known && counts_up(*known) && (all || asked == static_cast<std::int64_t>(known->size())))
+    return filled_list(items, type);
+  Value* length = c.ints({asked});
   if (all) {
     Value* last = c.reduce("ReduceMax", c.cast(c.in(1), DType::i64), Ints{0}, true);
     length = c.add(last, c.ints({1}));
   }
   Value* list = fit_to_elements(c, zeros(c, items->dtype(), length, element), items);
-  return full(put_at(c, list, to_rows(c, c.in(1)), items), type);
+  return filled_list(put_at(c, list, to_rows(c, c.in(1)), items), type);
 }
 
 Mapped map_scatter_into(GraphContext& c) {
   element_type(c);
-  Value* items = c.in(1);
+  Value* items = rows_at(c, 1);
   const Shape element = element_of_stack(ranked(c, items));
-  List list = list_of(c.mapped()[0]);
+  List list = c.list_at(0);
   const ListType type = type_after_write(c, c.node().input(0), list.type, element);
   if (list.is_fresh()) list = with_rank(c, list, element);
   Value* fitting = fit_to_elements(c, list.value, items);
@@ -225,7 +238,7 @@ Mapped map_scatter_into(GraphContext& c) {
 
 // The stacked list, ready to take the item.
 Value* ready_for(GraphContext& c, Value* item) {
-  List list = list_of(c.mapped()[0]);
+  List list = c.list_at(0);
   if (list.is_fresh()) list = with_rank(c, list, ranked(c, item));
   if (ranked(c, item).rank() + 1 != ranked(c, list.value).rank())
     c.fail(Code::unsupported_op, "the elements of this TensorList have different ranks", "");
@@ -290,7 +303,7 @@ Mapped map_resize(GraphContext& c) {
 
 Mapped map_concat_lists(GraphContext& c) {
   element_type(c);
-  List a = list_of(c.mapped()[0]), b = list_of(c.mapped()[1]);
+  List a = c.list_at(0), b = c.list_at(1);
   if (a.is_fresh() && b.is_fresh())
     c.fail(Code::not_constant, "the rank of the elements of this TensorList is not known", "");
   ListType type = b.type.filled == Filled::never
@@ -319,7 +332,7 @@ Mapped map_get(GraphContext& c) {
 }
 
 Mapped map_length(GraphContext& c) {
-  return c.cast(c.reshape(length_of(c, list_of(c.mapped().at(0))), Ints{}), DType::i32);
+  return c.cast(c.reshape(length_of(c, c.list_at(0)), Ints{}), DType::i32);
 }
 
 // What the list was made with; writing does not change it.
@@ -341,9 +354,7 @@ MappedValues map_concat(GraphContext& c) {
   const bool is_fresh = c.list(0).form == ListForm::fresh;
   Value* list = is_fresh && !is_old ? seen_by_reader(c, 1) : c.in(0);
   const int rank = ranked(c, list).rank();
-  if (rank < 2 || (is_fresh && is_old))
-    c.fail(Code::not_constant, "nothing was put into this TensorList, and its elements' shape is not known",
-           "give the list an element_shape");
+  if (rank < 2 || (is_fresh && is_old)) refuse_never_written(c);
   Value* size = c.dims(list, 1, 2);
   const List stack{list, {}};
   Value* shape = c.mul(length_of(c, stack), size);
@@ -359,7 +370,7 @@ MappedValues map_concat(GraphContext& c) {
 Mapped map_split(GraphContext& c) {
   const DType type = element_type(c);
   const auto lengths = c.maybe_ints(2);
-  Value* x = c.in(0);
+  Value* x = rows_at(c, 0);
   if (!lengths || lengths->empty() ||
       std::any_of(lengths->begin(), lengths->end(), [&](std::int64_t n) { return n != lengths->front(); })) {
     if (c.opset() >= kSequenceOpset) c.lists().make_sequence(c.node().output());
@@ -373,7 +384,7 @@ Mapped map_split(GraphContext& c) {
   dims[0] = lengths->front();
   dims.insert(dims.begin(), static_cast<std::int64_t>(lengths->size()));
   if (!list->constant()) c.graph().set_type(list, list->dtype(), Shape(dims));
-  return full(list, type);
+  return filled_list(list, type);
 }
 
 // The mapper of a node whose list is one tensor, and the other one for a sequence.
@@ -397,13 +408,11 @@ bool may_differ(const Shape& a, const Shape& b) {
 }  // namespace
 
 void refuse_sizes(const MapperContext& c) {
-  const std::string why = "the elements of this TensorList may have different sizes";
+  const std::string why = "the elements of this TensorList may have different sizes",
+                    remedy = std::string(kGiveOneShape) + " | {shapes}";
   if (c.opset() < kSequenceOpset)
-    c.fail(Code::opset_too_low, why,
-           onnx::raise_opset(kSequenceOpset, c.target()) +
-               " | give all elements one shape: pad the shorter ones with zeros at the end | {shapes}");
-  c.fail(Code::unsupported_op, why,
-         "give all elements one shape: pad the shorter ones with zeros at the end | {shapes}");
+    c.fail(Code::opset_too_low, why, onnx::raise_opset(kSequenceOpset, c.target()) + " | " + remedy);
+  c.fail(Code::unsupported_op, why, remedy);
 }
 
 ListType type_after_write(GraphContext& c, Value* source_list, const ListType& before, const Shape& item,
@@ -420,8 +429,7 @@ ListType type_after_write(GraphContext& c, Value* source_list, const ListType& b
   } else if (family.has_one_shape) {
     const auto both = merge(element, other);
     if (!both)
-      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes",
-             "give all elements one shape: pad the shorter ones with zeros at the end");
+      c.fail(Code::unsupported_op, "the elements of this TensorList have different sizes", kGiveOneShape);
     after.element = *both;
   } else {
     after.element = common(element, other);

@@ -47,10 +47,12 @@ std::optional<Loop> Loop::view(const ir::Node& n) {
   return Loop(n, **body, **cond);
 }
 
-int Loop::argument(const Value* v) const {
-  const auto it = v && v->graph() == body_ ? variables_.find(v) : variables_.end();
+int Loop::variable(const Value* v) const {
+  const auto it = variables_.find(v);
   return it == variables_.end() ? -1 : static_cast<int>(it->second);
 }
+
+int Loop::argument(const Value* v) const { return v && v->graph() == body_ ? variable(v) : -1; }
 
 bool Loop::is_counter(std::size_t i) const {
   if (known_ints(initial(i)) != Ints{0}) return false;
@@ -143,17 +145,17 @@ Values conjuncts(Value* condition) {
 }
 
 Value* Loop::limit(const Value* comparison) const {
-  const auto variable = [&](const Value* v) -> std::optional<std::size_t> {
-    const auto it = v && v->graph() == cond_ ? variables_.find(v) : variables_.end();
-    return it == variables_.end() ? std::nullopt : std::optional(it->second);
-  };
   const bool less = is_op(comparison, "Less");
   if (!less && !is_op(comparison, "Greater")) return nullptr;
   const ir::Node& n = *comparison->producer();
-  const auto counter = variable(through_identities(n.input(less ? 0 : 1)));
+  const Value* counter = through_identities(n.input(less ? 0 : 1));
   Value* limit = through_identities(n.input(less ? 1 : 0));
-  if (!counter || !limit || !is_counter(*counter)) return nullptr;
-  if (const auto i = variable(limit)) return is_constant_argument(*i) ? initial(*i) : nullptr;
+  const auto at = [&](const Value* v) { return v && v->graph() == cond_ ? variable(v) : -1; };
+  if (!limit || at(counter) < 0 || !is_counter(static_cast<std::size_t>(at(counter)))) return nullptr;
+  if (at(limit) >= 0) {
+    const auto i = static_cast<std::size_t>(at(limit));
+    return is_constant_argument(i) ? initial(i) : nullptr;
+  }
   return limit->constant() || limit->graph() != cond_ ? limit : nullptr;
 }
 

@@ -15,10 +15,13 @@ class Loop {
 
   const ir::Node& node() const { return *node_; }
   const ir::Graph& body() const { return *body_; }
+  const ir::Graph& condition() const { return *cond_; }
+  bool is_inside(const Value* v) const { return v->graph() == body_ || v->graph() == cond_; }
   std::size_t size() const { return body_->inputs().size(); }
   Value* result(std::size_t i) const { return through_identities(body_->outputs()[i]); }  // in the body
   Value* initial(std::size_t i) const { return node_->input(i); }
 
+  int variable(const Value* v) const;  // the loop variable that v is in the body or in the condition; else -1
   int argument(const Value* v) const;  // the loop variable that v is at the beginning of a step; else -1
   bool is_constant_argument(std::size_t i) const { return argument(result(i)) == static_cast<int>(i); }
   bool is_counter(std::size_t i) const;  // 0, 1, 2 ...

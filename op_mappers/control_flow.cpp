@@ -298,11 +298,13 @@ MappedValues LoopMaker::run() {
   begin();
   for (;;) {
     MappedValues after;
+    const std::size_t before = c_.reported();
     const GraphPtr body = make_body(after);
     if (!body) return {};
     try {
       if (!settle_all(after)) {
         discard(body);
+        c_.drop_notes(before);
         continue;
       }
     } catch (const ConversionError&) {

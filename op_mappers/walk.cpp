@@ -212,7 +212,7 @@ void take_list(Mapped& to, const MappedValues& in) {
 
 }  // namespace
 
-// What TensorFlow says of an output is as true as what ONNX inferred of it.
+// The output's shape is the merge of TensorFlow's and ONNX's.
 void Walk::finish(const ir::Node& n, const MappedValues& in, MappedValues results) {
   results.resize(n.outputs().size());
   for (std::size_t i = 0; i < n.outputs().size(); ++i) {

@@ -12,7 +12,7 @@ using SupposedShapes = std::unordered_map<const Value*, Shape>;
 
 // One walk over a source graph: maps each node, with its subgraphs, and records what each value of the source became. map_ops
 // makes the model of it, infer_shapes takes the shapes, and remedies ask which nodes it could map.
-class Walk : public SubgraphMapper {
+class Walk {
  public:
   struct Failure {
     std::size_t diagnostic;        // in diagnostics()
@@ -29,10 +29,10 @@ class Walk : public SubgraphMapper {
   const Mapped* find(const Value* v) const;  // null: it was not mapped
   Value* mapped(const Value*);               // null: its node failed
 
-  MappedValues map(const ir::Graph& source, const MappedValues& inputs, const std::vector<bool>& wanted,
-                   ir::Graph& into) override;
-  ListPlan& lists() override { return lists_; }
-  std::vector<VariableType>& settled(const ir::Node& loop) override { return settled_[&loop]; }
+  // For GraphContext, which says what they do.
+  MappedValues map(const ir::Graph& source, const MappedValues& inputs, const std::vector<bool>& wanted, ir::Graph& into);
+  ListPlan& lists() { return lists_; }
+  std::vector<VariableType>& settled(const ir::Node& loop) { return settled_[&loop]; }
 
  private:
   class Inside;

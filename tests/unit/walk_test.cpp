@@ -11,17 +11,17 @@ namespace {
 
 // Loops in each other. Each begins with one row, and each round appends what the inner loop gives. "Count"
 // stands once in each body.
-std::string nest(int depth) {
+std::string nest(int depth, const std::string& attrs = {}) {
   const std::string d = std::to_string(depth);
-  const std::string inner = depth == 1 ? "%v0: f32[*] = Identity(%bv1) {T=f32}\n" : nest(depth - 1);
+  const std::string inner = depth == 1 ? "%v0: f32[*] = Identity(%bv1) {T=f32}\n" : nest(depth - 1, attrs);
   return "%i" + d + ": i32[], %v" + d +
          ": f32[*] = StatelessWhile(const i32 = 0, const f32[1,3] = [1, 2, 3]) " +
          "{T=[i32, f32], output_shapes=[], parallel_iterations=10, cond=graph c" + d + " {\n input %ci" + d +
          ": i32[]\n input %cv" + d + ": f32[*]\n %c" + d + ": bool[] = Less(%ci" + d +
          ", const i32 = 3) {T=i32}\n output %c" + d + "\n}, body=graph b" + d + " {\n input %bi" + d +
          ": i32[]\n input %bv" + d + ": f32[*]\n" + inner + "%k" + d + ": f32[*] = Count(%v" +
-         std::to_string(depth - 1) + ") {}\n%r" + d + ": f32[*] = ConcatV2(%bv" + d + ", %k" + d +
-         ", const i32 = 0) {N=2, T=f32, Tidx=i32}\n%n" + d + ": i32[] = AddV2(%bi" + d +
+         std::to_string(depth - 1) + ") {" + attrs + "}\n%r" + d + ": f32[*] = ConcatV2(%bv" + d + ", %k" +
+         d + ", const i32 = 0) {N=2, T=f32, Tidx=i32}\n%n" + d + ": i32[] = AddV2(%bi" + d +
          ", const i32 = 1) {T=i32}\n output %n" + d + ", %r" + d + "\n}}\n";
 }
 
@@ -42,6 +42,19 @@ TEST(Walk, LoopsInLoopsSettleOnce) {
   EXPECT_TRUE(diagnostics.empty()) << diagnostics[0].message;
   EXPECT_EQ(made->outputs().at(0)->shape(), Shape({kUnknownDim, 3}));
   EXPECT_LE(mapped, 80);
+}
+
+// A body that is mapped again is reported once.
+TEST(Walk, NotesOfABodyStandOnce) {
+  const GraphPtr g = ir::parse_graph("graph g tf {\n" + nest(3, "unknown=1") + "output %v3\n}");
+  OpRegistry rows;
+  rows.op("Count").by([](MapperContext& c) { return Values{c.identity(c.in(0))}; });
+  ConversionRegistry registry;
+  registry.add_overlay(std::move(rows));
+  Diagnostics diagnostics;
+  map_ops(*g, registry, diagnostics);
+  EXPECT_EQ(diagnostics.size(), 3U);
+  for (const Diagnostic& d : diagnostics) EXPECT_EQ(d.code, Code::attr_ignored);
 }
 
 // What a list holds is known though nobody knows the rank of its elements, as those of a custom op.

@@ -275,6 +275,11 @@ bool LoopMaker::settle_all(const MappedValues& after) {
   bool stable = true;
   for (std::size_t i = 0; i < size(); ++i) {
     if (!is_variable(i)) continue;
+    const DType before = initial_[i].value->dtype(), now = after[i].value->dtype();
+    if (before != now)
+      c_.fail(Code::bad_model, "its variable '" + body_.inputs()[i]->name() + "' is " +
+                                   std::string(name(before)) + " before a round and " +
+                                   std::string(name(now)) + " after it");
     VariableType both = settle(i, types_[i], {after[i].value->shape(), after[i].list});
     stable = stable && is_same(both, types_[i]);
     types_[i] = std::move(both);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnostics.h"
 #include "formats/source.h"
 #include "ir/tensor.h"
 #include "tflite/schema_generated.h"
@@ -40,7 +41,8 @@ class Model {
   const schema::Model& root() const { return *root_; }
   std::size_t subgraph_count() const { return root_->subgraphs()->size(); }
   const schema::SubGraph& subgraph(std::size_t i) const { return *root_->subgraphs()->Get(static_cast<unsigned>(i)); }
-  const schema::Tensor& tensor(std::size_t subgraph_index, std::int64_t i) const {
+  const schema::Tensor& tensor(std::size_t subgraph_index, std::int64_t i) const {  // refuses one that is missing
+    if (i < 0) fail(Code::bad_model, "an input is missing that it needs");
     return *subgraph(subgraph_index).tensors()->Get(static_cast<unsigned>(i));
   }
   std::string tensor_name(std::size_t subgraph_index, std::int64_t i) const;  // its own; or one made of its number

@@ -10,6 +10,13 @@ namespace {
 using namespace schema;
 using F = ActivationFunctionType;
 
+// Weights, as numbers. Codes without a scale are none.
+Value* kernel(Op& op, std::size_t i) {
+  Value* v = op.weights(i);
+  if (!is_float(v->dtype())) op.fail(Code::bad_model, "its weights are integers that have no scale");
+  return v;
+}
+
 Value* optional(Op& op, std::size_t i) { return op.has(i) ? op.weights(i) : nullptr; }
 
 std::int64_t size_of(const Op& op, std::size_t input, unsigned axis) {
@@ -101,7 +108,7 @@ Lstm read_lstm(Op& op, const Options& o, const Places& at, bool use_aux, bool di
   l.activation = o.fused_activation_function();
   for (std::size_t g = 0; g < 4; ++g) {
     if (g == 0 && !op.has(at.kernels)) continue;
-    l.kernels[g] = op.weights(at.kernels + g);
+    l.kernels[g] = kernel(op, at.kernels + g);
     if (use_aux) l.kernels[g] = with_columns(op, l.kernels[g], optional(op, at.aux + g));
     l.recurrent[g] = recurrent_kernel(op, at.recurrent + g, diagonal);
     l.biases[g] = bias(op, at.biases + g, 0, at.kernels + g);
@@ -165,7 +172,7 @@ Values sequence_lstm(Op& op) {
 Values basic_lstm(Op& op, const LSTMOptions& o) {
   const std::int64_t units = size_of(op, 2, 0) / 4, features = size_of(op, 2, 1) - units;
   Lstm l{.steps = 1, .units = units, .outputs = units, .cell_clip = o.cell_clip(), .activation = F::TANH};
-  Value *weights = op.weights(2), *biases = bias(op, 3, 0, 2);
+  Value *weights = kernel(op, 2), *biases = bias(op, 3, 0, 2);
   Value* zero = op.scalar(DType::i32, 0);
   const Values rows = op.make_all("Split", {zero, weights}, {{"num_split", std::int64_t{4}}});
   const Values parts = op.make_all("Split", {zero, biases}, {{"num_split", std::int64_t{4}}});
@@ -246,9 +253,9 @@ Value* run_rnn(Op& op, Value* x, Form f, const RnnPlaces& at, F activation, bool
         .units = size_of(op, at.kernel, 0),
         .activation = activation,
         .reverse = reverse};
-  l.kernel = op.weights(at.kernel);
+  l.kernel = kernel(op, at.kernel);
   if (use_aux) l.kernel = with_columns(op, l.kernel, optional(op, at.aux));
-  l.recurrent = op.weights(at.recurrent);
+  l.recurrent = kernel(op, at.recurrent);
   l.bias = bias(op, at.bias, 0, at.kernel);
   const Memory h(op, at.h);
   l.h = h.value();
@@ -291,7 +298,7 @@ Values svdf(Op& op) {
   const std::int64_t filters = size_of(op, 1, 0), steps = size_of(op, 2, 1), rank = o.rank();
   if (rank <= 0 || filters % rank != 0)
     op.fail(Code::bad_model, "its rank does not divide the number of its filters");
-  Value* products = op.make("MatMul", {op.in(0), op.weights(1)}, {{"transpose_b", std::int64_t{1}}});
+  Value* products = op.make("MatMul", {op.in(0), kernel(op, 1)}, {{"transpose_b", std::int64_t{1}}});
   const Memory memory(op, 4);
   Value* before = memory.value();
   if (!before) before = zero_state(op, steps_first(op, products, Form::step), filters * steps);
@@ -301,7 +308,7 @@ Values svdf(Op& op) {
   Value* newest = op.make("ExpandDims", {products, op.scalar(DType::i32, 2)});
   Value* now = op.make("ConcatV2", {recent, newest, op.scalar(DType::i32, 2)});
   memory.set(op.reshape(now, {-1, filters * steps}));
-  Value* weighted = op.make("Sum", {op.make("Mul", {now, op.weights(2)}), op.ints({2})});
+  Value* weighted = op.make("Sum", {op.make("Mul", {now, kernel(op, 2)}), op.ints({2})});
   if (rank != 1) weighted = op.make("Sum", {op.reshape(weighted, {-1, filters / rank, rank}), op.ints({2})});
   if (Value* b = bias(op, 3, 0, 1)) weighted = op.make("BiasAdd", {weighted, b});
   return {op.activation(weighted, o.fused_activation_function())};

@@ -109,11 +109,13 @@ std::optional<Quantization> Lowering::quantization(const Scope& s, std::int64_t 
 }
 
 Slot& Lowering::slot_or_handle(Scope& s, std::int64_t tensor) {
+  model_->tensor(s.subgraph, tensor);  // is there
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   return slot.state ? slot : this->slot(s, tensor);
 }
 
 Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
+  model_->tensor(s.subgraph, tensor);  // is there
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   if (slot.codes || slot.numbers) return slot;
   if (slot.state)

@@ -4,6 +4,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -99,6 +101,23 @@ void damage_table(std::string& table, Mutator& mutator) {
   std::memcpy(table.data() + hit.at + hit.size + 1, &crc, sizeof crc);
 }
 
+// A flatbuffer is offsets, sizes and numbers of one to four bytes: some of them become odd ones or those of another place.
+void damage_flatbuffer(std::string& bytes, Mutator& mutator) {
+  constexpr std::int32_t kOdd[] = {0, 1, 2, -1, -2, 4, 127, 255, 32767, 65535, 1 << 20, INT32_MAX, INT32_MIN};
+  if (bytes.size() < 16) return mutator.damage(bytes);
+  for (std::size_t n = 1 + mutator.below(4); n > 0; --n) {
+    const std::size_t width = std::size_t{1} << mutator.below(3);
+    const std::size_t at = 8 + mutator.below((bytes.size() - 12) / width) * width;  // behind the identifier
+    std::int32_t value = kOdd[mutator.below(std::size(kOdd))];
+    if (mutator.below(3) == 0) std::memcpy(&value, bytes.data() + mutator.below(bytes.size() - sizeof value), sizeof value);
+    if (mutator.below(4) == 0) {
+      std::memcpy(&value, bytes.data() + at, width);
+      value += static_cast<std::int32_t>(mutator.below(9)) - 4;
+    }
+    std::memcpy(bytes.data() + at, &value, std::min(width, bytes.size() - at));
+  }
+}
+
 }  // namespace
 
 ModelFiles::ModelFiles(const fs::path& model) {
@@ -133,6 +152,10 @@ std::string ModelFiles::damaged(const std::string& file, const std::string& orig
   if (file.ends_with(".index")) {
     if (mutator.below(8) == 0) mutator.damage(bytes);
     else damage_table(bytes, mutator);
+    return bytes;
+  }
+  if (file.ends_with(".tflite") && mutator.below(8) != 0) {
+    damage_flatbuffer(bytes, mutator);
     return bytes;
   }
   const auto known = messages_.find(file);

@@ -9,7 +9,7 @@
 namespace t2o::fuzz {
 
 // A model of several files, or one that is no binary GraphDef: a SavedModel directory, a .meta with its checkpoint, a .pbtxt,
-// a checkpoint alone (its .index). "graph.pb.pbtxt" is the text of graph.pb.
+// a checkpoint alone (its .index), a .tflite. "graph.pb.pbtxt" is the text of graph.pb.
 class ModelFiles {
  public:
   explicit ModelFiles(const std::filesystem::path& model);

@@ -42,11 +42,17 @@ std::int64_t pad_before(std::int64_t stride, std::int64_t in, std::int64_t windo
   return std::max<std::int64_t>(0, (out - 1) * stride + window - in) / 2;
 }
 
+constexpr std::int64_t kMostPlaces = std::int64_t{1} << 24;
+
 Ints known_dims(const Op& op, const schema::Tensor& t, std::size_t rank) {
   const Shape s = op.shape(t);
   if (!s.is_static()) op.fail(Code::not_yet, "the sizes of its tensors are not known");
   if (static_cast<std::size_t>(s.rank()) != rank)
     op.fail(Code::bad_model, "a tensor has " + std::to_string(s.rank()) + " axes");
+  std::int64_t places = 1;  // each becomes a number in a constant
+  for (const Dim d : s.dims())
+    if (d < 0 || (places *= std::max<Dim>(d, 1)) > kMostPlaces)
+      op.fail(Code::unsupported_attr, "its tensors are too large");
   return s.dims();
 }
 

@@ -41,7 +41,9 @@ const void* Op::empty_table() {
   return builder->GetBufferPointer();
 }
 
-std::int64_t Op::input_index(std::size_t i) const { return op_->inputs()->Get(static_cast<unsigned>(i)); }
+std::int64_t Op::input_index(std::size_t i) const {  // -1: it is missing
+  return i < input_count() ? op_->inputs()->Get(static_cast<unsigned>(i)) : -1;
+}
 
 const schema::Tensor& Op::input(std::size_t i) const {
   if (!has(i))

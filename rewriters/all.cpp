@@ -46,7 +46,11 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
       {"loops",
        "known values are constants",
        "loops have trip counts or are Scans where possible; no code of a body can run in front of it",
-       {{trip_counts(target)}, {loop_invariant_code(target)}, {loop_to_scan(target)}, {batch_steps(target)}},
+       {{trip_counts(target)},
+        {loop_to_scan(target)},
+        {loop_invariant_code(target),
+         {{"loop_to_scan", "batch_steps then computes the products of all steps as one matrix product"}}},
+        {batch_steps(target)}},
        {cancel_transposes()}});
   phases.push_back(
       {"fuse",

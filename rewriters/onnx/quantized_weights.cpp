@@ -6,11 +6,11 @@
 #include "rewriters/onnx/facts.h"
 
 // Weights that are stored as codes behind a DequantizeLinear:
-//   Transpose(DequantizeLinear(codes)) -> DequantizeLinear(the codes, permuted); so with Unsqueeze
-//   Concat(DequantizeLinear(codes) ...) -> DequantizeLinear(the codes, joined), such as those of a recurrent
-//   layer's gates the bias of a quantized layer, if it is a whole number of the products' steps ->
-//   DequantizeLinear(int32) in a loop's body: numbers that are the same in each step are computed in front of
-//   the loop
+// - Transpose(DequantizeLinear(codes)) -> DequantizeLinear(the codes, permuted). The same for Unsqueeze.
+// - Concat(DequantizeLinear(codes) ...) -> DequantizeLinear(the codes, joined): the gates of a recurrent
+// layer.
+// - The bias of a quantized layer -> DequantizeLinear(int32), if it is a whole number of the products' steps.
+// - In a loop's body: numbers that are the same in each step are computed in front of the loop.
 namespace t2o::rewriters {
 namespace {
 

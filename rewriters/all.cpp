@@ -1,5 +1,7 @@
 #include "rewriters/all.h"
 
+#include "rewriters/runtime/table.h"
+
 namespace t2o {
 
 using namespace rewriters;
@@ -139,17 +141,16 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
         {split_slices(target), {{"common_subexpressions", "no Slice is there twice then"}}},
         {cancel_casts()}},
        {common_constants()}});
+  phases.push_back({"opset",
+                    "no value is computed twice",
+                    "each operator takes the types and sizes that it gets, by the rules of the opset",
+                    {{guard_reshapes(target)}, {carry_types(target)}}});
   phases.push_back({"runtime",
                     "the graph computes the result by the ONNX standard",
                     "the target runtime computes it as the standard says",
-                    {{guard_resizes(target)},
-                     {guard_reshapes(target)},
-                     {guard_casts(target)},
-                     {guard_fusions(target)},
-                     {guard_pads(target)},
-                     {guard_floats(target)},
-                     {guard_sums(target)},
-                     {carry_types(target)}}});
+                    {}});
+  for (Phase& p : phases)
+    for (Step& s : runtime::steps(p.name, target)) p.steps.push_back(std::move(s));
   return phases;
 }
 

@@ -5,8 +5,8 @@
 #include "rewriters/phase.h"
 #include "tf2onnx/options.h"
 
-// The phases, in their order. A rewriter leaves a graph that computes the same as before, by the ONNX standard alone. Only
-// those of phase "runtime", and einsum_product, work around defects of ONNX Runtime.
+// The phases, in their order. A rewriter leaves a graph that computes the same as before, by the ONNX standard alone.
+// What ONNX Runtime needs beyond that is in rewriters/runtime/table.h, which adds its rewriters to these phases.
 namespace t2o {
 
 const std::vector<Phase>& tf_phases();
@@ -97,15 +97,9 @@ Rewriter small_norms(const onnx::Target&);      // the norm of few numbers, and 
 Rewriter stride_conv();                         // a pointwise convolution with a Slice in front -> strides
 Rewriter weighted_sum(const onnx::Target&);     // ReduceSum of a product with a constant -> MatMul
 
-// Defects of ONNX Runtime.
+// The rules of the opset.
 Rewriter carry_types(const onnx::Target&);     // If, Loop and Scan get casts around types that they do not take
-Rewriter guard_casts(const onnx::Target&);     // it must not leave out a Cast to a wide integer
-Rewriter guard_fusions(const onnx::Target&);   // it must not fuse operators of types that it fuses wrongly
-Rewriter guard_pads(const onnx::Target&);      // it must not take a Pad for a pool's own pads
 Rewriter guard_reshapes(const onnx::Target&);  // below opset 14 a size of 0 in a Reshape copies the size of the input
-Rewriter guard_resizes(const onnx::Target&);   // it must not move a Transpose behind a Resize that it cannot compute then
-Rewriter guard_floats(const onnx::Target&);    // it must not quantize layers that the model computes in floats
-Rewriter guard_sums(const onnx::Target&);      // it must not fold a factor into the weights of exact sums
 
 }  // namespace rewriters
 }  // namespace t2o

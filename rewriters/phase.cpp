@@ -38,7 +38,7 @@ class PhaseRun {
     if (std::find(options_.without.begin(), options_.without.end(), r.name) != options_.without.end())
       return 0;
     const int changes = apply(r);
-    if (options_.after) options_.after(r.name);
+    if (options_.after) options_.after(r.name, changes);
     return changes;
   }
 

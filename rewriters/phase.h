@@ -33,7 +33,7 @@ struct PhaseOptions {
   std::vector<std::string> without = {};               // rewriters that are left out
   std::vector<std::string> order = {};                // "phase/rewriter": another order of the steps; the others come behind these
   bool check = false;                                 // throws std::logic_error when a phase breaks its contract
-  std::function<void(const std::string&)> after = {};   // called with the name of each rewriter that has run
+  std::function<void(const std::string&, int)> after = {};  // called with the name of each rewriter that has run, and how often it changed the graph
 };
 
 // Runs the rewriters that have something to look for, on the graph and on the graphs inside of it, the inner ones first.

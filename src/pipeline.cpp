@@ -42,9 +42,12 @@ void begin(Meter* meter, const char* stage) {
   if (meter) meter->begin(stage);
 }
 
-PhaseOptions phase_options(const Options& o, const ir::Graph& g) {
+PhaseOptions phase_options(const Options& o, const ir::Graph& g, runtime::Recording& recording) {
   PhaseOptions p{o.without, o.rewriter_order, o.check_phases || kDebugBuild, {}};
-  p.after = [&o, &g](const std::string& rewriter) { dump(rewriter, g, o); };
+  p.after = [&](const std::string& rewriter, int changes) {
+    recording.add(rewriter, changes);
+    dump(rewriter, g, o);
+  };
   return p;
 }
 
@@ -66,11 +69,12 @@ onnx::WriteOptions write_options(const onnx::Target& target,
 
 // rewrite TF -> map -> rewrite ONNX -> check; null if there are errors
 GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Diagnostics& diagnostics,
-                       Meter* meter) {
+                       Meter* meter, runtime::Uses* uses = nullptr) {
   const onnx::Target& target = plan.registry.target();
   begin(meter, "rewriting the TensorFlow graph");
   if (lacks_shapes(tf_phases(), model)) infer_shapes(model, plan.registry);
-  run_phases(tf_phases(), model, phase_options(o, model));
+  runtime::Recording recording;
+  run_phases(tf_phases(), model, phase_options(o, model, recording));
   dump("tf", model, o);
   warn_of_idle(o.custom_ops, model, diagnostics);
   begin(meter, "mapping");
@@ -80,7 +84,8 @@ GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Dia
   dump("map", *mapped, o);
   begin(meter, "rewriting the ONNX graph");
   apply_layout_options(*mapped, target, o, diagnostics);
-  run_phases(onnx_phases(target, o.layout), *mapped, phase_options(o, *mapped));
+  run_phases(onnx_phases(target, o.layout), *mapped, phase_options(o, *mapped, recording));
+  if (uses) *uses = recording.uses();
   mapped->name_rest();
   mapped->name_altered();
   dump("onnx", *mapped, o);
@@ -121,8 +126,11 @@ std::optional<ir::ModelGraph> convert_entry(const Options& o, const Plan& plan, 
     result.input_defaults.emplace_back(std::move(input), complex_as_pairs(value));
   if (!o.complex_as_pairs) refuse_complex_interface(*p.graph, diagnostics);
   dump("read", *p.graph, o);
-  result.graph = convert_graph(o, plan, *p.graph, diagnostics, meter);
-  return result.graph ? std::optional(std::move(result)) : std::nullopt;
+  runtime::Uses uses;
+  result.graph = convert_graph(o, plan, *p.graph, diagnostics, meter, &uses);
+  if (!result.graph) return std::nullopt;
+  c.runtime_uses.push_back(std::move(uses));
+  return result;
 }
 
 // Does the work and turns its exceptions into diagnostics.
@@ -216,8 +224,11 @@ Conversion convert(const Options& o, Bytes model) {
 Conversion convert(const Options& o, GraphPtr source_graph) {
   return converted(o, nullptr, [&](const Plan& plan, Conversion& c) {
     c.source_graph = std::move(source_graph);
-    if (GraphPtr g = convert_graph(o, plan, *c.source_graph, c.diagnostics, nullptr))
+    runtime::Uses uses;
+    if (GraphPtr g = convert_graph(o, plan, *c.source_graph, c.diagnostics, nullptr, &uses)) {
       c.model.graphs.push_back({.graph = std::move(g)});
+      c.runtime_uses.push_back(std::move(uses));
+    }
   });
 }
 

@@ -8,6 +8,7 @@
 #include "ir/model.h"
 #include "onnx/opset_table.h"
 #include "op_mappers/conversion_registry.h"
+#include "rewriters/runtime/table.h"
 #include "tf2onnx/options.h"
 
 namespace t2o::onnx {
@@ -25,6 +26,7 @@ struct Conversion {
   bool is_several = false;  // the options name several signatures, even if one of them is left: each gets a file of its own
   GraphPtr source_graph;    // the TensorFlow graph that the model was mapped from; null if is_several
   onnx::Target target;
+  std::vector<runtime::Uses> runtime_uses;  // of each graph: the rows of the runtime's table that it needed
   std::vector<std::pair<std::string, int>> extra_opsets;  // opsets of other domains that the model imports
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
   std::shared_ptr<const FrozenModel> frozen;  // for options.output_frozen_graph; else null

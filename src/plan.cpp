@@ -6,6 +6,7 @@
 #include "onnx/layout_functions.h"
 #include "op_mappers/custom_ops.h"
 #include "rewriters/all.h"
+#include "rewriters/runtime/table.h"
 
 namespace t2o {
 namespace {
@@ -60,8 +61,8 @@ void check_names(const char* option, const std::vector<std::string>& asked,
   }
 }
 
-// A rewriter of another layout would never run.
-void check_layouts(const Options& o, const std::vector<std::string>& asked, const onnx::Target& target,
+// A rewriter of another layout, or of another target runtime, would never run.
+void check_running(const Options& o, const std::vector<std::string>& asked, const onnx::Target& target,
                    Diagnostics& diagnostics) {
   std::vector<Phase> phases = tf_phases();
   for (Phase& p : onnx_phases(target, o.layout)) phases.push_back(std::move(p));
@@ -70,13 +71,16 @@ void check_layouts(const Options& o, const std::vector<std::string>& asked, cons
     return std::any_of(list.begin(), list.end(), [&](const Rewriter& r) { return r.name == name; });
   };
   for (const std::string& name : asked)
-    if (lists(all, name) && !lists(running, name))
+    if (lists(all, name) && !lists(running, name)) {
+      const bool is_runtime = runtime::find_row(name) != nullptr;
       diagnostics.push_back({Severity::warning,
                              Code::bad_option,
-                             "the rewriter '" + name + "' does not run with this --layout",
-                             "--layout nhwc",
+                             "the rewriter '" + name + "' does not run with this " +
+                                 (is_runtime ? "--target-runtime or --opset" : "--layout"),
+                             is_runtime ? "docs/runtime-rows.md says when it runs" : "--layout nhwc",
                              {},
                              SourceLoc::here()});
+    }
 }
 
 void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& diagnostics) {
@@ -87,8 +91,8 @@ void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& 
   check_names("--dump-after", o.dump_after, stages, diagnostics);
   check_names("--trace-match", o.trace_match, rewriters, diagnostics);
   check_names("--without", o.without, rewriters, diagnostics);
-  check_layouts(o, o.dump_after, target, diagnostics);
-  check_layouts(o, o.trace_match, target, diagnostics);
+  check_running(o, o.dump_after, target, diagnostics);
+  check_running(o, o.trace_match, target, diagnostics);
 }
 
 // tf2onnx's --target works around gaps of old runtimes. These runtimes cannot load the opsets that this

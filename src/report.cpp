@@ -157,7 +157,7 @@ std::string_view name(Kind k) {
   return kNames[static_cast<std::size_t>(k)];
 }
 
-GraphReport report_on(const ir::Graph& main, const onnx::Target& target) {
+GraphReport report_on(const ir::Graph& main, const onnx::Target& target, const runtime::Uses& uses) {
   GraphReport r;
   std::map<std::string, std::size_t> count;
   std::vector<const ir::Graph*> graphs{&main};
@@ -175,6 +175,10 @@ GraphReport report_on(const ir::Graph& main, const onnx::Target& target) {
   r.operators.assign(count.begin(), count.end());
   std::stable_sort(r.operators.begin(), r.operators.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [name, count_of_row] : uses)
+    if (const runtime::Row* row = runtime::find_row(name))
+      r.runtime_rows.push_back(
+          {name, std::string(runtime::name(row->kind)), std::string(row->why), count_of_row});
   return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "ir/graph.h"
 #include "onnx/opset_table.h"
+#include "rewriters/runtime/table.h"
 
 namespace t2o {
 
@@ -28,13 +29,20 @@ struct TransposeReport {
 };
 std::string_view name(TransposeReport::Kind);
 
+// A row of the runtime's table that a graph needed.
+struct RuntimeRowReport {
+  std::string row, kind, why;
+  int uses = 0;  // places where it changed the graph, or operators that it forbade
+};
+
 // How an ONNX graph came out, its subgraphs with it.
 struct GraphReport {
   std::size_t nodes = 0, loops = 0;  // loops: Loop and Scan
   std::uint64_t weight_bytes = 0;
   std::vector<std::pair<std::string, std::size_t>> operators;  // the most frequent first
   std::vector<TransposeReport> transposes;
+  std::vector<RuntimeRowReport> runtime_rows;
 };
-GraphReport report_on(const ir::Graph&, const onnx::Target&);
+GraphReport report_on(const ir::Graph&, const onnx::Target&, const runtime::Uses& = {});
 
 }  // namespace t2o

@@ -192,8 +192,8 @@ Json as_json(const ConvertArguments& a, const Outcome& outcome) {
   return json;
 }
 
-void tell_report(const ir::Graph& g, const onnx::Target& target, Json& json) {
-  const GraphReport report = report_on(g, target);
+void tell_report(const Conversion& c, std::size_t graph, Json& json) {
+  const GraphReport report = report_on(*c.model.graphs[graph].graph, c.target, c.runtime_uses.at(graph));
   std::cout.flush();
   std::cerr << harmless(report_text(report)) << std::flush;
   json["report"] = to_json(report);
@@ -241,7 +241,7 @@ int report_and_verify(ConvertArguments& a, const Console& console, Outcome& outc
   for (std::size_t i = 0; i < c.model.graphs.size(); ++i) {
     ir::ModelGraph& g = c.model.graphs[i];
     Json& entry = c.is_several ? json["models"][i] : json;
-    if (a.report) tell_report(*g.graph, c.target, entry);
+    if (a.report) tell_report(c, i, entry);
     if (!a.verify) continue;
     g = {.name = g.name};  // its memory is the engines' now
     a.verification.source = a.options;
@@ -308,9 +308,11 @@ void add_convert(CLI::App& root, Session& session) {
       ->group("Output")
       ->each(only_one("output files"));
   command
-      ->add_flag("--report", a->report,
-                 "Print a report on the graph to stderr: its operators, its weights, and why each Transpose "
-                 "stays. With --json the report is part of the JSON object.")
+      ->add_flag(
+          "--report", a->report,
+          "Print a report on the graph to stderr: its operators, its weights, why each Transpose stays, "
+          "and what was done for the target runtime. With --json the report is part of the JSON "
+          "object.")
       ->group("Looking inside");
   add_common_options(*command, a->common);
   command

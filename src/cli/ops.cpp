@@ -13,6 +13,7 @@
 #include "formats/operators.h"
 #include "op_mappers/registry.h"
 #include "option_text.h"
+#include "rewriters/runtime/table.h"
 #include "support/nearest.h"
 #include "tf/op_defs.h"
 
@@ -32,7 +33,7 @@ using Coverage = std::map<std::string, Tested>;
 struct Choice {
   std::string filter, coverage;
   int opset = 0;
-  bool markdown = false, json = false, tflite = false;
+  bool markdown = false, json = false, tflite = false, runtime = false;
 };
 
 bool contains_ignoring_case(const std::string& text, const std::string& part) {
@@ -215,7 +216,37 @@ int list_lite_ops(const Choice& choice) {
   return kDone;
 }
 
+// ---- the rows of the target runtime's table
+
+std::string runtime_json() {
+  Json list = Json::array();
+  for (const runtime::Row& r : runtime::table())
+    list.push_back({{"row", r.name},
+                    {"kind", runtime::name(r.kind)},
+                    {"operators", r.operators},
+                    {"types", runtime::types_text(r)},
+                    {"opsets", runtime::opsets_text(r)},
+                    {"versions", runtime::versions_text(r)},
+                    {"why", r.why}});
+  return printed(list) + "\n";
+}
+
+std::string runtime_text() {
+  std::string out;
+  for (const runtime::Row& r : runtime::table())
+    out += std::string(r.name) + ": " + std::string(runtime::name(r.kind)) + " of " +
+           runtime::operators_text(r) + ", opsets " + runtime::opsets_text(r) + "\n  " + std::string(r.why) +
+           "\n";
+  return out + counted(runtime::table().size(), "row") + "\n";
+}
+
+int list_runtime_rows(const Choice& choice) {
+  std::cout << (choice.json ? runtime_json() : choice.markdown ? runtime::markdown() : runtime_text());
+  return kDone;
+}
+
 int list_ops(const Choice& choice) {
+  if (choice.runtime) return list_runtime_rows(choice);
   if (choice.tflite) return list_lite_ops(choice);
   const std::vector<OpRow> rows = rows_of(tf_registry(), choice);
   std::cout << (choice.json       ? as_json(rows)
@@ -246,6 +277,11 @@ void add_ops(CLI::App& root, Session& session) {
       ->group("Output");
   command->add_flag("--json", choice->json, "Print JSON.")->group("Output");
   command->add_flag("--tflite", choice->tflite, "List TensorFlow Lite's operators, all of them.")
+      ->group("Output");
+  command
+      ->add_flag(
+          "--runtime", choice->runtime,
+          "List what exports do for ONNX Runtime alone: the rows that --target-runtime any leaves out.")
       ->group("Output");
   command->callback([&session, choice] { session.action = [choice] { return list_ops(*choice); }; });
 }

@@ -58,6 +58,12 @@ std::string transpose_text(const TransposeReport& t) {
          (t.to.empty() ? "any" : shorter(t.to)) + "\n";
 }
 
+std::string row_text(const RuntimeRowReport& r) {
+  const std::string what = r.kind == "veto" ? "kept from being made" : "changed";
+  return "  for the runtime: " + r.row + " (" + r.kind + "), " +
+         counted(static_cast<std::size_t>(r.uses), "node") + " " + what + ": " + r.why + "\n";
+}
+
 }  // namespace
 
 std::string report_text(const GraphReport& r) {
@@ -75,6 +81,7 @@ std::string report_text(const GraphReport& r) {
     if (n > kShown) lines += "    and " + std::to_string(n - kShown) + " more; --json lists them\n";
     text += "  " + counted(n, "Transpose") + (n == 1 ? " stays: " : " stay: ") + why + "\n" + lines;
   }
+  for (const RuntimeRowReport& row : r.runtime_rows) text += row_text(row);
   return text;
 }
 
@@ -90,11 +97,15 @@ Json to_json(const GraphReport& r) {
     if (!t.source.function.empty()) entry["source_function"] = t.source.function;
     transposes.push_back(std::move(entry));
   }
+  Json rows = Json::array();
+  for (const RuntimeRowReport& row : r.runtime_rows)
+    rows.push_back({{"row", row.row}, {"kind", row.kind}, {"nodes", row.uses}, {"why", row.why}});
   return {{"nodes", r.nodes},
           {"loops", r.loops},
           {"weight_bytes", r.weight_bytes},
           {"operators", std::move(operators)},
-          {"transposes", std::move(transposes)}};
+          {"transposes", std::move(transposes)},
+          {"runtime_rows", std::move(rows)}};
 }
 
 }  // namespace t2o::cli

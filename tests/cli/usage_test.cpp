@@ -377,6 +377,7 @@ TEST_F(Usage, GeneratedPagesAreCurrent) {
   EXPECT_TRUE(is_current({"ops", "--markdown", "--coverage", T2O_SOURCE_DIR "/tests/coverage.tsv"}, "support.md"))
       << "cmake --build build/release --target update_coverage";
   EXPECT_TRUE(is_current({"opsets", "--markdown"}, "opsets.md")) << "tf2onnx-cpp opsets --markdown > docs/opsets.md";
+  EXPECT_TRUE(is_current({"ops", "--runtime", "--markdown"}, "runtime-rows.md")) << "tf2onnx-cpp ops --runtime --markdown > docs/runtime-rows.md";
 }
 
 TEST_F(Usage, TwoDashesEndTheOptions) {

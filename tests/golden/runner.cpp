@@ -1,7 +1,8 @@
 // Golden tests: text in, text out. docs/adding-an-op.md and docs/adding-a-rewriter.md say how a case is
 // written.
 //   op_mappers/<family>.t2o           a graph of TensorFlow's operators and what map_ops makes of it
-//   rewriters/<tf|onnx>/<name>.t2o    a graph and what the rewriter <name> makes of it
+//   rewriters/<tf|onnx|runtime>/<name>.t2o   a graph and what the rewriter <name> makes of it; those of
+//                                     runtime/ belong to rows of rewriters/runtime/table.h
 //   pipeline/<name>.t2o               a graph of TensorFlow's operators and the ONNX graph that is written
 //   histograms.txt                    the operators in the exports of the sample models
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@
 #include "onnx/checker.h"
 #include "op_mappers/map_ops.h"
 #include "rewriters/all.h"
+#include "rewriters/runtime/table.h"
 #include "tests/golden/remedies.h"
 #include "tests/support/coverage.h"
 #include "whole_way.h"
@@ -51,18 +53,28 @@ std::string mapped(const Case& c, const std::string& text, ir::Graph& source) {
   return told(diagnostics) + ir::to_text(*g);
 }
 
+std::string stem_of(const Rewriter& r) {
+  return (runtime::find_row(r.name) ? "rewriters/runtime/" : "rewriters/onnx/") + r.name;
+}
+
+// A row of the runtime's table has no rewriter where it does not apply: then nothing happens.
 std::optional<Rewriter> find_rewriter(const Case& c, const std::string& stem) {
   for (const Rewriter& r : rewriters_of(tf_phases()))
     if (stem == "rewriters/tf/" + r.name) return r;
   for (const Rewriter& r : rewriters_of(onnx_phases(onnx::make_target(c.opset(), c.runtime), c.layout)))
-    if (stem == "rewriters/onnx/" + r.name) return r;
+    if (stem == stem_of(r)) return r;
+  for (const runtime::Row& row : runtime::table())
+    if (stem == "rewriters/runtime/" + std::string(row.name))
+      return Rewriter{std::string(row.name), [](ir::Graph&) { return 0; }};
   return std::nullopt;
 }
 
-std::string rewritten(const Case& c, const std::string& stem, ir::Graph& g) {
+std::string rewritten(const Case& c, const std::string& stem, ir::Graph& g,
+                      runtime::Recording* recording = nullptr) {
   const auto r = find_rewriter(c, stem);
   if (!r) return "there is no rewriter " + stem + "\n";
-  r->run(g);
+  const int changes = r->run(g);
+  if (recording) recording->add(r->name, changes);
   g.name_rest();
   const std::string text = ir::to_text(g);
   EXPECT_EQ(r->run(g), 0) << "a second run changes the graph";
@@ -154,7 +166,7 @@ std::set<std::string> expected_stems() {
     for (const auto& [since, row] : rows) stems.insert("op_mappers/" + row.family);
   for (const Rewriter& r : rewriters_of(tf_phases())) stems.insert("rewriters/tf/" + r.name);
   for (const Rewriter& r : rewriters_of(all_phases()))
-    if (!stems.contains("rewriters/tf/" + r.name)) stems.insert("rewriters/onnx/" + r.name);
+    if (!stems.contains("rewriters/tf/" + r.name)) stems.insert(stem_of(r));
   return stems;
 }
 
@@ -171,6 +183,51 @@ std::vector<std::shared_ptr<File>> register_all(const fs::path& root) {
   for (const std::string& stem : missing)
     register_broken(stem, "file", "no case: tests/golden/" + stem + ".t2o is missing");
   return files;
+}
+
+// ---- the runtime's table: each row acts in some case of a rewriter, and none does with --target-runtime any
+
+struct RowUses {
+  std::set<std::string> for_runtime, for_any, with_case_for_any;
+};
+
+RowUses uses_in_cases(const std::vector<std::shared_ptr<File>>& files) {
+  RowUses all;
+  for (const auto& f : files)
+    for (const Case& c : f->cases) {
+      if (!f->stem.starts_with("rewriters/onnx/") && !f->stem.starts_with("rewriters/runtime/")) continue;
+      runtime::Recording recording;
+      rewritten(c, f->stem, *ir::parse_graph(source_of(c), f->path.string()), &recording);
+      const bool is_any = c.runtime == "any";
+      for (const auto& [row, n] : recording.uses()) (is_any ? all.for_any : all.for_runtime).insert(row);
+      if (is_any) all.with_case_for_any.insert(f->path.stem().string());
+    }
+  return all;
+}
+
+class RuntimeRowsTest : public testing::Test {
+ public:
+  explicit RuntimeRowsTest(std::vector<std::shared_ptr<File>> files) : files_(std::move(files)) {}
+
+ protected:
+  void TestBody() override {
+    const RowUses uses = uses_in_cases(files_);
+    EXPECT_TRUE(uses.for_any.empty()) << *uses.for_any.begin() << " acts with --target-runtime any";
+    for (const runtime::Row& row : runtime::table()) {
+      const std::string name(row.name);
+      EXPECT_TRUE(uses.for_runtime.contains(name)) << "no case of a rewriter uses the row " << name;
+      EXPECT_TRUE(!row.make || uses.with_case_for_any.contains(name))
+          << "no case with 'runtime: any' shows that " << name << " does nothing then";
+    }
+  }
+
+ private:
+  std::vector<std::shared_ptr<File>> files_;
+};
+
+void register_runtime_rows(const std::vector<std::shared_ptr<File>>& files) {
+  testing::RegisterTest("RuntimeRows", "EachActsForItsRuntimeAlone", nullptr, nullptr, __FILE__, __LINE__,
+                        [files]() -> testing::Test* { return new RuntimeRowsTest(files); });
 }
 
 // ---- histograms
@@ -223,6 +280,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   using namespace t2o::golden;
   const auto files = register_all(fs::path(T2O_SOURCE_DIR) / "tests/golden");
+  register_runtime_rows(files);
   const auto histograms = register_histograms(), before = std::make_shared<Histograms>(read_histograms());
   const int result = RUN_ALL_TESTS();
   for (const auto& f : files)

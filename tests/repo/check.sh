@@ -16,6 +16,8 @@ diff -u docs/support.md <("$program" ops --markdown --coverage tests/coverage.ts
 
 diff -u docs/support-tflite.md <("$program" ops --tflite --markdown) || complain "docs/support-tflite.md is stale: $program ops --tflite --markdown > docs/support-tflite.md"
 
+diff -u docs/runtime-rows.md <("$program" ops --runtime --markdown) || complain "docs/runtime-rows.md is stale: $program ops --runtime --markdown > docs/runtime-rows.md"
+
 # ---- who may include whom: FOLDERS must not include PATTERN
 may_not() {
   local pattern=$1 hits

@@ -2,8 +2,8 @@
 #include <string_view>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
 
 // ONNX Runtime quantizes the float weights of a layer between a DequantizeLinear and a QuantizeLinear, with
 // scales of its own. A layer that the model computes in floats reads numbers here that are computed as
@@ -48,7 +48,7 @@ Rewriter guard_floats(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes())
-      if (target.for_ort() && is_layer(n)) changes += keep_away(g, n, target);
+      if (is_layer(n)) changes += keep_away(g, n, target);
     if (changes != 0) g.erase_dead();
     return changes;
   };

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
 
 // ONNX Runtime folds a product with a constant, or a batch normalization, into the weights of the Conv or
 // MatMul in front of it, and takes a number out of a product in front of a MatMul. Sums that are exact, and
@@ -111,9 +111,7 @@ int guard(ir::Graph& g, const onnx::Target& target) {
 }  // namespace
 
 Rewriter guard_sums(const onnx::Target& target) {
-  return {"guard_sums",
-          [target](ir::Graph& g) { return target.for_ort() ? guard(g, target) : 0; },
-          {"Conv", "MatMul"}};
+  return {"guard_sums", [target](ir::Graph& g) { return guard(g, target); }, {"Conv", "MatMul"}};
 }
 
 }  // namespace t2o::rewriters

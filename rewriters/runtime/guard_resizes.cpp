@@ -5,7 +5,7 @@
 
 #include "onnx/emitter.h"
 #include "onnx/op_traits.h"
-#include "rewriters/all.h"
+#include "rewriters/runtime/rows.h"
 
 // ONNX Runtime moves a Transpose of (0, 2, 3, 1) behind a Resize, which then is one of the axes 1 and 3, and
 // has no kernel that interpolates those. The two axes change places where the transposes in front amount to
@@ -71,9 +71,7 @@ int guard(ir::Graph& g, const onnx::Target& target) {
 }  // namespace
 
 Rewriter guard_resizes(const onnx::Target& target) {
-  return {"guard_resizes",
-          [target](ir::Graph& g) { return target.for_ort() ? guard(g, target) : 0; },
-          {"Resize"}};
+  return {"guard_resizes", [target](ir::Graph& g) { return guard(g, target); }, {"Resize"}};
 }
 
 }  // namespace t2o::rewriters

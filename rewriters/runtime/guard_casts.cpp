@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
+#include "rewriters/runtime/rows.h"
 
 // Of a float that is cast to a wide integer and then to a narrower one, ONNX Runtime leaves out the first
 // Cast, with its optimizer off as well. A number beyond the narrower type then becomes its lowest value,
@@ -43,8 +43,7 @@ int guard(ir::Graph& g, const onnx::Target& target) {
 }  // namespace
 
 Rewriter guard_casts(const onnx::Target& target) {
-  return {
-      "guard_casts", [target](ir::Graph& g) { return target.for_ort() ? guard(g, target) : 0; }, {"Cast"}};
+  return {"guard_casts", [target](ir::Graph& g) { return guard(g, target); }, {"Cast"}};
 }
 
 }  // namespace t2o::rewriters

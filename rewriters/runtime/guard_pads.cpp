@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/zero_pad.h"
+#include "rewriters/runtime/rows.h"
 
 // ONNX Runtime takes a Pad of zeros in front of a pool for the pool's own padding, which is of the lowest
 // number, and takes pads that are larger than the window, which it then refuses. What it finds to be such a
@@ -63,7 +63,6 @@ bool keep_away(ir::Graph& g, ir::Node& pad, const Target& target) {
 Rewriter guard_pads(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
-    if (!target.for_ort()) return 0;
     for (ir::Node* n = g.first(); n; n = n->next())
       if ((is_zero_pad(*n) || is_zero_pad(*n, false)) && reaches_pool(n->output()) &&
           keep_away(g, *n, target))

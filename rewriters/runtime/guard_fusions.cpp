@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
 
 // What ONNX Runtime's optimizer makes of some pairs of operators is right, or loads, for some element types
 // only. Such pairs of other types are written another way here.
@@ -66,9 +66,7 @@ int guard(ir::Graph& g, const onnx::Target& target) {
 }  // namespace
 
 Rewriter guard_fusions(const onnx::Target& target) {
-  return {"guard_fusions",
-          [target](ir::Graph& g) { return target.for_ort() ? guard(g, target) : 0; },
-          {"Div", "Relu"}};
+  return {"guard_fusions", [target](ir::Graph& g) { return guard(g, target); }, {"Div", "Relu"}};
 }
 
 }  // namespace t2o::rewriters

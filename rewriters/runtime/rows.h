@@ -1,0 +1,15 @@
+#pragma once
+#include "onnx/opset_table.h"
+#include "rewriters/pattern.h"
+
+// The rewriters of the table's rows (table.cpp says when and why they run). None of them asks for the target runtime.
+namespace t2o::rewriters {
+
+Rewriter guard_casts(const onnx::Target&);
+Rewriter guard_floats(const onnx::Target&);
+Rewriter guard_fusions(const onnx::Target&);
+Rewriter guard_pads(const onnx::Target&);
+Rewriter guard_resizes(const onnx::Target&);
+Rewriter guard_sums(const onnx::Target&);
+
+}  // namespace t2o::rewriters

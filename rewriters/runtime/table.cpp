@@ -1,0 +1,186 @@
+#include "rewriters/runtime/table.h"
+
+#include <algorithm>
+
+#include "rewriters/runtime/rows.h"
+
+namespace t2o::runtime {
+
+using namespace rewriters;
+
+namespace {
+
+constexpr std::string_view kLast = "runtime";  // the phase after all others
+
+std::vector<Row> rows() {
+  return {
+      {.name = "guard_resizes",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Resize", "Transpose"},
+       .types = {},
+       .why = "The optimizer moves a Transpose of (0, 2, 3, 1) behind a Resize. The Resize then interpolates "
+              "axes 1 and 3, for which there is no kernel: the model does not run.",
+       .make = guard_resizes},
+      {.name = "guard_casts",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Cast"},
+       .types = {DType::i64, DType::u64, DType::u32},
+       .why =
+           "Of two Casts, float to a wide integer and on to a narrower one, the first is left out, with the "
+           "optimizer off as well. Numbers beyond the narrower type become its lowest value instead of "
+           "wrapping around.",
+       .make = guard_casts},
+      {.name = "guard_fusions",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Div", "Mul", "Relu", "Clip"},
+       .types = {},
+       .why =
+           "The optimizer writes 1 / x * y as y / x for integers too, and loses axes that the 1 alone has. "
+           "It loads no model with a Clip behind a Relu of types other than f32 and f16.",
+       .make = guard_fusions},
+      {.name = "guard_pads",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Pad", "MaxPool", "AveragePool"},
+       .types = {},
+       .why = "The optimizer takes a Pad of zeros in front of a pool for the pool's own padding. A maximum "
+              "pool then ignores the zeros, and pads that are larger than the window are refused.",
+       .make = guard_pads},
+      {.name = "guard_floats",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Conv", "ConvTranspose", "Gemm", "MatMul"},
+       .types = {DType::f32},
+       .why =
+           "The optimizer quantizes float weights of a layer between a DequantizeLinear and a "
+           "QuantizeLinear, with scales of its own: 7.5 % of a volume convolution's codes were off by one.",
+       .make = guard_floats},
+      {.name = "guard_sums",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Conv", "MatMul", "Mul", "Div", "BatchNormalization"},
+       .types = {},
+       .why =
+           "The optimizer folds factors into the weights of the Conv or MatMul beside them. In a binarized "
+           "or ternarized network each product is then rounded, and a tenth of the signs of sums that are "
+           "exactly 0 are wrong.",
+       .make = guard_sums},
+      {.name = "group_normalization",
+       .kind = Kind::veto,
+       .phase = {},
+       .operators = {"GroupNormalization"},
+       .types = {},
+       .why =
+           "There is no kernel: many small operators compute it, and take 1.25 to 1.5 times as long as the "
+           "plain form. An InstanceNormalization of the groups takes 0.7 of the plain form's time.",
+       .first_opset = 21},
+  };
+}
+
+thread_local Recording* recording = nullptr;
+
+// "ort-1.31": 31; no ONNX Runtime: -1
+int minor_version(const onnx::Target& t) {
+  if (!t.for_ort()) return -1;
+  const std::size_t dot = t.runtime.find('.');
+  return dot == std::string::npos ? Versions().last : std::stoi(t.runtime.substr(dot + 1));
+}
+
+template <class List, class Text>
+std::string listed(const List& list, Text&& text) {
+  std::string all;
+  for (const auto& each : list) all += (all.empty() ? "" : ", ") + std::string(text(each));
+  return all;
+}
+
+}  // namespace
+
+std::string_view name(Kind k) {
+  constexpr std::string_view kNames[] = {"repair", "veto", "preference"};
+  return kNames[static_cast<std::size_t>(k)];
+}
+
+const std::vector<Row>& table() {
+  static const std::vector<Row> all = rows();
+  return all;
+}
+
+const Row* find_row(std::string_view name) {
+  const auto it = std::find_if(table().begin(), table().end(), [&](const Row& r) { return r.name == name; });
+  return it == table().end() ? nullptr : &*it;
+}
+
+// A version that is newer than all that were seen is taken for the last of them.
+bool applies(const Row& r, const onnx::Target& t) {
+  const int version = std::min(minor_version(t), Versions().last);
+  return version >= r.versions.first && version <= r.versions.last && t.opset >= r.first_opset &&
+         t.opset <= r.last_opset;
+}
+
+std::vector<Step> steps(std::string_view phase, const onnx::Target& target) {
+  std::vector<Step> all;
+  for (const Row& r : table())
+    if (r.make && r.phase == phase && applies(r, target)) all.push_back({r.make(target), r.after});
+  return all;
+}
+
+bool may_make(const onnx::Target& target, std::string_view op, DType type) {
+  const auto names = [](const auto& list, const auto& one) {
+    return std::find(list.begin(), list.end(), one) != list.end();
+  };
+  for (const Row& r : table())
+    if (r.kind == Kind::veto && names(r.operators, op) && (r.types.empty() || names(r.types, type)) &&
+        applies(r, target)) {
+      if (recording) recording->add(r.name, 1);
+      return false;
+    }
+  return true;
+}
+
+Recording::Recording() : outer_(recording) { recording = this; }
+Recording::~Recording() { recording = outer_; }
+
+void Recording::add(std::string_view row, int uses) {
+  if (uses == 0 || !find_row(row)) return;
+  const auto it = std::find_if(uses_.begin(), uses_.end(), [&](const auto& u) { return u.first == row; });
+  if (it == uses_.end())
+    uses_.emplace_back(row, uses);
+  else
+    it->second += uses;
+}
+
+std::string operators_text(const Row& r) {
+  return listed(r.operators, [](std::string_view op) { return op; });
+}
+std::string types_text(const Row& r) {
+  return r.types.empty() ? "all" : listed(r.types, [](DType t) { return t2o::name(t); });
+}
+std::string opsets_text(const Row& r) {
+  return std::to_string(r.first_opset) + " - " + std::to_string(r.last_opset);
+}
+std::string versions_text(const Row& r) {
+  const std::string last = "1." + std::to_string(r.versions.last);
+  return r.versions.first == 0 ? "up to " + last : "1." + std::to_string(r.versions.first) + " - " + last;
+}
+
+std::string markdown() {
+  std::string out =
+      "# Rows for ONNX Runtime\n\n<!-- Generated by tf2onnx-cpp ops --runtime --markdown. -->\n\n"
+      "An export follows the ONNX standard. Where ONNX Runtime needs another form, a row of this table says "
+      "so; `--target-runtime any`\nuses none of them. `--report` names the rows that changed a graph.\n\n"
+      "- A *repair* avoids a defect that ordinary values meet.\n"
+      "- A *veto* keeps fusions from making an operator.\n"
+      "- A *preference* chooses a form that ONNX Runtime computes faster or more exactly.\n\n"
+      "The versions are those of ONNX Runtime in which the row was seen to hold.\n\n"
+      "| row | kind | operators | types | opsets | versions | why |\n|---|---|---|---|---|---|---|\n";
+  for (const Row& r : table())
+    out += "| " + std::string(r.name) + " | " + std::string(name(r.kind)) + " | " + operators_text(r) +
+           " | " + types_text(r) + " | " + opsets_text(r) + " | " + versions_text(r) + " | " +
+           std::string(r.why) + " |\n";
+  return out;
+}
+
+}  // namespace t2o::runtime

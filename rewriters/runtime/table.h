@@ -1,0 +1,70 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "onnx/opset_table.h"
+#include "rewriters/phase.h"
+
+// What this program knows of the runtime that an export is for. Each piece of knowledge is a row of one table. The rows are used for
+// ONNX Runtime alone: with --target-runtime any no row is reachable.
+namespace t2o::runtime {
+
+enum class Kind : std::uint8_t {
+  repair,      // a defect of the runtime that ordinary values meet; the rewriter writes a form that it computes right
+  veto,        // an operator that fusions do not make for this runtime: they ask may_make()
+  preference,  // a form that the runtime computes faster, or more exactly; `why` says what was measured
+};
+std::string_view name(Kind);
+
+// From the first version to the last one in which the row was seen to hold. Versions of ONNX Runtime are 1.N: these are the N.
+struct Versions {
+  int first = 0, last = 31;
+};
+
+struct Row {
+  std::string_view name;    // of a repair or a preference: its rewriter's name
+  Kind kind;
+  std::string_view phase;   // of its rewriter
+  std::vector<std::string_view> operators;
+  std::vector<DType> types;  // empty: all
+  std::string_view why;      // what goes wrong without the row, or what was measured
+  Rewriter (*make)(const onnx::Target&) = nullptr;
+  int first_opset = onnx::kLowestOpset, last_opset = onnx::kHighestOrtOpset;
+  Versions versions = {};
+  std::vector<After> after = {};  // rewriters of the phase that run before this one
+};
+
+const std::vector<Row>& table();
+const Row* find_row(std::string_view name);  // null: there is none
+bool applies(const Row&, const onnx::Target&);
+
+// The rewriters of a phase that the table adds for a target, in the order of the table.
+std::vector<Step> steps(std::string_view phase, const onnx::Target&);
+
+// False: a veto forbids fusions to make this operator for this target.
+bool may_make(const onnx::Target&, std::string_view op, DType);
+
+// How often each row has changed a graph, or has forbidden an operator; rows that did nothing are left out.
+using Uses = std::vector<std::pair<std::string, int>>;
+
+// Collects the uses in this thread, from its construction to its end.
+class Recording {
+ public:
+  Recording();
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  void add(std::string_view row, int uses);  // of a name that is no row: nothing
+  const Uses& uses() const { return uses_; }
+
+ private:
+  Recording* outer_;
+  Uses uses_;
+};
+
+std::string markdown();  // docs/runtime-rows.md
+std::string types_text(const Row&), operators_text(const Row&), opsets_text(const Row&), versions_text(const Row&);
+
+}  // namespace t2o::runtime

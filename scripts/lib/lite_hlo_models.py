@@ -1,5 +1,6 @@
 """Models of StableHLO's operators, and of the operators that are like them."""
 import numpy as np
+from flatbuffers import flexbuffers
 
 from lite_file import File, options
 from lite_models import model, numbers
@@ -182,7 +183,8 @@ def hlo_composite():
     f = File()
     g, w = f.graph(), numbers("hlo_composite")
     x, y = g.input("x", (2, 8)), g.tensor("y", (2, 8))
-    g.op("STABLEHLO_COMPOSITE", [x, g.const(w(8))], [y], options("StableHLOCompositeOptions", name="odml.rms_norm", decompositionSubgraphIndex=1, version=1))
+    g.op("STABLEHLO_COMPOSITE", [x, g.const(w(8))], [y], options("StableHLOCompositeOptions", name="odml.rms_norm", decompositionSubgraphIndex=1, version=1,
+                                                                         compositeAttributes=list(flexbuffers.Dumps({"epsilon": 1e-6}))))
     g.outputs(y)
     d = f.graph("odml.rms_norm.impl")
     v, scale = d.input("v", (2, 8)), d.input("scale", (8,))

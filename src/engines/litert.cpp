@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "engines/child_process.h"
 #include "engines/library.h"
@@ -116,13 +117,44 @@ std::string last_lines(const std::string& log) {
   return text;
 }
 
+// What a library says when it has no kernel for an operator. The operator's name follows.
+struct Lack {
+  std::string_view begin, end;  // of the name; without `begin` the name is `what`
+  std::string_view what = {};
+};
+constexpr Lack kLacks[] = {
+    {"Didn't find op for builtin opcode '", "'"},
+    {"Encountered unresolved custom op: ", "."},
+    {"Op builtin_code out of range: ", ".", "operator number "},
+    {"(Flex", ") failed to prepare", "Flex"},
+};
+constexpr std::pair<std::string_view, std::string_view> kMissingParts[] = {
+    {"Variable tensors not yet supported", "variable tensors"},
+    {"Stub operation invoked", "a custom operator that XNNPACK computes"},
+    {"Failed to set custom allocation for output", "outputs whose shapes depend on values"},
+    {"cannot pass strings", "strings"},
+};
+
+// What the library has no code for, by what it has printed. Empty: its refusal has another cause.
+std::string missing_part(const std::string& log) {
+  for (const Lack& l : kLacks) {
+    const std::size_t at = log.find(l.begin);
+    if (at == std::string::npos) continue;
+    const std::size_t from = at + l.begin.size(), to = log.find(l.end, from);
+    if (to != std::string::npos) return std::string(l.what) + log.substr(from, to - from);
+  }
+  for (const auto& [text, what] : kMissingParts)
+    if (log.find(text) != std::string::npos) return std::string(what);
+  return "";
+}
+
 // Asks the helper one thing after the other.
 class Helper {
  public:
-  explicit Helper(const LiteOptions& options)
+  Helper(const LiteOptions& options, Strings libraries)
       : limit_(options.time_limit), process_(litert_helper(options.helper), {"--serve"}) {
     try {
-      const auto reply = ask<lite::OpenReply>(Kind::open, lite::OpenRequest{libraries(options.library)});
+      const auto reply = ask<lite::OpenReply>(Kind::open, lite::OpenRequest{std::move(libraries)});
       version_ = {reply.path, reply.version, reply.is_complete};
     } catch (const lite::Failure& f) {
       fail_missing_engine(any_library(), f.message);
@@ -152,10 +184,15 @@ class Helper {
   }
 
   // What LiteRT itself refuses, with what it has printed.
-  [[noreturn]] void refuse(const lite::Failure& f, const std::string& remedy = "") {
-    throw LiteError({.code = Code::bad_model,
-                     .message = title() + ": " + f.message + last_lines(process_.log()),
-                     .remedy = remedy},
+  [[noreturn]] void refuse(const lite::Failure& f) {
+    const std::string log = process_.log(), part = missing_part(f.message + log);
+    if (!part.empty())
+      throw LiteLacks(
+          {.code = Code::engine_missing,
+           .message = title() + " does not run the model: it has no code for " + part + last_lines(log),
+           .remedy = "libtensorflowlite_c.so has the complete interface, libLiteRt.so the newest operators: "
+                     "--litert names one of them."});
+    throw LiteError({.code = Code::bad_model, .message = title() + ": " + f.message + last_lines(log)},
                     f.blames_values);
   }
   bool is_dead() const { return dead_; }
@@ -219,7 +256,9 @@ std::string litert_helper(const std::string& explicit_path) {
        "Put it beside " + here.string() + "/, or set TF2ONNX_LITERT_HELPER to its path.");
 }
 
-LiteVersion litert_version(const LiteOptions& options) { return Helper(options).version(); }
+LiteVersion litert_version(const LiteOptions& options) {
+  return Helper(options, libraries(options.library)).version();
+}
 
 class LiteModel::Impl {
  public:
@@ -227,6 +266,7 @@ class LiteModel::Impl {
       : request_(std::move(request)), options_(options) {
     request_.builtin_kernels = options.kernels == LiteKernels::builtin;
     request_.threads = options.threads;
+    libraries_ = libraries(options.library);
     start();
   }
   const LiteVersion& version() const { return helper_->version(); }
@@ -247,8 +287,26 @@ class LiteModel::Impl {
   }
 
  private:
+  // A library that has no code for an operator of the model gives way to the next one.
   void start() {
-    helper_ = std::make_unique<Helper>(options_);
+    std::optional<LiteLacks> first;
+    while (true) {
+      try {
+        return load();
+      } catch (const LiteLacks& e) {
+        if (!first) first = e;
+        const auto used = std::find(libraries_.begin(), libraries_.end(), helper_->version().path);
+        if (used == libraries_.end() || used + 1 == libraries_.end()) throw *first;
+        libraries_.erase(libraries_.begin(), used + 1);
+      } catch (const ConversionError&) {
+        if (!first) throw;
+        throw *first;
+      }
+    }
+  }
+
+  void load() {
+    helper_ = std::make_unique<Helper>(options_, libraries_);
     try {
       const auto reply = helper_->ask<lite::LoadReply>(Kind::load, request_);
       signatures_.clear();
@@ -265,6 +323,7 @@ class LiteModel::Impl {
 
   lite::LoadRequest request_;
   LiteOptions options_;
+  Strings libraries_;  // those that may run the model
   std::unique_ptr<Helper> helper_;
   std::vector<LiteSignature> signatures_;
 };

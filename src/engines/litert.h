@@ -44,6 +44,12 @@ class LiteError : public Refusal {  // what LiteRT refuses, or ends at
   using Refusal::Refusal;
 };
 
+// The library has no code for a part of the model: an operator, or a kind of tensor.
+class LiteLacks : public LiteError {
+ public:
+  explicit LiteLacks(Diagnostic d) : LiteError(std::move(d), false) {}
+};
+
 // A .tflite model in LiteRT, which runs in a process of its own: there it may crash. All that goes wrong is a ConversionError, which
 // names what LiteRT was doing.
 class LiteModel {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <unordered_set>
 
@@ -12,14 +13,20 @@
 #include "onnx/model_edit.h"
 #include "pipeline.h"
 #include "support/mapped_file.h"
+#include "tfgraph/internal_ops.h"
 #include "verify/candidate.h"
+#include "verify/codes.h"
 #include "verify/reference.h"
 
 namespace t2o::verify {
 namespace {
 
 constexpr Tolerance kExact = {1e-6, 1e-12};  // of weights: nothing was computed with them but by a factor
-constexpr std::size_t kAtOnce = 64;          // tensors fetched in one run: they all stay in memory
+// Of codes inside of a quantized model: TensorFlow computes them with floats, so that each layer rounds
+// otherwise.
+constexpr CodeTolerance kInnerCodes = {4, std::numeric_limits<double>::infinity(), 0.98};
+constexpr double kStep16 = 16;       // of these codes are as near as one of 8 bits
+constexpr std::size_t kAtOnce = 64;  // tensors fetched in one run: they all stay in memory
 
 struct Shared {                 // by both models
   std::string value;            // the ONNX model's name
@@ -51,6 +58,11 @@ GraphPtr read_graph(const tf2onnx::Options& options) {
   const Prepared p = prepare_source(*format_of(options).open(options), options, diagnostics);
   throw_first_error(diagnostics);
   return p.graph;
+}
+
+bool quantizes(const ir::Graph& g) {
+  return std::any_of(g.nodes().begin(), g.nodes().end(),
+                     [](const ir::Node& n) { return n.op() == tfgraph::kQuantize; });
 }
 
 TensorPtr scaled(const Tensor& t, double factor) {
@@ -90,12 +102,15 @@ TensorPtr altered(TensorPtr t, const ir::Alteration& alteration) {
 
 // Nothing: the ONNX model has it in another form, and does not say in which.
 std::optional<Comparison> compare_altered(const TensorPtr& source, const ir::Alteration& alteration,
-                                          TensorPtr got, Tolerance tolerance) {
+                                          TensorPtr got, Tolerance tolerance, bool are_codes = false) {
   const TensorPtr expected = altered(source, alteration);
   if (!expected) return std::nullopt;
   if (is_int(expected->dtype()) && is_int(got->dtype()))  // counted in 64 bits instead of 32, say
     got = onnx::converted(got, expected->dtype());
-  const Comparison c = compare(*expected, *got, tolerance);
+  const Comparison c =
+      are_codes && is_int(expected->dtype()) && bit_width(expected->dtype()) <= 16
+          ? compare_codes(*expected, *got, bit_width(expected->dtype()) == 16 ? kStep16 : 1, kInnerCodes)
+          : compare(*expected, *got, tolerance);
   return c.same_dtype && c.same_shape ? std::optional(c) : std::nullopt;
 }
 
@@ -105,6 +120,7 @@ class Search {
       : options_(options),
         onnx_feeds_(onnx_feeds),
         graph_(read_graph(options.source)),
+        has_codes_(quantizes(*graph_)),
         reference_(format_of(options.source)
                        .intermediates(*graph_, inputs, {.tensorflow_library = options.tensorflow_library})),
         model_(MappedFile::open(options.onnx)),
@@ -146,8 +162,9 @@ class Search {
     for (std::size_t i = 0; i < names.size(); ++i) {
       const Shared& c = candidates_.values[from + i];
       ++result.compared;
-      auto comparison = compare_altered(expected[i], c.of, got[i], options_.tolerance);
-      if (comparison && !comparison->ok())
+      auto comparison = compare_altered(expected[i], c.of, got[i], options_.tolerance,
+                                        has_codes_ && !options_.tolerance_given);
+      if (comparison && !comparison->ok() && !comparison->codes)
         comparison = compare_altered(expected[i], c.of, got[i], with_rounding(c, expected[i]->dtype()));
       if (comparison && !comparison->ok() && is_random(tensors[i], *expected[i])) comparison.reset();
       if (!comparison) {
@@ -254,6 +271,7 @@ class Search {
   const VerifyOptions& options_;
   const engines::Feeds& onnx_feeds_;
   GraphPtr graph_;
+  bool has_codes_;
   std::unique_ptr<Intermediates> reference_;
   MappedFilePtr model_;
   Candidates candidates_;

@@ -1,9 +1,11 @@
 #include "verify/tf/rebuild.h"
 
+#include <cmath>
 #include <optional>
 
 #include "tf/op_defs.h"
 #include "tfgraph/internal_ops.h"
+#include "verify/random.h"
 
 namespace t2o::verify {
 namespace {
@@ -104,11 +106,59 @@ class Rebuilder {
     return engines::TfFunction{name};
   }
 
+  std::string make(const char* op, std::vector<TfInput> inputs, std::vector<engines::TfAttr> attrs = {}) {
+    return result_.graph.add(
+        {.op = op, .name = next_name(), .inputs = std::move(inputs), .attrs = std::move(attrs)});
+  }
+  std::string cast(const std::string& x, DType to) { return make("Cast", {x}, {{"DstT", to}}); }
+  std::string number(double value) {
+    return result_.graph.constant(next_name(), Tensor::scalar(static_cast<float>(value)));
+  }
+
+  static std::int64_t axis_of(const ir::Node& node) {
+    const auto* axis = node.attr_if<std::int64_t>("axis");
+    return axis ? *axis : -1;
+  }
+
+  // Scales or zero points as floats, along their axis of x.
+  std::string along_axis(const Value* v, const ir::Node& node) {
+    const Tensor& t = *v->constant();
+    Ints dims = t.dims();
+    if (axis_of(node) >= 0) {
+      dims.assign(static_cast<std::size_t>(node.input(0)->shape().rank() - axis_of(node)), 1);
+      dims.at(0) = t.elements();
+    }
+    return result_.graph.constant(next_name(), verify::tensor_of(DType::f32, dims, t.to_floats()));
+  }
+
+  // The operators that stand for quantization, in TensorFlow's arithmetic of floats.
+  bool add_quantization(const ir::Node& node) {
+    const std::string* x = tensor_of(node.input(0));
+    const bool is_constant = node.input(1)->constant() && node.input(2)->constant();
+    if (!x || !is_constant || (axis_of(node) >= 0 && !node.input(0)->shape().ranked())) return false;
+    const std::string from = *x, scale = along_axis(node.input(1), node),
+                      zero = along_axis(node.input(2), node);
+    std::string result;
+    if (node.op() == tfgraph::kDequantize) {
+      result = make("Mul", {make("Sub", {cast(from, DType::f32), zero}), scale});
+    } else {
+      const DType codes = node.output()->dtype();
+      const double count = std::ldexp(1.0, static_cast<int>(bit_width(codes))),
+                   least = is_signed_int(codes) ? -count / 2 : 0;
+      const std::string rounded = make("AddV2", {make("Rint", {make("RealDiv", {from, scale})}), zero});
+      const std::string limited = make("Minimum", {rounded, number(least + count - 1)});
+      result = cast(make("Maximum", {limited, number(least)}), codes);
+    }
+    result_.tensors[node.output()->name()] = std::move(result);
+    return true;
+  }
+
   bool add(const ir::Node& node) {
     if (node.op() == tfgraph::kGuarded) {
       if (const std::string* x = tensor_of(node.input(0))) result_.tensors[node.output()->name()] = *x;
       return tensor_of(node.input(0)) != nullptr;
     }
+    if (node.op() == tfgraph::kQuantize || node.op() == tfgraph::kDequantize) return add_quantization(node);
     const tf::OpDef* def = tf::find_op_def(node.op());
     if (!def) return false;
     engines::TfOp op{.op = node.op(), .name = next_name()};

@@ -11,5 +11,6 @@ Rewriter guard_fusions(const onnx::Target&);
 Rewriter guard_pads(const onnx::Target&);
 Rewriter guard_resizes(const onnx::Target&);
 Rewriter guard_sums(const onnx::Target&);
+Rewriter unsigned_codes(const onnx::Target&);
 
 }  // namespace t2o::rewriters

@@ -68,6 +68,16 @@ std::vector<Row> rows() {
            "or ternarized network each product is then rounded, and a tenth of the signs of sums that are "
            "exactly 0 are wrong.",
        .make = guard_sums},
+      {.name = "unsigned_codes",
+       .kind = Kind::preference,
+       .phase = "fuse",
+       .operators = {"QuantizeLinear", "DequantizeLinear"},
+       .types = {DType::i8},
+       .why =
+           "On x86 layers have fast integer kernels for u8 activations alone. MobileNetV2 takes 2.4 ms with "
+           "u8 inside and 3.9 ms with i8, where 17 of 52 convolutions run in floats. At opset 21 and above "
+           "some models with i8 inside do not load: the optimizer writes a wrong output_dtype.",
+       .make = unsigned_codes},
       {.name = "group_normalization",
        .kind = Kind::veto,
        .phase = {},

@@ -52,21 +52,23 @@ Attrs boundaries(const Op& op) {
 bool is_byte(DType t) { return t == DType::i8 || t == DType::u8; }
 bool has_bytes(const Op& op) { return is_byte(op.input_type(0)) && is_byte(op.output_type()); }
 
-// The code of each 8-bit code: what the runtime computes in arithmetic of its own.
+// The code of each 8-bit code: what LiteRT computes in arithmetic of its own.
 template <class F>
 Values by_table(Op& op, F&& code_of) {
+  const DType from = op.input_type(0), to = op.output_type();
+  const auto lowest = [](DType t) { return t == DType::i8 ? -128 : 0; };
   std::vector<std::uint8_t> table(256);
-  for (std::int64_t code = 0; code < 256; ++code)
-    table[static_cast<std::size_t>(code)] =
-        static_cast<std::uint8_t>(std::clamp<std::int64_t>(code_of(code), 0, 255));
-  Value* codes = op.make("Cast", {op.codes(0)}, {{"DstT", DType::i32}});
-  Value* all = op.constant(t2o::Tensor::of<std::uint8_t>({256}, table));
-  Value* result = op.make("GatherV2", {all, codes, op.scalar(DType::i32, 0)});
+  for (std::int64_t i = 0; i < 256; ++i)
+    table[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(
+        std::clamp<std::int64_t>(code_of(i + lowest(from)), lowest(to), lowest(to) + 255));
+  Value* index = op.make("Cast", {op.codes(0)}, {{"DstT", DType::i32}});
+  if (from == DType::i8) index = op.make("AddV2", {index, op.scalar(DType::i32, 128)});
+  Value* all = op.constant(t2o::Tensor::of<std::uint8_t>({256}, table)->with_dtype(to));
   op.as_codes(true);
-  return {result};
+  return {op.make("GatherV2", {all, index, op.scalar(DType::i32, 0)})};
 }
 
-// The runtime's factors have 8 bits behind the point.
+// LiteRT's factors have 8 bits behind the point.
 Values leaky_relu_of(Op& op) {
   const auto x = op.quantization(0), y = op.output_quantization();
   if (!x || !y || !has_bytes(op)) return {op.make("LeakyRelu", {op.in(0)}, leaky_relu(op))};
@@ -81,7 +83,7 @@ Values leaky_relu_of(Op& op) {
   });
 }
 
-// The runtime rounds down, in floats.
+// LiteRT rounds down, in floats.
 Values sqrt_of(Op& op) {
   const auto x = op.quantization(0), y = op.output_quantization();
   if (!x || !y || !has_bytes(op)) return {op.make("Sqrt", {op.in(0)})};

@@ -101,18 +101,16 @@ Values pooled(Op& op) {
   return {op.activation(op.make(op.row().tf, {op.in(0)}, pool(o)), o.fused_activation_function())};
 }
 
-// The mean of codes, as the runtime rounds it: halves away from the zero of the file's codes.
+// The mean of codes, as LiteRT rounds it: halves away from code 0.
 Value* mean_of_codes(Op& op, const Pool2DOptions& o) {
   Value* x = op.make("Cast", {op.codes(0)}, {{"DstT", DType::f32}});
   Value* mean = op.make("AvgPool", {x}, pool(o));
   Value* half = op.scalar(DType::f32, 0.5);
   if (op.input_type(0) == DType::u8)
     return op.make("Cast", {op.make("Floor", {op.make("AddV2", {mean, half})})}, {{"DstT", DType::u8}});
-  Value* middle = op.scalar(DType::f32, 128);
-  Value* code = op.make("Sub", {mean, middle});
-  Value* size = op.make("Floor", {op.make("AddV2", {op.make("Abs", {code}), half})});
-  Value* rounded = op.make("Mul", {op.make("Sign", {code}), size});
-  return op.make("Cast", {op.make("AddV2", {rounded, middle})}, {{"DstT", DType::u8}});
+  Value* size = op.make("Floor", {op.make("AddV2", {op.make("Abs", {mean}), half})});
+  Value* rounded = op.make("Mul", {op.make("Sign", {mean}), size});
+  return op.make("Cast", {rounded}, {{"DstT", DType::i8}});
 }
 
 Values average_pool(Op& op) {

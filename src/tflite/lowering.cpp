@@ -175,10 +175,6 @@ void Lowering::bind_inputs(Scope& s, const Request& r) {
     slot.quantization = quantization(s, p.tensor);
     (slot.quantization ? slot.codes : slot.numbers) = v;
     has_sizes_of_file_ = has_sizes_of_file_ && p.shape.is_static() && p.shape == model_->shape(t);
-    if (slot.quantization && type == DType::i8) {
-      slot.codes = rebased(*s.graph, v, *slot.quantization, p.name);
-      slot.quantization = in_graph(slot.quantization, type);
-    }
   }
 }
 
@@ -188,7 +184,7 @@ Values Lowering::outputs_of(Scope& s, const Request& r) {
   for (const Port& p : r.outputs) {
     if (s.failed[static_cast<std::size_t>(p.tensor)] != 0) continue;
     collect(*diagnostics_, [&] {
-      Value* v = as_in_file(s, p.tensor);
+      Value* v = codes(s, p.tensor);
       if (!v->producer() || !taken.insert(v).second) v = identity(*s.graph, v);
       s.graph->rename(v, p.name);
       s.graph->mark_source(v);
@@ -250,9 +246,8 @@ GraphPtr Lowering::body(const Scope& outer, std::int64_t index) {
     Slot& slot = s.slots[static_cast<std::size_t>(t)];
     if (slot.codes || slot.numbers)
       fail(Code::bad_model, "two inputs of subgraph '" + graph->name() + "' are one tensor");
-    slot.quantization = in_graph(quantization(s, t), type);
-    const bool is_rebased = slot.quantization && type == DType::i8;
-    Value* v = graph->add_input(model_->tensor_name(subgraph, t), is_rebased ? DType::u8 : type, Shape());
+    slot.quantization = quantization(s, t);
+    Value* v = graph->add_input(model_->tensor_name(subgraph, t), type, Shape());
     (slot.quantization ? slot.codes : slot.numbers) = v;
   }
   const auto outputs = items(g.outputs());

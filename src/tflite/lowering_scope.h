@@ -31,11 +31,10 @@ class Lowering {
   Slot& slot(Scope&, std::int64_t tensor);
   Slot& slot_or_handle(Scope&, std::int64_t tensor);
   Value* numbers(Scope&, std::int64_t tensor);
-  Value* codes(Scope&, std::int64_t tensor);                     // as an activation: u8 for i8
-  Value* as_in_file(Scope&, std::int64_t tensor);                // in the tensor's own type
+  Value* codes(Scope&, std::int64_t tensor);                     // of a tensor that is not quantized the value
   std::optional<Quantization> quantization(const Scope&, std::int64_t tensor) const;  // as the file states it; of codes alone
   void bind_numbers(Scope&, std::int64_t tensor, Value*);
-  void bind_codes(Scope&, std::int64_t tensor, Value*);          // of the type that the graph has for them
+  void bind_codes(Scope&, std::int64_t tensor, Value*);
 
   // A subgraph for an attribute. Its inputs and outputs are codes where tensors are quantized.
   GraphPtr body(const Scope& outer, std::int64_t subgraph);
@@ -47,7 +46,6 @@ class Lowering {
 
   Value* dequantize(ir::Graph&, Value* codes, const Quantization&, const Label&);
   Value* quantize(ir::Graph&, Value* numbers, const Quantization&, DType, const Label&);
-  Value* rebased(ir::Graph&, Value* codes, const Quantization&, const std::string& tensor);  // u8 of i8
 
  private:
   class Nested;
@@ -62,7 +60,7 @@ class Lowering {
   void bind_inputs(Scope&, const Request&);
   Values outputs_of(Scope&, const Request&);
   bool moves_codes(const Scope&, const Row&, const schema::Operator&) const;
-  void name_value(Scope&, Value*&, std::int64_t tensor, bool holds_tensor);
+  void name_value(Scope&, Value*&, std::int64_t tensor);
 
   const Model* model_;
   Diagnostics* diagnostics_;
@@ -75,6 +73,5 @@ class Lowering {
 };
 
 Value* identity(ir::Graph&, Value*);
-std::optional<Quantization> in_graph(std::optional<Quantization>, DType in_file);  // i8 is u8 there: the zero point changes
 
 }  // namespace t2o::tflite

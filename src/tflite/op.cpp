@@ -63,7 +63,7 @@ DType Op::output_type(std::size_t i) const { return lowering_->model().dtype(out
 
 std::optional<Quantization> Op::output_quantization() const {
   output();
-  return in_graph(lowering_->quantization(*scope_, op_->outputs()->Get(0)), output_type());
+  return lowering_->quantization(*scope_, op_->outputs()->Get(0));
 }
 
 Ints Op::dims(std::size_t i, std::size_t rank) const {
@@ -88,7 +88,7 @@ std::size_t Op::state(std::size_t i) const {
 
 std::optional<Quantization> Op::quantization(std::size_t i) const {
   input(i);
-  return in_graph(lowering_->quantization(*scope_, input_index(i)), lowering_->model().dtype(input(i)));
+  return lowering_->quantization(*scope_, input_index(i));
 }
 
 Value* Op::codes(std::size_t i) const {
@@ -101,14 +101,7 @@ Value* Op::weights(std::size_t i) const {
   return lowering_->numbers(*scope_, input_index(i));
 }
 
-Value* Op::in(std::size_t i) const {
-  if (moves_codes_) return codes(i);
-  Value* v = weights(i);
-  if (!lowering_->slot(*scope_, input_index(i)).quantization) return v;
-  Value* c = codes(i);
-  if (!c->constant() || c->dtype() != DType::u8 || lowering_->model().dtype(input(i)) != DType::i8) return v;
-  return lowering_->dequantize(*scope_->graph, c, *quantization(i), {c->name()});
-}
+Value* Op::in(std::size_t i) const { return moves_codes_ ? codes(i) : weights(i); }
 
 Values Op::all() const {
   Values values;

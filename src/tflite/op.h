@@ -18,9 +18,9 @@ class Op;
 
 // A tensor of the graph. A quantized one has a value for its codes or one for its numbers, and gets the other when it is asked for.
 struct Slot {
-  Value* codes = nullptr;    // as they are stored in the graph: u8 for i8
+  Value* codes = nullptr;
   Value* numbers = nullptr;  // of a tensor that is not quantized its value
-  std::optional<Quantization> quantization = {};  // of the codes in the graph
+  std::optional<Quantization> quantization = {};  // of the codes
   std::optional<std::size_t> state = {};          // a handle of this state; it has no value then
   bool is_known() const { return codes || numbers || state; }
 };
@@ -80,15 +80,15 @@ class Op {
   std::size_t rank_of(const schema::Tensor& t) const { return count(t.shape()); }  // as the file states it
 
   Value* in(std::size_t i) const;     // the numbers, or what is moved
-  Value* weights(std::size_t i) const;  // the same of a constant that keeps its own type of codes
+  Value* weights(std::size_t i) const;  // the numbers
   Value* codes(std::size_t i) const;  // the codes of a quantized tensor, else the value
   Values all() const;                 // of the inputs that are there
   void bind_handle(std::size_t output, std::size_t state);  // the output is a handle of this state
   std::size_t state(std::size_t input) const;                // of a handle
   void as_codes(bool yes) { moves_codes_ = yes; }
   bool moves_codes() const { return moves_codes_; }
-  std::optional<Quantization> quantization(std::size_t input) const;  // of the codes in the graph
-  std::optional<Quantization> output_quantization() const;             // the same of the first output
+  std::optional<Quantization> quantization(std::size_t input) const;
+  std::optional<Quantization> output_quantization() const;  // of the first output
   Ints dims(std::size_t i, std::size_t rank) const;  // as the file states them; refuses another rank
 
   // The table of options; without one, all of its fields have their defaults.

@@ -4,24 +4,15 @@
 #include "tfgraph/internal_ops.h"
 #include "tflite/lowering_scope.h"
 
-// The values of tensors, and their quantization. It stands in the graph in nodes of its own: t2o.Quantize
-// makes codes of numbers, t2o.Dequantize numbers of codes. So no pass that knows nothing of quantization can
-// lose it.
+// The values of tensors, and their quantization. Codes have the type of the file. The quantization stands in
+// the graph in nodes of its own: t2o.Quantize makes codes of numbers, t2o.Dequantize numbers of codes. So no
+// pass that knows nothing of quantization can lose it.
 namespace t2o::tflite {
 namespace {
 
 bool is_code(DType t) {
   return t == DType::i8 || t == DType::u8 || t == DType::i16 || t == DType::i4 || t == DType::u4 ||
          t == DType::i2;
-}
-
-// i8 codes as u8: each is 128 more.
-StoragePtr shifted(const StoragePtr& codes) {
-  return computed_storage(codes->size(), [codes](std::span<std::byte> out) {
-    const Bytes from = codes->bytes();
-    std::transform(from.begin(), from.end(), out.begin(), [](std::byte b) { return b ^ std::byte{0x80}; });
-    codes->release();
-  });
 }
 
 // Codes of less than a byte, a byte each: ONNX Runtime has integer kernels for these alone.
@@ -73,12 +64,6 @@ Value* quantization_node(ir::Graph& g, std::string_view op, Value* x, const Quan
 
 }  // namespace
 
-std::optional<Quantization> in_graph(std::optional<Quantization> q, DType in_file) {
-  if (q && in_file == DType::i8)
-    for (std::int64_t& z : q->zero_points) z += 128;
-  return q;
-}
-
 Value* identity(ir::Graph& g, Value* v) {
   ir::NodeSpec spec = tf::op_spec("Identity", {v}, {}, {v->shape()});
   spec.origin = v->producer() ? v->producer()->shared_origin()
@@ -96,11 +81,6 @@ Value* Lowering::quantize(ir::Graph& g, Value* numbers, const Quantization& q, D
   if (numbers->dtype() != DType::f32)
     fail(Code::bad_model, "its result has a scale, but is of type " + std::string(name(numbers->dtype())));
   return quantization_node(g, tfgraph::kQuantize, numbers, q, type, type, label);
-}
-
-Value* Lowering::rebased(ir::Graph& g, Value* codes, const Quantization& q, const std::string& tensor) {
-  Value* numbers = dequantize(g, codes, q, {tensor});
-  return quantize(g, numbers, *in_graph(q, DType::i8), DType::u8, {tensor});
 }
 
 std::optional<Quantization> Lowering::quantization(const Scope& s, std::int64_t tensor) const {
@@ -146,40 +126,25 @@ Value* Lowering::numbers(Scope& s, std::int64_t tensor) {
 
 Value* Lowering::codes(Scope& s, std::int64_t tensor) {
   Slot& slot = this->slot(s, tensor);
-  if (!slot.codes) return slot.numbers;
-  const TensorPtr& constant = slot.codes->constant();
-  const DType in_file = model_->dtype(model_->tensor(s.subgraph, tensor));
-  if (in_file != DType::i8 || slot.codes->dtype() != DType::i8 || !constant) return slot.codes;
-  const auto as_u8 = std::make_shared<Tensor>(DType::u8, constant->dims(), shifted(constant->storage()));
-  return s.graph->add_constant(model_->tensor_name(s.subgraph, tensor), as_u8);
+  return slot.codes ? slot.codes : slot.numbers;
 }
 
-Value* Lowering::as_in_file(Scope& s, std::int64_t tensor) {
-  Slot& slot = this->slot(s, tensor);
-  const DType type = model_->dtype(model_->tensor(s.subgraph, tensor));
-  if (!slot.codes || slot.codes->dtype() == type) return slot.codes ? slot.codes : slot.numbers;
-  const auto q = quantization(s, tensor);
-  return quantize(*s.graph, numbers(s, tensor), *q, type, {model_->tensor_name(s.subgraph, tensor)});
-}
-
-// The names of the graph's outputs are kept for these. Codes that are not those of the file have a suffix.
-void Lowering::name_value(Scope& s, Value*& v, std::int64_t tensor, bool holds_tensor) {
+// The names of the graph's outputs are kept for these.
+void Lowering::name_value(Scope& s, Value*& v, std::int64_t tensor) {
   if (!v->name().empty() || v->graph() != s.graph || !v->producer()) v = identity(*s.graph, v);
   std::string name = model_->tensor_name(s.subgraph, tensor);
-  if (!holds_tensor) name += "/u8";
   const auto output = output_names_.find(name);
   if (output != output_names_.end() && (!s.is_main || output->second != tensor)) name += "/inner";
   s.graph->rename(v, name);
-  if (holds_tensor && v->name() == name) s.graph->mark_source(v);
+  if (v->name() == name) s.graph->mark_source(v);
 }
 
 void Lowering::bind_codes(Scope& s, std::int64_t tensor, Value* v) {
-  const DType type = model_->dtype(model_->tensor(s.subgraph, tensor));
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   slot = {};
-  slot.quantization = in_graph(quantization(s, tensor), type);
+  slot.quantization = quantization(s, tensor);
   slot.codes = v;
-  name_value(s, slot.codes, tensor, v->dtype() == type);
+  name_value(s, slot.codes, tensor);
 }
 
 void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
@@ -187,8 +152,7 @@ void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
   if (const auto q = quantization(s, tensor)) {
     const auto origin = v->producer() ? v->producer()->shared_origin() : nullptr;
     const Label label{model_->tensor_name(s.subgraph, tensor), origin};
-    const DType codes = type == DType::i8 ? DType::u8 : type;
-    return bind_codes(s, tensor, quantize(*s.graph, v, *in_graph(q, type), codes, label));
+    return bind_codes(s, tensor, quantize(*s.graph, v, *q, type, label));
   }
   if (v->dtype() != type)
     fail(Code::bad_model, "its result is of type " + std::string(name(v->dtype())) +
@@ -196,7 +160,7 @@ void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   slot = {};
   slot.numbers = v;
-  name_value(s, slot.numbers, tensor, true);
+  name_value(s, slot.numbers, tensor);
 }
 
 }  // namespace t2o::tflite

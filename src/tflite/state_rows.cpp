@@ -16,9 +16,7 @@ Values var_handle(Op& op) {
 Values read_variable(Op& op) {
   Lowering& l = op.lowering();
   const Slot now = l.states().read(op.scope(), op.state(0));
-  const DType type = op.output_type();
-  const auto wanted = in_graph(l.quantization(op.scope(), op.raw().outputs()->Get(0)), type);
-  if (now.codes && wanted == now.quantization) {
+  if (now.codes && op.output_quantization() == now.quantization) {
     op.as_codes(true);
     return {op.make("Identity", {now.codes})};
   }
@@ -32,12 +30,11 @@ Values assign_variable(Op& op) {
   Lowering& l = op.lowering();
   const std::int64_t t = op.input_index(1);
   const auto q = l.quantization(op.scope(), t);
-  const Value* stored = q ? l.slot(op.scope(), t).codes : op.codes(1);
-  const DType type = l.model().dtype(op.input(1));
+  Value* v = op.codes(1);
+  const DType type = op.input_type(1);
   Slot slot;
-  (q ? slot.codes : slot.numbers) = op.codes(1);
-  const bool is_stored = stored && stored->dtype() == type;
-  l.states().write(op.scope(), op.state(0), slot, {type, q, is_stored ? stored->constant() : nullptr});
+  (q ? slot.codes : slot.numbers) = v;
+  l.states().write(op.scope(), op.state(0), slot, {type, q, v->dtype() == type ? v->constant() : nullptr});
   return {};
 }
 

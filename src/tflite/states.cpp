@@ -62,11 +62,8 @@ void States::make_input(Scope& s, State& state) {
          "--stateful-io: the file does not store an initial value of the variable '" + state.name + "'");
   state.input = s.graph->add_input(state.name, state.type, state.shape);
   state.now = {};
-  state.now.quantization = in_graph(state.quantization, state.type);
-  const bool is_rebased = state.quantization && state.type == DType::i8;
-  Value* v =
-      is_rebased ? lowering_->rebased(*s.graph, state.input, *state.quantization, state.name) : state.input;
-  (state.quantization ? state.now.codes : state.now.numbers) = v;
+  state.now.quantization = state.quantization;
+  (state.quantization ? state.now.codes : state.now.numbers) = state.input;
 }
 
 Slot States::read(Scope& s, std::size_t i) {
@@ -104,7 +101,7 @@ void States::write(Scope& s, std::size_t i, const Slot& slot, const InFile& f) {
     state.is_changed = true;
   }
   state.now = slot;
-  state.now.quantization = in_graph(f.quantization, f.type);
+  state.now.quantization = f.quantization;
 }
 
 void States::write_numbers(Scope& s, std::size_t i, Value* v) {
@@ -115,17 +112,9 @@ void States::write_numbers(Scope& s, std::size_t i, Value* v) {
   state.now = {};
   state.now.numbers = v;
   if (!state.quantization) return;
-  const DType codes = state.type == DType::i8 ? DType::u8 : state.type;
-  state.now.quantization = in_graph(state.quantization, state.type);
-  state.now.codes = lowering_->quantize(*s.graph, v, *state.now.quantization, codes, {state.name});
+  state.now.quantization = state.quantization;
+  state.now.codes = lowering_->quantize(*s.graph, v, *state.quantization, state.type, {state.name});
   state.now.numbers = nullptr;
-}
-
-Value* States::in_file(ir::Graph& g, const State& state) const {
-  Value* v = state.now.codes ? state.now.codes : state.now.numbers;
-  if (v->dtype() == state.type) return v;
-  Value* numbers = lowering_->dequantize(g, v, *state.now.quantization, {state.name});
-  return lowering_->quantize(g, numbers, *state.quantization, state.type, {state.name});
 }
 
 void States::warn_of_lost_changes(Diagnostics& diagnostics) const {
@@ -156,7 +145,7 @@ std::vector<std::pair<std::string, TensorPtr>> States::finish(ir::Graph& g, Valu
       g.remove_input(s.input);
       continue;
     }
-    Value* v = identity(g, in_file(g, s));
+    Value* v = identity(g, s.now.codes ? s.now.codes : s.now.numbers);
     const std::string name = s.input->name() + "_out";
     g.rename(v, name);
     if (v->name() != name)

@@ -55,7 +55,6 @@ class States {
   };
   void check_place(const Scope&, const State&) const;
   void make_input(Scope&, State&);
-  Value* in_file(ir::Graph&, const State&) const;
   void warn_of_lost_changes(Diagnostics&) const;
 
   Lowering* lowering_;

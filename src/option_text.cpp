@@ -169,6 +169,10 @@ constexpr OptionRow kRows[] = {
      "Complex inputs and outputs get a last axis of size 2 for the real and the imaginary part. Without this "
      "option they are refused.",
      interface, set_switch<&Options::complex_as_pairs>},
+    {"dequantize", "",
+     "Convert a quantized .tflite model to a float model: weights, inputs and outputs become floats, and no "
+     "integer arithmetic remains.",
+     interface, set_switch<&Options::dequantize>},
 
     {"opset", "N",
      "The ONNX opset of the model: 11 to 28 (27 and 28 with --target-runtime any). The default is 21.",

@@ -13,7 +13,7 @@ void refuse(ConvertArguments& a, const std::string& message, const std::string& 
 
 struct RefusedOption {
   const char* name;
-  const char* value;  // null: a switch
+  const char* value;
   const char* help;
   const char* message;
   const char* remedy;
@@ -24,8 +24,6 @@ constexpr RefusedOption kRefused[] = {
      "save the model with model.export(DIR) and convert that SavedModel"},
     {"--tfjs", "FILE", "Not supported yet: MODEL is a TensorFlow.js model.",
      "TensorFlow.js models cannot be read yet", "convert the TensorFlow model that it was made from"},
-    {"--dequantize", nullptr, "Not supported yet: convert without quantization.",
-     "--dequantize is not supported yet", "leave it out"},
 };
 
 }  // namespace
@@ -64,14 +62,11 @@ void add_tf2onnx_options(CLI::App& command, ConvertArguments& a) {
       ->group(kGroup);
   for (const RefusedOption& r : kRefused) {
     const auto callback = [&a, &r] { refuse(a, r.message, r.remedy); };
-    if (r.value)
-      command
-          .add_option_function<std::string>(
-              r.name, [callback](const std::string&) { callback(); }, r.help)
-          ->type_name(r.value)
-          ->group(kGroup);
-    else
-      command.add_flag_callback(r.name, callback, r.help)->group(kGroup);
+    command
+        .add_option_function<std::string>(
+            r.name, [callback](const std::string&) { callback(); }, r.help)
+        ->type_name(r.value)
+        ->group(kGroup);
   }
 }
 

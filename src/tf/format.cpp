@@ -65,6 +65,11 @@ class TensorFlowModel : public t2o::Source {
   Prepared prepare(const Options& o, const InferShapes& infer_shapes,
                    Diagnostics& diagnostics) const override {
     const ImportRequest request = make_request(chosen(o), o, diagnostics);
+    if (o.dequantize)
+      collect(diagnostics, [] {
+        fail(Code::bad_option, "--dequantize is for TensorFlow Lite models: TensorFlow's compute in floats",
+             "leave it out");
+      });
     if (has_errors(diagnostics)) return {};
     Prepared p;
     Interface interface;

@@ -36,6 +36,8 @@ struct Options {
   bool stateful_io = false;                 // a variable that the model changes is an input, and "<its name>_out" an output
   bool complex_as_pairs = false;            // complex inputs and outputs get a last axis of 2; else they are refused
 
+  bool dequantize = false;                  // of a quantized .tflite model: floats inside, and at the inputs and outputs
+
   ExternalData external_data = ExternalData::automatic;
   bool node_metadata = false;         // source node, op and function in each ONNX node's metadata_props
   std::string doc_string;

@@ -90,7 +90,12 @@ Values shape(Op& op) {
                   {{"out_type", type_option(op, op.options<ShapeOptions>().out_type())}})};
 }
 Values rank(Op& op) { return {op.make("Rank", {op.codes(0)})}; }
-Values bitcast(Op& op) { return {op.make("Bitcast", {op.codes(0)}, {{"type", op.output_type()}})}; }
+Values bitcast(Op& op) {
+  if (op.quantization_in_file(0) && !op.quantization(0))
+    op.fail(Code::unsupported_op, "it takes the bits of codes, which a dequantized model does not have",
+            "convert without --dequantize");
+  return {op.make("Bitcast", {op.codes(0)}, {{"type", op.output_type()}})};
+}
 
 Attrs one_hot(const Op& op) { return {{"axis", std::int64_t{op.options<OneHotOptions>().axis()}}}; }
 Attrs unique(const Op& op) {

@@ -146,7 +146,7 @@ Values softmax(Op& op) {
 
 // A cast of a quantized tensor takes its codes for numbers.
 Values cast(Op& op) {
-  if (op.quantization(0)) op.fail(Code::not_yet, "a cast of quantized codes is not supported yet");
+  if (op.quantization_in_file(0)) op.fail(Code::not_yet, "a cast of quantized codes is not supported yet");
   return {op.make("Cast", {op.in(0)}, {{"DstT", op.output_type()}})};
 }
 

@@ -27,7 +27,7 @@ Attrs window_3d(const Options& o) {
 Value* bias(Op& op, std::size_t i, std::size_t x_input) {
   Value* b = op.weights(i);
   if (!is_int(b->dtype())) return b;
-  const auto x = op.quantization(x_input), w = op.quantization(1);
+  const auto x = op.quantization_in_file(x_input), w = op.quantization_in_file(1);
   if (!x || !w) op.fail(Code::bad_model, "it has a bias of integers, but its inputs are not quantized");
   Floats scales;
   for (const float s : w->scales) scales.push_back(s * x->scales[0]);

@@ -19,7 +19,11 @@ constexpr std::size_t kDeepestNesting = 48;
 
 // A subgraph that is called counts each time.
 Lowering::Lowering(const Model& model, Diagnostics& diagnostics, const Request& r)
-    : model_(&model), diagnostics_(&diagnostics), states_(*this, r.keep_state), custom_ops_(r.custom_ops) {
+    : model_(&model),
+      diagnostics_(&diagnostics),
+      states_(*this, r.keep_state),
+      custom_ops_(r.custom_ops),
+      dequantizes_(r.dequantize) {
   std::size_t stored = 0;
   for (std::size_t i = 0; i < model.subgraph_count(); ++i) stored += count(model.subgraph(i).operators());
   most_operators_ = 65536 + 16 * stored;
@@ -165,7 +169,7 @@ void Lowering::lower_row(Scope& s, const Row& row, const schema::Operator& o,
 void Lowering::bind_inputs(Scope& s, const Request& r) {
   for (const Port& p : r.inputs) {
     const schema::Tensor& t = model_->tensor(s.subgraph, p.tensor);
-    const DType type = model_->dtype(t);
+    const DType type = dtype(s, p.tensor);
     if (type == DType::undefined || type == DType::resource || type == DType::variant)
       fail(Code::unsupported_type,
            "the input '" + p.name + "' is of type " + std::string(schema::EnumNameTensorType(t.type())));
@@ -174,6 +178,7 @@ void Lowering::bind_inputs(Scope& s, const Request& r) {
     Slot& slot = s.slots[static_cast<std::size_t>(p.tensor)];
     slot.quantization = quantization(s, p.tensor);
     (slot.quantization ? slot.codes : slot.numbers) = v;
+    if (dequantizes_) cut(s, p.tensor, v);
     has_sizes_of_file_ = has_sizes_of_file_ && p.shape.is_static() && p.shape == model_->shape(t);
   }
 }
@@ -242,13 +247,14 @@ GraphPtr Lowering::body(const Scope& outer, std::int64_t index) {
   graph->set_name(model_->subgraph_name(subgraph));
   Scope s = open(subgraph, *graph);
   for (const std::int32_t t : items(g.inputs())) {
-    const DType type = model_->dtype(model_->tensor(subgraph, t));
+    const DType type = dtype(s, t);
     Slot& slot = s.slots[static_cast<std::size_t>(t)];
     if (slot.codes || slot.numbers)
       fail(Code::bad_model, "two inputs of subgraph '" + graph->name() + "' are one tensor");
     slot.quantization = quantization(s, t);
     Value* v = graph->add_input(model_->tensor_name(subgraph, t), type, Shape());
     (slot.quantization ? slot.codes : slot.numbers) = v;
+    if (dequantizes_) cut(s, t, v);
   }
   const auto outputs = items(g.outputs());
   const std::size_t errors = diagnostics_->size();

@@ -20,6 +20,7 @@ struct Request {
   std::vector<Port> inputs, outputs;
   bool keep_state = false;  // states that the model changes become inputs and outputs
   std::set<std::string> custom_ops = {};  // kept as they are
+  bool dequantize = false;  // all that is quantized becomes floats
 };
 
 // The graph's last inputs and outputs belong to states.

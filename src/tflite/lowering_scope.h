@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tflite/dequantize.h"
 #include "tflite/lowering.h"
 #include "tflite/op.h"
 #include "tflite/states.h"
@@ -32,7 +33,10 @@ class Lowering {
   Slot& slot_or_handle(Scope&, std::int64_t tensor);
   Value* numbers(Scope&, std::int64_t tensor);
   Value* codes(Scope&, std::int64_t tensor);                     // of a tensor that is not quantized the value
-  std::optional<Quantization> quantization(const Scope&, std::int64_t tensor) const;  // as the file states it; of codes alone
+  // As the file states it, of codes alone. In the graph of a dequantized model no tensor has one, and all of these are floats.
+  std::optional<Quantization> quantization_in_file(const Scope&, std::int64_t tensor) const;
+  std::optional<Quantization> quantization(const Scope&, std::int64_t tensor) const;
+  DType dtype(const Scope&, std::int64_t tensor) const;
   void bind_numbers(Scope&, std::int64_t tensor, Value*);
   void bind_codes(Scope&, std::int64_t tensor, Value*);
 
@@ -60,12 +64,15 @@ class Lowering {
   void bind_inputs(Scope&, const Request&);
   Values outputs_of(Scope&, const Request&);
   bool moves_codes(const Scope&, const Row&, const schema::Operator&) const;
+  Value* cut(const Scope&, std::int64_t tensor, Value*);
   void name_value(Scope&, Value*&, std::int64_t tensor);
 
   const Model* model_;
   Diagnostics* diagnostics_;
   States states_;
   std::set<std::string> custom_ops_;
+  bool dequantizes_;
+  Bounds bounds_;  // of values of a dequantized model
   std::vector<std::size_t> nesting_;
   std::unordered_map<std::string, std::int64_t> output_names_;  // of the graph, with their tensors
   bool has_sizes_of_file_ = true;

@@ -57,9 +57,15 @@ const schema::Tensor& Op::output(std::size_t i) const {
   return lowering_->model().tensor(scope_->subgraph, op_->outputs()->Get(static_cast<unsigned>(i)));
 }
 
-DType Op::input_type(std::size_t i) const { return lowering_->model().dtype(input(i)); }
+DType Op::input_type(std::size_t i) const {
+  input(i);
+  return lowering_->dtype(*scope_, input_index(i));
+}
 
-DType Op::output_type(std::size_t i) const { return lowering_->model().dtype(output(i)); }
+DType Op::output_type(std::size_t i) const {
+  output(i);
+  return lowering_->dtype(*scope_, op_->outputs()->Get(static_cast<unsigned>(i)));
+}
 
 std::optional<Quantization> Op::output_quantization() const {
   output();
@@ -84,6 +90,11 @@ std::size_t Op::state(std::size_t i) const {
   const auto state = scope_->slots[static_cast<std::size_t>(input_index(i))].state;
   if (!state) fail(Code::not_yet, "its variable goes through a loop or a branch, which is not supported yet");
   return *state;
+}
+
+std::optional<Quantization> Op::quantization_in_file(std::size_t i) const {
+  input(i);
+  return lowering_->quantization_in_file(*scope_, input_index(i));
 }
 
 std::optional<Quantization> Op::quantization(std::size_t i) const {

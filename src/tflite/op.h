@@ -87,8 +87,9 @@ class Op {
   std::size_t state(std::size_t input) const;                // of a handle
   void as_codes(bool yes) { moves_codes_ = yes; }
   bool moves_codes() const { return moves_codes_; }
-  std::optional<Quantization> quantization(std::size_t input) const;
-  std::optional<Quantization> output_quantization() const;  // of the first output
+  std::optional<Quantization> quantization(std::size_t input) const;  // of the codes in the graph
+  std::optional<Quantization> quantization_in_file(std::size_t input) const;  // also in a dequantized model
+  std::optional<Quantization> output_quantization() const;             // the same of the first output
   Ints dims(std::size_t i, std::size_t rank) const;  // as the file states them; refuses another rank
 
   // The table of options; without one, all of its fields have their defaults.

@@ -32,8 +32,8 @@ Value* bias(Op& op, std::size_t i, std::size_t x, std::size_t kernel) {
   float scale = 0;
   if (const auto q = op.lowering().model().quantization(op.input(i)))
     scale = q->scales[0];
-  else if (op.quantization(x) && op.quantization(kernel))
-    scale = op.quantization(x)->scales[0] * op.quantization(kernel)->scales[0];
+  else if (op.quantization_in_file(x) && op.quantization_in_file(kernel))
+    scale = op.quantization_in_file(x)->scales[0] * op.quantization_in_file(kernel)->scales[0];
   else
     op.fail(Code::bad_model, "it has a bias of integers without a scale");
   Value* numbers = op.make("Cast", {b}, {{"DstT", DType::f32}});

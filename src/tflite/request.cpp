@@ -167,6 +167,7 @@ Request make_request(const Model& m, std::optional<std::size_t> chosen, const Op
   Request r;
   r.subgraph = chosen ? m.subgraph_of_signature(*chosen) : 0;
   r.keep_state = o.stateful_io;
+  r.dequantize = o.dequantize;
   for (const std::string& item : o.custom_ops) r.custom_ops.insert(item.substr(0, item.find(':')));
   const Tensors tensors(m, r.subgraph, chosen);
   const schema::SubGraph& g = m.subgraph(r.subgraph);

@@ -83,9 +83,18 @@ Value* Lowering::quantize(ir::Graph& g, Value* numbers, const Quantization& q, D
   return quantization_node(g, tfgraph::kQuantize, numbers, q, type, type, label);
 }
 
-std::optional<Quantization> Lowering::quantization(const Scope& s, std::int64_t tensor) const {
+std::optional<Quantization> Lowering::quantization_in_file(const Scope& s, std::int64_t tensor) const {
   const schema::Tensor& t = model_->tensor(s.subgraph, tensor);
   return is_code(model_->dtype(t)) ? model_->quantization(t) : std::nullopt;
+}
+
+std::optional<Quantization> Lowering::quantization(const Scope& s, std::int64_t tensor) const {
+  return dequantizes_ ? std::nullopt : quantization_in_file(s, tensor);
+}
+
+DType Lowering::dtype(const Scope& s, std::int64_t tensor) const {
+  const bool is_dequantized = dequantizes_ && quantization_in_file(s, tensor);
+  return is_dequantized ? DType::f32 : model_->dtype(model_->tensor(s.subgraph, tensor));
 }
 
 Slot& Lowering::slot_or_handle(Scope& s, std::int64_t tensor) {
@@ -108,10 +117,12 @@ Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
     fail(Code::not_yet, "'" + name + "' is a state, which only operators that know states may read");
   if (!constant) fail(Code::bad_model, "no operator before it computes '" + name + "', which it reads");
   slot.quantization = quantization(s, tensor);
-  const bool is_packed = slot.quantization && bit_width(constant->dtype()) < 8;
+  const auto in_file = quantization_in_file(s, tensor);
+  const bool is_packed = in_file && bit_width(constant->dtype()) < 8;
   if (is_packed) constant = unpacked(constant);
+  if (in_file && dequantizes_) constant = dequantized(constant, *in_file);
   Value* v = s.graph->add_constant(name, constant);
-  if (v->name() == name && !is_packed) s.graph->mark_source(v);
+  if (v->name() == name && (!is_packed || dequantizes_)) s.graph->mark_source(v);
   (slot.quantization ? slot.codes : slot.numbers) = v;
   return slot;
 }
@@ -147,8 +158,28 @@ void Lowering::bind_codes(Scope& s, std::int64_t tensor, Value* v) {
   name_value(s, slot.codes, tensor);
 }
 
+// What a dequantized tensor keeps of the range of its codes. The inputs of a model are taken to lie in
+// theirs.
+Value* Lowering::cut(const Scope& s, std::int64_t tensor, Value* v) {
+  const auto q = quantization_in_file(s, tensor);
+  if (!q || !q->is_per_tensor() || v->dtype() != DType::f32) return v;
+  const Range of_codes = range_of(*q, model_->dtype(model_->tensor(s.subgraph, tensor)));
+  if (v->is_graph_input()) return bounds_.add(v, of_codes), v;
+  const auto range = lost_activation(of_codes, bounds_.of(v));
+  if (!range) return v;
+  const auto end = [&](double number) {
+    return s.graph->add_constant("range", Tensor::scalar(static_cast<float>(number)));
+  };
+  ir::NodeSpec spec =
+      range->high == 6 ? tf::op_spec("Relu6", {v}, {}, {v->shape()})
+                       : tf::op_spec("ClipByValue", {v, end(range->low), end(range->high)}, {}, {v->shape()});
+  spec.origin = v->producer() ? v->producer()->shared_origin() : nullptr;
+  spec.name_later = true;
+  return s.graph->add(std::move(spec)).output();
+}
+
 void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
-  const DType type = model_->dtype(model_->tensor(s.subgraph, tensor));
+  const DType type = dtype(s, tensor);
   if (const auto q = quantization(s, tensor)) {
     const auto origin = v->producer() ? v->producer()->shared_origin() : nullptr;
     const Label label{model_->tensor_name(s.subgraph, tensor), origin};
@@ -157,6 +188,7 @@ void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
   if (v->dtype() != type)
     fail(Code::bad_model, "its result is of type " + std::string(name(v->dtype())) +
                               ", and the file states " + std::string(name(type)));
+  if (dequantizes_) v = cut(s, tensor, v);
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   slot = {};
   slot.numbers = v;

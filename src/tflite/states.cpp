@@ -29,7 +29,8 @@ std::size_t States::of_tensor(const Scope& s, std::int64_t tensor) {
   const auto [at, is_new] = index_.emplace(key, states_.size());
   if (!is_new) return at->second;
   const schema::Tensor& t = m.tensor(s.subgraph, tensor);
-  State state{.name = m.tensor_name(s.subgraph, tensor), .type = m.dtype(t), .is_zero = true};
+  State state{
+      .name = m.tensor_name(s.subgraph, tensor), .type = lowering_->dtype(s, tensor), .is_zero = true};
   state.quantization = lowering_->quantization(s, tensor);
   const auto dims = items(t.shape());
   state.shape = Shape(Ints(dims.begin(), dims.end()));

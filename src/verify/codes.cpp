@@ -40,6 +40,13 @@ CodeTolerance code_tolerance(int bits) {
   return t;
 }
 
+CodeTolerance tolerance_of_dequantized(int bits) {
+  constexpr double kFiner = 64;
+  CodeTolerance t{8, 32, 0.99};
+  if (bits == 16) t.near *= kFiner, t.largest *= kFiner;
+  return t;
+}
+
 Comparison compare_codes(const Tensor& expected, const Tensor& got, double step, CodeTolerance tolerance,
                          const CodeCount* own) {
   Comparison c = compare(expected, got, {.relative = 0, .absolute = kInfinity});

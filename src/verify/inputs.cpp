@@ -223,6 +223,15 @@ Range codes_of(const Port& p) {
   return {-count / 2 + (bit_width(p.dtype) == 16 ? 1 : 0), count / 2 - 1};
 }
 
+// The number of any code.
+TensorPtr number_tensor(const Port& p, const Ints& dims, Random& random) {
+  const std::int64_t first = p.codes.bits == 16 ? 1 : 0, last = (std::int64_t{1} << p.codes.bits) - 1;
+  std::vector<double> numbers(static_cast<std::size_t>(element_count(dims)));
+  for (double& x : numbers)
+    x = p.codes.lowest + p.codes.step * static_cast<double>(random.integer(first, last));
+  return tensor_of(p.dtype, dims, numbers);
+}
+
 std::optional<Range> integers_of(const Port& p, std::optional<int> highest) {
   if (!is_int(p.dtype)) return std::nullopt;
   if (p.codes.step != 0) return codes_of(p);
@@ -248,7 +257,8 @@ Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const 
     Random random(mix(seed, port.name));
     const Ints dims = chosen_dims(port, draw.sizes);
     sample.inputs.push_back(
-        draw.edges && is_free(port)
+        is_float(port.dtype) && port.codes.step != 0 ? number_tensor(port, dims, random)
+        : draw.edges && is_free(port)
             ? edge_tensor(port, dims, random)
             : random_tensor(port.dtype, dims, random, integers_of(port, draw.highest_integer)));
   }

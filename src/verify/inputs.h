@@ -13,6 +13,7 @@ namespace t2o::verify {
 struct PortCodes {
   double step = 0;  // between the numbers of two neighbouring codes; 1 where the tensor holds the codes themselves. 0: there are no codes
   int bits = 8;
+  double lowest = 0;  // of a float tensor whose source has codes: the number of the lowest of them
 };
 
 // One input or output that the two models share.
@@ -54,7 +55,7 @@ struct Draw {
   bool edges = false;  // free integers are 0, 1, -1 and numbers beyond 2^31 as well
 };
 
-// Seeded: floats N(0, 1), u8 0 .. 255, places in a table 0 .. its last row, all codes of quantized inputs, other integers 0 .. 9,
+// Seeded: floats N(0, 1), u8 0 .. 255, places in a table 0 .. its last row, all codes of quantized inputs or their numbers, other integers 0 .. 9,
 // bools, words.
 Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const Draw& draw = {});
 

@@ -185,6 +185,10 @@ Json json_of(const Runtime& r) {
 
 constexpr std::string_view kCodesText =
     "quantized outputs in codes: 99.9 % within one, none off by more than 4 (16 bits: 16 and 64)\n";
+constexpr std::string_view kDequantizedText =
+    "outputs of a dequantized model in codes of the source: 99 % within 8, none off by more than 32 (16 "
+    "bits: "
+    "512 and 2048)\n";
 
 }  // namespace
 
@@ -195,7 +199,7 @@ std::string to_text(const VerifyReport& r) {
       (!r.tolerance_reason.empty() ? " (times an output's largest number)\n" + r.tolerance_reason + "\n"
        : r.tolerance.by_scale      ? " (times an output's largest number where that is below 1)\n"
                                    : "\n");
-  if (r.in_codes) text += kCodesText;
+  if (r.in_codes) text += r.is_dequantized ? kDequantizedText : kCodesText;
   for (const ComparedSample& s : r.samples) text += sample_text(s, r.runtime);
   for (const std::string& note : r.notes) text += note + "\n";
   if (r.divergence) text += divergence_text(*r.divergence);

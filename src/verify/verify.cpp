@@ -78,8 +78,19 @@ ComparedSample of_inputs(const Sample& sample, const std::vector<Port>& inputs) 
 // A tolerance that the user gives holds for codes as for other integers.
 bool in_codes(const VerifyOptions& o, const Port& port) { return port.codes.step != 0 && !o.tolerance_given; }
 
+// A number beyond the range of the source's codes is the last code there.
+TensorPtr within_codes(const Port& port, const Tensor& got) {
+  const double highest = port.codes.lowest + port.codes.step * (std::exp2(port.codes.bits) - 1);
+  std::vector<double> numbers = got.to_floats();
+  for (double& x : numbers) x = std::isnan(x) ? x : std::clamp(x, port.codes.lowest, highest);
+  return tensor_of(got.dtype(), got.dims(), numbers);
+}
+
 Comparison compare_output(const VerifyOptions& o, const Port& port, const Tensor& expected, const Tensor& got,
                           const CodeCount* own = nullptr) {
+  if (o.source.dequantize && in_codes(o, port) && is_float(got.dtype()))
+    return compare_codes(expected, *within_codes(port, got), port.codes.step,
+                         tolerance_of_dequantized(port.codes.bits), own);
   return in_codes(o, port)
              ? compare_codes(expected, got, port.codes.step, code_tolerance(port.codes.bits), own)
              : compare(expected, got, o.tolerance);
@@ -375,6 +386,7 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
   if (candidate.has_state()) reference.keep_state();
+  report.is_dequantized = o.source.dequantize;
   report.in_codes =
       std::any_of(outputs.begin(), outputs.end(), [&](const Port& p) { return in_codes(o, p); });
   const Models models{reference, candidate, inputs, outputs, go_on, report.runtime};

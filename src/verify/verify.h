@@ -68,6 +68,7 @@ struct VerifyReport {
   Tolerance tolerance;
   std::string tolerance_reason;  // of another than the default
   bool in_codes = false;         // quantized outputs were compared in codes
+  bool is_dequantized = false;   // the exported model has their numbers
   std::vector<ComparedSample> samples;
   std::optional<Divergence> divergence;
   Strings warnings;            // of what agrees and proves little

@@ -184,8 +184,7 @@ TEST_F(Usage, ShapesHaveCommasToo) {
 
 TEST_F(Usage, WhatIsNotThereYetIsRefused) {
   const std::vector<Names> refusals = {{"--keras", "a.h5"},
-                                       {"--tfjs", "model.json"},
-                                       {"MODEL", "--dequantize"}};
+                                       {"--tfjs", "model.json"}};
   for (const Names& arguments : refusals) refused(kNotConvertible, arguments, {"error[not-yet]", "help:"});
 }
 

@@ -41,6 +41,33 @@ TEST(LiteCase, Files) {
   for (const char* name : {"cnn", "cnn_batch", "cnn_half", "cnn_int8", "cnn_int8io", "dynamic_range"}) lite_file(name).check();
 }
 
+void dequantize(Options& o) { o.dequantize = true; }
+
+TEST(LiteCase, DequantizedFiles) {
+  for (const char* name : {"cnn_int8", "cnn_int8io", "cnn_int16", "dynamic_range", "lstm_keras_int8", "moves_int8io", "variable_stream_int8"})
+    lite_file(name).convert_with(dequantize).gives({{"QuantizeLinear", 0}, {"DequantizeLinear", 0}}).check();
+}
+
+// A range that begins at 0 is an activation that the file does not state.
+TEST(LiteCase, DequantizedActivations) {
+  const auto sum = [](Codes y) {
+    return lite_case(B::ADD).in(i8, {1, 4, 4, 2}, codes(0.1F, 3)).in(i8, {1, 4, 4, 2}, codes(0.05F, -7)).out(i8, {1, 4, 4, 2}, y).version(2)
+        .options(O::AddOptions, [](Fbb& b) { return schema::CreateAddOptions(b).Union(); }).convert_with(dequantize);
+  };
+  sum(codes(6.0F / 255, -128)).gives({{"Clip", 1}, {"Add", 1}}).check();
+  sum(codes(0.03F, -128)).gives({{"Clip", 1}, {"Add", 1}}).check();
+  sum(codes(0.15F, 2)).gives({{"Clip", 0}, {"Add", 1}}).check();
+}
+
+TEST(LiteCase, DequantizedLayers) {
+  lite_case(B::FULLY_CONNECTED).in(i8, {4, 16}, codes(0.05F, 3)).random_constant(i8, {8, 16}, codes_by(0, {0.01F, 0.02F, 0.03F, 0.01F, 0.02F, 0.03F, 0.01F, 0.02F}))
+      .random_constant(i32, {8}, codes(1), verify::Range{-900, 900}).out(i8, {4, 8}, codes(0.5F, -3)).version(5)
+      .options(O::FullyConnectedOptions, [](Fbb& b) { return schema::CreateFullyConnectedOptions(b).Union(); }).convert_with(dequantize).gives({{"Gemm", 1}}).check();
+  lite_case(B::AVERAGE_POOL_2D).in(i8, {1, 6, 6, 3}, codes(0.05F, 3)).out(i8, {1, 3, 3, 3}, codes(0.05F, 3)).version(2)
+      .options(O::Pool2DOptions, [](Fbb& b) { return schema::CreatePool2DOptions(b, schema::Padding::SAME, 2, 2, 2, 2).Union(); }).convert_with(dequantize).gives({{"AveragePool", 1}, {"Cast", 0}}).check();
+  lite_case(B::LEAKY_RELU).in(i8, {64}, codes(0.05F, 3)).out(i8, {64}, codes(0.04F, -3)).version(2)
+      .options(O::LeakyReluOptions, [](Fbb& b) { return schema::CreateLeakyReluOptions(b, 0.2F).Union(); }).convert_with(dequantize).gives({{"LeakyRelu", 1}, {"Gather", 0}}).check();
+}
 
 // What `verify` says of two models that differ: the export of one against the other.
 verify::VerifyReport report_on(const std::string& source, const std::string& exported_from, const std::string& library) {

@@ -20,11 +20,11 @@ using tf2onnx::Options;
 auto members(const Options& o) {
   const auto& [model, format, inputs, outputs, signature, tags, concrete_function, rename_inputs, rename_outputs, use_graph_names,
                ignore_default, use_default, inputs_as_nchw, outputs_as_nchw, opset, ir_version, target_runtime, layout, targets,
-               custom_ops, extra_opsets, stateful_io, complex_as_pairs, external_data, node_metadata, doc_string,
+               custom_ops, extra_opsets, stateful_io, complex_as_pairs, dequantize, external_data, node_metadata, doc_string,
                output_frozen_graph, reference_kernels, dump_after, trace_match, without, rewriter_order, check_phases] = o;
   return std::tie(model, format, inputs, outputs, signature, tags, concrete_function, rename_inputs, rename_outputs, use_graph_names,
                   ignore_default, use_default, inputs_as_nchw, outputs_as_nchw, opset, ir_version, target_runtime, layout, targets,
-                  custom_ops, extra_opsets, stateful_io, complex_as_pairs, external_data, node_metadata, doc_string,
+                  custom_ops, extra_opsets, stateful_io, complex_as_pairs, dequantize, external_data, node_metadata, doc_string,
                   output_frozen_graph, reference_kernels, dump_after, trace_match, without, rewriter_order, check_phases);
 }
 constexpr std::size_t kMembers = std::tuple_size_v<decltype(members(Options()))>;

@@ -73,6 +73,24 @@ TEST(TfliteLowering, States) {
   }
 }
 
+// What --dequantize makes of quantized models: floats alone.
+TEST(TfliteLowering, Dequantized) {
+  const fs::path source = T2O_SOURCE_DIR, goldens = source / "tests/golden/tflite/dequantized";
+  tf2onnx::Options o;
+  o.dequantize = true;
+  o.stateful_io = true;
+  for (const char* model : {"branches", "cnn_int16", "cnn_int8", "cnn_int8io", "dynamic_range", "lstm_int8", "lstm_keras_int8",
+                            "moves_int8io", "variable_stream_int8"}) {
+    SCOPED_TRACE(model);
+    const std::string text = lowered(source / "tests/data/tflite" / (std::string(model) + ".tflite"), o);
+    EXPECT_EQ(text.find("t2o.Quantize"), std::string::npos) << text;
+    EXPECT_EQ(text.find("t2o.Dequantize"), std::string::npos) << text;
+    const fs::path golden = goldens / (std::string(model) + ".txt");
+    if (std::getenv("UPDATE_GOLDENS")) std::ofstream(golden, std::ios::binary) << text;
+    EXPECT_EQ(text, content(golden));
+  }
+}
+
 // --custom-ops keeps a custom operator that nobody knows.
 TEST(TfliteLowering, KeptCustomOperator) {
   const fs::path source = T2O_SOURCE_DIR;

@@ -1,6 +1,6 @@
 #include "verify/tflite/lite_facts.h"
 
-#include "tflite/model.h"
+#include "tflite/dequantize.h"
 
 namespace t2o::verify {
 namespace {
@@ -13,6 +13,11 @@ bool holds_codes(const Model& m, const schema::Tensor& t) {
   return is_int(m.dtype(t)) && bit_width(m.dtype(t)) <= 16 && m.quantization(t);
 }
 
+PortCodes codes_of(const Model& m, const schema::Tensor& t, const tflite::Quantization& q) {
+  return {static_cast<double>(q.scales[0]), static_cast<int>(bit_width(m.dtype(t))),
+          tflite::range_of(q, m.dtype(t)).low};
+}
+
 // Operators that make codes of numbers or numbers of codes, and compute nothing.
 bool only_converts(B op) { return op == B::QUANTIZE || op == B::DEQUANTIZE || op == B::DENSIFY; }
 
@@ -21,12 +26,21 @@ void add_operator(const Model& m, std::size_t subgraph, const schema::Operator& 
   bool takes_codes = false;
   for (const std::int32_t i : tflite::items(o.inputs())) takes_codes |= i >= 0 && holds_codes(m, tensor(i));
   if (!only_converts(m.builtin(o))) facts.quantizes |= takes_codes;
-  if (m.builtin(o) != B::DEQUANTIZE || !takes_codes || subgraph != 0) return;
+  if (subgraph != 0 || tflite::count(o.inputs()) == 0 || o.inputs()->Get(0) < 0) return;
   const schema::Tensor& from = tensor(o.inputs()->Get(0));
-  const auto q = m.quantization(from);
-  if (m.has_data(from) || !q->is_per_tensor()) return;
-  for (const std::int32_t i : tflite::items(o.outputs()))
-    facts.codes[m.tensor_name(subgraph, i)] = {q->scales[0], static_cast<int>(bit_width(m.dtype(from)))};
+  if (m.has_data(from)) return;
+  const auto each_output = [&](auto&& f) {
+    for (const std::int32_t i : tflite::items(o.outputs())) f(i);
+  };
+  if (m.builtin(o) == B::QUANTIZE && is_float(m.dtype(from)))
+    each_output([&](std::int32_t i) {
+      const auto q = holds_codes(m, tensor(i)) ? m.quantization(tensor(i)) : std::nullopt;
+      if (q && q->is_per_tensor())
+        facts.made_codes[m.tensor_name(subgraph, o.inputs()->Get(0))] = codes_of(m, tensor(i), *q);
+    });
+  if (m.builtin(o) != B::DEQUANTIZE || !takes_codes) return;
+  if (const auto q = m.quantization(from); q->is_per_tensor())
+    each_output([&](std::int32_t i) { facts.codes[m.tensor_name(subgraph, i)] = codes_of(m, from, *q); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace t2o::verify {
 // What a .tflite file says of the comparison of its outputs.
 struct LiteFacts {
   std::map<std::string, PortCodes> codes;  // of float tensors that are made of codes, by name
+  std::map<std::string, PortCodes> made_codes;  // of float tensors that codes are made of
   bool quantizes = false;  // an operator computes with codes, or makes codes of its input to multiply it with quantized weights
 };
 LiteFacts facts_of_lite_model(const std::string& path);

@@ -1,10 +1,12 @@
 #include "verify/tflite/lite_reference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "diagnostics.h"
 #include "engines/litert.h"
+#include "verify/random.h"
 #include "verify/tflite/lite_facts.h"
 
 namespace t2o::verify {
@@ -69,12 +71,47 @@ std::vector<std::size_t> places(const std::vector<LiteTensor>& tensors, const st
   return result;
 }
 
+bool holds_codes(const LiteTensor& t) {
+  return t.is_quantized() && is_int(t.dtype) && bit_width(t.dtype) <= 16;
+}
+
+// The tensor has codes, and the exported model, which was dequantized, has their numbers.
+bool is_dequantized(const Port& port, const LiteTensor& t) { return holds_codes(t) && is_float(port.dtype); }
+
+struct Coding {
+  double scale, zero_point, lowest, highest;
+};
+Coding coding_of(const LiteTensor& t) {
+  const double count = std::exp2(bit_width(t.dtype)), lowest = is_signed_int(t.dtype) ? -count / 2 : 0;
+  return {static_cast<double>(t.scales[0]),
+          t.zero_points.empty() ? 0.0 : static_cast<double>(t.zero_points[0]), lowest, lowest + count - 1};
+}
+
+TensorPtr codes_of(const Tensor& numbers, const LiteTensor& t) {
+  const Coding c = coding_of(t);
+  std::vector<double> values = numbers.to_floats();
+  for (double& v : values) v = std::clamp(std::nearbyint(v / c.scale) + c.zero_point, c.lowest, c.highest);
+  return tensor_of(t.dtype, numbers.dims(), values);
+}
+
+TensorPtr numbers_of(const Tensor& codes, const LiteTensor& t) {
+  const Coding c = coding_of(t);
+  std::vector<double> values = codes.to_floats();
+  for (double& v : values) v = (v - c.zero_point) * c.scale;
+  return tensor_of(DType::f32, codes.dims(), values);
+}
+
 // What LiteRT knows of a tensor goes before what the file says.
 void complete(Port& port, const LiteTensor& t) {
-  port.dtype = t.dtype;
+  const int bits = static_cast<int>(bit_width(t.dtype));
   if (const auto merged = merge(port.shape, t.shape)) port.shape = *merged;
-  const std::size_t bits = bit_width(t.dtype);
-  if (t.is_quantized() && is_int(t.dtype) && bits <= 16) port.codes = {1, static_cast<int>(bits)};
+  if (is_dequantized(port, t)) {
+    const Coding c = coding_of(t);
+    port.codes = {c.scale, bits, c.scale * (c.lowest - c.zero_point)};
+    return;
+  }
+  port.dtype = t.dtype;
+  if (holds_codes(t)) port.codes = {1, bits};
 }
 
 class LiteReference : public Reference {
@@ -98,8 +135,14 @@ class LiteReference : public Reference {
         fail(Code::bad_option,
              "LiteRT runs whole models, and the exported model has no input '" + s.inputs[i].name + "'",
              "verify the model without --inputs");
-    for (std::size_t i = 0; i < inputs.size(); ++i) complete(ports_.inputs[i], s.inputs[inputs[i]]);
     const LiteFacts facts = facts_of_lite_model(options.model);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Port& port = ports_.inputs[i];
+      if (const auto codes = facts.made_codes.find(port.tensor);
+          options.dequantize && codes != facts.made_codes.end())
+        port.codes = codes->second;
+      complete(port, s.inputs[inputs[i]]);
+    }
     quantizes_ = facts.quantizes;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       Port& port = ports_.outputs[i];
@@ -137,10 +180,19 @@ class LiteReference : public Reference {
 
   std::vector<TensorPtr> run_in(LiteModel& model, const std::vector<TensorPtr>& inputs, bool goes_on) const {
     std::vector<TensorPtr> fed;
-    for (const std::size_t port : port_of_input_) fed.push_back(inputs[port]);
+    const LiteSignature& s = model.signatures()[signature_];
+    for (std::size_t i = 0; i < port_of_input_.size(); ++i) {
+      const std::size_t port = port_of_input_[i];
+      const bool other = is_dequantized(ports_.inputs[port], s.inputs[i]);
+      fed.push_back(other ? codes_of(*inputs[port], s.inputs[i]) : inputs[port]);
+    }
     const std::vector<TensorPtr> all = model.run(signature_, fed, goes_on);
     std::vector<TensorPtr> results;
-    for (const std::size_t i : outputs_) results.push_back(all.at(i));
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      const TensorPtr& result = all.at(outputs_[i]);
+      const bool other = is_dequantized(ports_.outputs[i], s.outputs[outputs_[i]]);
+      results.push_back(other ? numbers_of(*result, s.outputs[outputs_[i]]) : result);
+    }
     return results;
   }
 

@@ -269,6 +269,114 @@ def variable_stream(): return stream(False)
 def variable_stream_int8(): return stream(True)
 
 
+@model
+def variable_loop():
+    def make(tf):
+        m = tf.Module()
+        m.n = tf.Variable(tf.fill((2,), 3.))
+
+        def step(x):
+            i, y = tf.constant(0), x
+            while i < 3:
+                m.n.assign_add(y)
+                y = y * 0.5 + m.n.read_value()
+                i += 1
+            return {"y": y, "n": m.n.read_value()}
+        return m, tf.TensorSpec((2,), tf.float32, name="x"), step
+    return saved(make)
+
+
+@model
+def variable_branch():
+    def make(tf):
+        m = tf.Module()
+        m.n = tf.Variable(tf.fill((2,), 3.))
+
+        def step(x):
+            if tf.reduce_sum(x) > 0:
+                m.n.assign_add(x)
+                y = x * 2.
+            else:
+                y = x - m.n.read_value()
+            return {"y": y, "n": m.n.read_value() + 1.}
+        return m, tf.TensorSpec((2,), tf.float32, name="x"), step
+    return saved(make)
+
+
+@model
+def variable_nested():
+    """A branch in a loop changes one variable and reads another, which the loop changes."""
+    def make(tf):
+        m = tf.Module()
+        m.n, m.k = tf.Variable(tf.fill((2,), 3.)), tf.Variable(1)
+
+        def step(x):
+            y = x
+            while m.k < 4:
+                if tf.reduce_sum(y) > 0:
+                    m.n.assign(y - tf.cast(m.k, tf.float32))
+                y = m.n * 0.5 - y
+                m.k.assign_add(1)
+            m.k.assign(1)
+            return {"y": y, "n": m.n.read_value()}
+        return m, tf.TensorSpec((2,), tf.float32, name="x"), step
+    return saved(make)
+
+
+@model
+def variable_call():
+    """A subgraph that changes the variable that it is given is called twice."""
+    f = File()
+    g, s, c = f.graph(), f.graph("start"), f.graph("change")
+    handle = lambda g: g.op("VAR_HANDLE", [], [g.tensor("handle", (), "resource")], options("VarHandleOptions", container="", sharedName="n"))
+    x = g.input("x", (2,))
+    g.op("CALL_ONCE", [], [], options("CallOnceOptions", initSubgraphIndex=1))
+    n, y, z = handle(g), g.tensor("y", (2,)), g.tensor("z", (2,))
+    g.op("CALL", [n, x], [y], options("CallOptions", subgraph=2))
+    g.op("CALL", [n, y], [z], options("CallOptions", subgraph=2))
+    g.outputs(y, z)
+    s.op("ASSIGN_VARIABLE", [handle(s), s.const([1, 2])], [])
+    v, k = c.input("v", (), "resource"), c.input("k", (2,))
+    c.op("ASSIGN_VARIABLE", [v, c.op("ADD", [c.op("READ_VARIABLE", [v], [c.tensor("old", (2,))]), k], [c.tensor("new", (2,))], options("AddOptions"))], [])
+    c.outputs(c.op("MUL", [c.op("READ_VARIABLE", [v], [c.tensor("now", (2,))]), k], [c.tensor("product", (2,))], options("MulOptions")))
+    return f.bytes()
+
+
+@model
+def lstm_in_loop():
+    """The states of a layer in the body of a loop go on from round to round, and start anew in each run."""
+    f = File()
+    g, c, b, w = f.graph(), f.graph("cond"), f.graph("body"), numbers("lstm_in_loop")
+    x, k, y = g.input("x", (1, 2, 3)), g.tensor("k", (), "int32"), g.tensor("y", (1, 2, 4))
+    sums, same = g.const(np.zeros((1, 2, 4))), g.tensor("same", (1, 2, 3))
+    g.op("WHILE", [g.const(np.int32(0), "int32"), x, sums], [k, same, y], options("WhileOptions", condSubgraphIndex=1, bodySubgraphIndex=2))
+    g.outputs(y)
+    i = c.input("ci", (), "int32")
+    c.input("cx", (1, 2, 3)), c.input("cs", (1, 2, 4))
+    c.outputs(c.op("LESS", [i, c.const(np.int32(3), "int32")], [c.tensor("more", (), "bool")]))
+    i, x, s = b.input("bi", (), "int32"), b.input("bx", (1, 2, 3)), b.input("bs", (1, 2, 4))
+    h = b.op("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm_inputs(b, w, x, 3, 4), [b.tensor("hidden", (1, 2, 4))],
+             options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=TANH, timeMajor=True))
+    b.outputs(b.op("ADD", [i, b.const(np.int32(1), "int32")], [b.tensor("bn", (), "int32")], options("AddOptions")), x,
+              b.op("ADD", [s, h], [b.tensor("sum", (1, 2, 4))], options("AddOptions")))
+    return f.bytes()
+
+
+@model
+def lstm_in_branch():
+    """The states of a layer in a branch start anew in each run."""
+    f = File()
+    g, a, b, w = f.graph(), f.graph("then"), f.graph("else"), numbers("lstm_in_branch")
+    p, x, y = g.input("p", (), "bool"), g.input("x", (1, 2, 3)), g.tensor("y", (1, 2, 4))
+    g.op("IF", [p, x], [y], options("IfOptions", thenSubgraphIndex=1, elseSubgraphIndex=2))
+    g.outputs(y)
+    for branch, k in ((a, 0), (b, 1)):
+        x = branch.input(f"x{k}", (1, 2, 3))
+        branch.outputs(branch.op("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm_inputs(branch, w, x, 3, 4), [branch.tensor(f"hidden{k}", (1, 2, 4))],
+                                 options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=TANH, timeMajor=True)))
+    return f.bytes()
+
+
 # ------------------------------------------------------------------ tables
 
 @model

@@ -23,69 +23,147 @@ void check_types(const DTypes& have, const DTypes& wanted, const std::string& wh
                                 std::string(name(have[i])) + " instead of " + std::string(name(wanted[i])));
 }
 
-Values passed(Op& op, std::size_t first) {
-  Values values;
-  for (std::size_t i = first; i < op.input_count(); ++i) values.push_back(op.codes(i));
-  return values;
-}
-
 // An error within a subgraph is reported already: then it has no outputs.
 bool is_whole(const ir::Graph& g) { return !g.outputs().empty(); }
 
 Values nothing(const Op& op) { return Values(op.output_count(), nullptr); }
 
+// The subgraphs of an operator. The states that any of them reads or changes are inputs of all of them, and
+// of the operator, behind the tensors of the file. Handles of variables are no values; the subgraphs know
+// them.
+class Subgraphs {
+ public:
+  Subgraphs(Op& op, std::size_t first, const std::vector<std::int64_t>& indices) : op_(op) {
+    op.as_codes(true);
+    Scope& s = op.scope();
+    Lowering& l = op.lowering();
+    for (std::size_t i = first; i < op.input_count(); ++i) {
+      op.input(i);
+      flow_.handles.push_back(s.slots[static_cast<std::size_t>(op.input_index(i))].state);
+      if (!flow_.handles.back()) inputs_.push_back(op.codes(i));
+    }
+    use_ = l.use_of_states(indices, flow_.handles);
+    flow_.layers = use_.layers;
+    for (const auto* states : {&use_.changed, &use_.read})
+      for (const std::size_t state : *states)
+        if (states == &use_.changed || !use_.changed.contains(state)) take(state, l.states().value(s, state));
+    flow_.given.assign(use_.changed.begin(), use_.changed.end());
+  }
+
+  // The states of layers go on from round to round of a loop.
+  void take_layers() {
+    for (const std::size_t state : use_.layers) take(state, op_.lowering().states().zero(op_.scope(), state));
+  }
+
+  const Values& inputs() const { return inputs_; }
+  const StateUse& use() const { return use_; }
+  const Handles& handles() const { return flow_.handles; }
+  void give_all() { flow_.given = flow_.taken; }
+  void give_none() { flow_.given.clear(); }
+
+  GraphPtr lower(std::int64_t index, const char* what) {
+    const GraphPtr g = op_.lowering().body(op_.scope(), index, flow_, results_);
+    check_types(types_of(g->inputs()), types_of(inputs_), "the inputs of " + std::string(what));
+    return g;
+  }
+  const Handles& results() const { return results_; }  // handles among the outputs of the last one
+
+  // The operator's outputs for the file's tensors; the states take theirs.
+  Values bind(const Values& values) {
+    Values outputs;
+    auto next = values.begin();
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (results_[i] && i < op_.output_count()) op_.bind_handle(i, *results_[i]);
+      outputs.push_back(results_[i] ? nullptr : *next++);
+    }
+    for (const std::size_t state : flow_.given) {
+      if (use_.changed.contains(state)) op_.lowering().states().set_value(state, *next);
+      ++next;
+    }
+    return outputs;
+  }
+
+ private:
+  void take(std::size_t state, Value* v) {
+    flow_.taken.push_back(state);
+    flow_.types.push_back(v->dtype());
+    inputs_.push_back(v);
+  }
+
+  Op& op_;
+  Values inputs_;
+  StateFlow flow_;
+  StateUse use_;
+  Handles results_;
+};
+
 template <class Options>
 Values while_loop(Op& op, const Options& o) {
-  op.as_codes(true);
-  const Values variables = passed(op, 0);
-  const GraphPtr cond = op.lowering().body(op.scope(), o.cond_subgraph_index());
-  const GraphPtr body = op.lowering().body(op.scope(), o.body_subgraph_index());
-  const DTypes types = types_of(variables);
-  check_types(types_of(cond->inputs()), types, "the inputs of its condition");
-  check_types(types_of(body->inputs()), types, "the inputs of its body");
+  const std::int64_t cond_index = o.cond_subgraph_index(), body_index = o.body_subgraph_index();
+  Subgraphs graphs(op, 0, {cond_index, body_index});
+  if (!op.lowering().use_of_states({cond_index}, graphs.handles()).changed.empty())
+    op.fail(Code::not_yet, "its condition changes a variable, which is not supported yet");
+  graphs.take_layers();
+  const DTypes types = types_of(graphs.inputs());
+  graphs.give_none();
+  const GraphPtr cond = graphs.lower(cond_index, "its condition");
+  graphs.give_all();
+  const GraphPtr body = graphs.lower(body_index, "its body");
   if (!is_whole(*cond) || !is_whole(*body)) return nothing(op);
+  if (graphs.results() != graphs.handles())
+    op.fail(Code::not_yet, "its variables change from round to round, which is not supported yet");
   check_types(types_of(cond->outputs()), {DType::boolean}, "the results of its condition");
   check_types(types_of(body->outputs()), types, "the results of its body");
-  return op.make_all("StatelessWhile", variables, {{"cond", cond}, {"body", body}});
+  return graphs.bind(op.make_all("StatelessWhile", graphs.inputs(), {{"cond", cond}, {"body", body}}));
 }
 
 Values tflite_while(Op& op) { return while_loop(op, op.options<WhileOptions>()); }
 Values stablehlo_while(Op& op) { return while_loop(op, op.options2<StablehloWhileOptions>()); }
 
-// The first input chooses the branch; one that is out of range chooses the last.
-Values case_of(Op& op) {
-  op.as_codes(true);
-  Values inputs = passed(op, 1);
-  const DTypes types = types_of(inputs);
-  const auto indices = items(op.options2<StablehloCaseOptions>().branch_subgraph_indices());
-  if (indices.empty()) op.fail(Code::bad_model, "it has no branches");
+// Nothing: a branch has errors, which are reported.
+std::optional<std::pair<Subgraphs, Graphs>> branches_of(Op& op, const std::vector<std::int64_t>& indices) {
+  Subgraphs graphs(op, 1, indices);
   Graphs branches;
-  for (const std::int32_t i : indices) {
-    branches.push_back(op.lowering().body(op.scope(), i));
-    check_types(types_of(branches.back()->inputs()), types, "the inputs of a branch");
-    if (!is_whole(*branches.back())) return nothing(op);
+  Handles first;
+  for (const std::int64_t i : indices) {
+    branches.push_back(graphs.lower(i, "a branch"));
+    if (!is_whole(*branches.back())) return std::nullopt;
     check_types(types_of(branches.back()->outputs()), types_of(branches[0]->outputs()),
                 "the results of a branch");
+    if (branches.size() == 1) first = graphs.results();
+    if (graphs.results() != first)
+      op.fail(Code::not_yet, "its branches give different variables, which is not supported yet");
   }
+  return std::pair(std::move(graphs), std::move(branches));
+}
+
+Values with_selector(Op& op, const Subgraphs& graphs) {
+  Values inputs = graphs.inputs();
   inputs.insert(inputs.begin(), op.in(0));
-  return op.make_all("StatelessCase", inputs,
-                     {{"branches", branches}, {"Tout", types_of(branches[0]->outputs())}});
+  return inputs;
+}
+
+// The first input chooses the branch; one that is out of range chooses the last.
+Values case_of(Op& op) {
+  const auto indices = items(op.options2<StablehloCaseOptions>().branch_subgraph_indices());
+  if (indices.empty()) op.fail(Code::bad_model, "it has no branches");
+  auto all = branches_of(op, {indices.begin(), indices.end()});
+  if (!all) return nothing(op);
+  auto& [graphs, branches] = *all;
+  const DTypes types = types_of(branches[0]->outputs());
+  return graphs.bind(
+      op.make_all("StatelessCase", with_selector(op, graphs), {{"branches", branches}, {"Tout", types}}));
 }
 
 Values conditional(Op& op) {
   const auto& o = op.options<IfOptions>();
-  op.as_codes(true);
-  Values inputs = passed(op, 1);
-  const GraphPtr yes = op.lowering().body(op.scope(), o.then_subgraph_index());
-  const GraphPtr no = op.lowering().body(op.scope(), o.else_subgraph_index());
-  const DTypes types = types_of(inputs);
-  check_types(types_of(yes->inputs()), types, "the inputs of its first branch");
-  check_types(types_of(no->inputs()), types, "the inputs of its second branch");
-  if (!is_whole(*yes) || !is_whole(*no)) return nothing(op);
-  const DTypes results = types_of(yes->outputs());
-  check_types(types_of(no->outputs()), results, "the results of its second branch");
-  inputs.insert(inputs.begin(), op.in(0));
-  return op.make_all("StatelessIf", inputs, {{"then_branch", yes}, {"else_branch", no}, {"Tout", results}});
+  auto all = branches_of(op, {o.then_subgraph_index(), o.else_subgraph_index()});
+  if (!all) return nothing(op);
+  auto& [graphs, branches] = *all;
+  const DTypes types = types_of(branches[0]->outputs());
+  return graphs.bind(
+      op.make_all("StatelessIf", with_selector(op, graphs),
+                  {{"then_branch", branches[0]}, {"else_branch", branches[1]}, {"Tout", types}}));
 }
 
 Values inlined(Op& op, std::int64_t subgraph) {

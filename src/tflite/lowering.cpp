@@ -6,7 +6,10 @@
 namespace t2o::tflite {
 namespace {
 
-constexpr std::size_t kDeepestNesting = 48;
+[[noreturn]] void fail_count(std::size_t given, std::size_t taken, const std::string& subgraph) {
+  fail(Code::bad_model, "it has " + std::to_string(given) + " inputs, and subgraph '" + subgraph + "' " +
+                            std::to_string(taken));
+}
 
 [[noreturn]] void refuse_unknown(const Model& m, const schema::Operator& o) {
   const B op = m.builtin(o);
@@ -29,23 +32,6 @@ Lowering::Lowering(const Model& model, Diagnostics& diagnostics, const Request& 
   most_operators_ = 65536 + 16 * stored;
 }
 
-class Lowering::Nested {
- public:
-  Nested(Lowering& l, std::size_t subgraph) : l_(l) {
-    const auto& open = l.nesting_;
-    if (std::find(open.begin(), open.end(), subgraph) != open.end())
-      fail(Code::bad_model, "subgraph '" + l.model_->subgraph_name(subgraph) + "' calls itself");
-    if (open.size() >= kDeepestNesting) fail(Code::bad_model, "its subgraphs are nested too deep");
-    l.nesting_.push_back(subgraph);
-  }
-  ~Nested() { l_.nesting_.pop_back(); }
-  Nested(const Nested&) = delete;
-  Nested& operator=(const Nested&) = delete;
-
- private:
-  Lowering& l_;
-};
-
 Scope Lowering::open(std::size_t subgraph, ir::Graph& graph) const {
   const std::size_t tensors = count(model_->subgraph(subgraph).tensors());
   return {subgraph, &graph, std::vector<Slot>(tensors), false, std::vector<std::uint8_t>(tensors)};
@@ -59,13 +45,7 @@ std::size_t Lowering::subgraph_index(std::int64_t i) const {
 }
 
 bool Lowering::changes_state(const Scope& s, const schema::Operator& o, bool is_read_later) const {
-  const B op = model_->builtin(o);
-  if (op == B::ASSIGN_VARIABLE || op == B::CALL_ONCE)
-    return is_read_later || states_.are_kept() || !s.is_main;
-  const auto read = items(o.inputs());
-  return states_.are_kept() && std::any_of(read.begin(), read.end(), [&](std::int32_t t) {
-           return t >= 0 && model_->tensor(s.subgraph, t).is_variable();
-         });
+  return (is_read_later || states_.are_kept() || !s.is_main) && touches_states(s.subgraph, o, true);
 }
 
 // Operators stand in the order in which they run, so one walk from the end finds all that an output needs.
@@ -83,8 +63,7 @@ std::vector<bool> Lowering::needed(const Scope& s, const std::vector<std::int64_
                                [&](std::int32_t t) { return wanted[static_cast<std::size_t>(t)]; }) ||
                    changes_state(s, o, reads_state);
     if (!operators[k]) continue;
-    const B op = model_->builtin(o);
-    reads_state = reads_state || op == B::READ_VARIABLE || op == B::CALL || op == B::STABLEHLO_COMPOSITE;
+    reads_state = reads_state || touches_states(s.subgraph, o, false);
     for (const std::int32_t t : items(o.inputs()))
       if (t >= 0 && !s.slots[static_cast<std::size_t>(t)].is_known())
         wanted[static_cast<std::size_t>(t)] = true;
@@ -219,7 +198,7 @@ Lowered Lowering::run(const Request& r) {
                              .message = "the subgraph '" + graph->name() + "' has no outputs",
                              .remedy = "choose another signature, or name outputs with --outputs"});
   collect(*diagnostics_, [&] {
-    const Nested nested(*this, r.subgraph);
+    const Nested nested(nesting_, r.subgraph, *model_);
     bind_inputs(s, r);
     for (const Port& p : r.outputs) {
       graph->reserve_name(p.name);
@@ -239,43 +218,63 @@ Lowered Lowering::run(const Request& r) {
   return result;
 }
 
-GraphPtr Lowering::body(const Scope& outer, std::int64_t index) {
+GraphPtr Lowering::body(const Scope& outer, std::int64_t index, const StateFlow& flow, Handles& handles) {
   const std::size_t subgraph = subgraph_index(index);
-  const Nested nested(*this, subgraph);
+  const Nested nested(nesting_, subgraph, *model_);
   const schema::SubGraph& g = model_->subgraph(subgraph);
   GraphPtr graph = outer.graph->make_subgraph();
   graph->set_name(model_->subgraph_name(subgraph));
   Scope s = open(subgraph, *graph);
-  for (const std::int32_t t : items(g.inputs())) {
-    const DType type = dtype(s, t);
-    Slot& slot = s.slots[static_cast<std::size_t>(t)];
-    if (slot.codes || slot.numbers)
+  const auto formal = items(g.inputs()), outputs = items(g.outputs());
+  if (formal.size() != flow.handles.size()) fail_count(flow.handles.size(), formal.size(), graph->name());
+  for (std::size_t i = 0; i < formal.size(); ++i) {
+    Slot& slot = s.slots[static_cast<std::size_t>(formal[i])];
+    if (slot.is_known())
       fail(Code::bad_model, "two inputs of subgraph '" + graph->name() + "' are one tensor");
-    slot.quantization = quantization(s, t);
-    Value* v = graph->add_input(model_->tensor_name(subgraph, t), type, Shape());
-    (slot.quantization ? slot.codes : slot.numbers) = v;
-    if (dequantizes_) cut(s, t, v);
+    slot.state = flow.handles[i];
+    if (!slot.state) add_input_of_body(s, formal[i]);
   }
-  const auto outputs = items(g.outputs());
+  Values taken;
+  for (std::size_t i = 0; i < flow.taken.size(); ++i)
+    taken.push_back(graph->add_input(states_.name(flow.taken[i]), flow.types[i], Shape()));
+  const States::Inside inside(states_, s, flow.taken, taken, flow.layers);
   const std::size_t errors = diagnostics_->size();
   lower_operators(s, needed(s, std::vector<std::int64_t>(outputs.begin(), outputs.end())));
   if (diagnostics_->size() != errors && has_errors(*diagnostics_))
     return graph;  // it is discarded with the whole
   Values results;
-  for (const std::int32_t t : outputs) results.push_back(identity(*graph, codes(s, t)));
+  handles.clear();
+  for (const std::int32_t t : outputs) {
+    handles.push_back(slot_or_handle(s, t).state);
+    if (!handles.back()) results.push_back(identity(*graph, codes(s, t)));
+  }
+  for (const std::size_t state : flow.given) results.push_back(identity(*graph, inside.result(s, state)));
   graph->set_outputs(std::move(results));
   return graph;
 }
 
+GraphPtr Lowering::computation(const Scope& outer, std::int64_t index) {
+  Handles handles;
+  const std::size_t inputs = count(model_->subgraph(subgraph_index(index)).inputs());
+  return body(outer, index, {.handles = Handles(inputs)}, handles);
+}
+
+void Lowering::add_input_of_body(Scope& s, std::int32_t t) {
+  Slot& slot = s.slots[static_cast<std::size_t>(t)];
+  slot.quantization = quantization(s, t);
+  Value* v = s.graph->add_input(model_->tensor_name(s.subgraph, t), dtype(s, t), Shape());
+  (slot.quantization ? slot.codes : slot.numbers) = v;
+  if (dequantizes_) cut(s, t, v);
+}
+
 std::vector<Slot> Lowering::inlined(const Scope& outer, std::int64_t index, std::vector<Slot> inputs) {
   const std::size_t subgraph = subgraph_index(index);
-  const Nested nested(*this, subgraph);
+  const Nested nested(nesting_, subgraph, *model_);
   const schema::SubGraph& g = model_->subgraph(subgraph);
   Scope s = open(subgraph, *outer.graph);
   const auto formal = items(g.inputs()), outputs = items(g.outputs());
   if (formal.size() != inputs.size())
-    fail(Code::bad_model, "it has " + std::to_string(inputs.size()) + " inputs, and subgraph '" +
-                              model_->subgraph_name(subgraph) + "' " + std::to_string(formal.size()));
+    fail_count(inputs.size(), formal.size(), model_->subgraph_name(subgraph));
   for (std::size_t i = 0; i < formal.size(); ++i)
     s.slots[static_cast<std::size_t>(formal[i])] = std::move(inputs[i]);
   lower_operators(s, needed(s, std::vector<std::int64_t>(outputs.begin(), outputs.end())));

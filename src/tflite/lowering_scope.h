@@ -18,6 +18,35 @@ struct Label {
   std::shared_ptr<const Origin> origin = {};
 };
 
+// States of the variables that an operator hands to its subgraphs, by its inputs; nothing where the input is an ordinary tensor.
+using Handles = std::vector<std::optional<std::size_t>>;
+
+// The states that a subgraph reads or changes, itself or in the subgraphs that it calls.
+struct StateUse {
+  std::set<std::size_t> read = {}, changed = {};
+  std::set<std::size_t> layers = {};  // those of its own layers
+};
+
+// A subgraph that is open: it must not call itself.
+class Nested {
+ public:
+  Nested(std::vector<std::size_t>& open, std::size_t subgraph, const Model&);
+  ~Nested() { open_.pop_back(); }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+
+ private:
+  std::vector<std::size_t>& open_;
+};
+
+// How states go through a subgraph of a loop or a branch: as further inputs and outputs of it.
+struct StateFlow {
+  Handles handles = {};                     // of its inputs
+  std::vector<std::size_t> taken = {}, given = {};
+  DTypes types = {};                        // of those that are taken
+  std::set<std::size_t> layers = {};
+};
+
 // Lowers subgraphs: the main one, those that operators hold, and those that are called.
 class Lowering {
  public:
@@ -40,8 +69,11 @@ class Lowering {
   void bind_numbers(Scope&, std::int64_t tensor, Value*);
   void bind_codes(Scope&, std::int64_t tensor, Value*);
 
-  // A subgraph for an attribute. Its inputs and outputs are codes where tensors are quantized.
-  GraphPtr body(const Scope& outer, std::int64_t subgraph);
+  // A subgraph for an attribute. Its inputs and outputs are codes where tensors are quantized; handles are none. `handles` gets those of
+  // its outputs.
+  GraphPtr body(const Scope& outer, std::int64_t subgraph, const StateFlow&, Handles& handles);
+  GraphPtr computation(const Scope& outer, std::int64_t subgraph);  // the same without states
+  StateUse use_of_states(const std::vector<std::int64_t>& subgraphs, const Handles& inputs);
   // A subgraph as a part of the graph of another one; gives its outputs.
   std::vector<Slot> inlined(const Scope& outer, std::int64_t subgraph, std::vector<Slot> inputs);
 
@@ -52,16 +84,19 @@ class Lowering {
   Value* quantize(ir::Graph&, Value* numbers, const Quantization&, DType, const Label&);
 
  private:
-  class Nested;
   Scope open(std::size_t subgraph, ir::Graph& graph) const;
   std::size_t subgraph_index(std::int64_t i) const;
   std::vector<bool> needed(const Scope&, const std::vector<std::int64_t>& outputs) const;
   bool changes_state(const Scope&, const schema::Operator&, bool is_read_later) const;
+  bool touches_states(std::size_t subgraph, const schema::Operator&, bool changes) const;
+  bool touches_states(std::size_t subgraph, bool changes) const;
+  Handles add_use(std::size_t subgraph, const Handles& inputs, StateUse&);
   void lower_operators(Scope&, const std::vector<bool>& needed);
   void lower_operator(Scope&, unsigned index);
   void lower_row(Scope&, const Row&, const schema::Operator&, std::shared_ptr<const Origin>);
   bool depends_on_failure(const Scope&, const schema::Operator&) const;
   void bind_inputs(Scope&, const Request&);
+  void add_input_of_body(Scope&, std::int32_t tensor);
   Values outputs_of(Scope&, const Request&);
   bool moves_codes(const Scope&, const Row&, const schema::Operator&) const;
   Value* cut(const Scope&, std::int64_t tensor, Value*);
@@ -76,7 +111,8 @@ class Lowering {
   std::vector<std::size_t> nesting_;
   std::unordered_map<std::string, std::int64_t> output_names_;  // of the graph, with their tensors
   bool has_sizes_of_file_ = true;
-  std::size_t lowered_ = 0, most_operators_ = 0;
+  std::size_t lowered_ = 0, seen_ = 0, most_operators_ = 0;
+  mutable std::map<std::pair<std::size_t, bool>, bool> touches_;  // by subgraph, and whether states are changed
 };
 
 Value* identity(ir::Graph&, Value*);

@@ -88,7 +88,7 @@ void Op::bind_handle(std::size_t i, std::size_t state) {
 std::size_t Op::state(std::size_t i) const {
   input(i);
   const auto state = scope_->slots[static_cast<std::size_t>(input_index(i))].state;
-  if (!state) fail(Code::not_yet, "its variable goes through a loop or a branch, which is not supported yet");
+  if (!state) fail(Code::bad_model, "its first input is no variable");
   return *state;
 }
 

@@ -108,8 +108,7 @@ Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   if (slot.codes || slot.numbers) return slot;
   if (slot.state)
-    fail(Code::not_yet, "the variable '" + states_.name(*slot.state) +
-                            "' is read or changed in a loop or a branch, which is not supported yet");
+    fail(Code::bad_model, "it takes the variable '" + states_.name(*slot.state) + "' for a tensor");
   const schema::Tensor& t = model_->tensor(s.subgraph, tensor);
   const std::string name = model_->tensor_name(s.subgraph, tensor);
   TensorPtr constant = model_->constant(t);

@@ -187,7 +187,7 @@ Values dilate(Op& op) {
 }
 
 GraphPtr computation(Op& op, std::int64_t subgraph) {
-  GraphPtr g = op.lowering().body(op.scope(), subgraph);
+  GraphPtr g = op.lowering().computation(op.scope(), subgraph);
   if (g->outputs().empty()) op.fail(Code::bad_model, "its computation has no result");
   return g;
 }

@@ -39,6 +39,8 @@ Values assign_variable(Op& op) {
 }
 
 Values call_once(Op& op) {
+  if (op.scope().graph->parent())
+    op.fail(Code::not_yet, "it initializes variables in a loop or a branch, which is not supported yet");
   op.lowering().initialize(op.scope(), op.options<CallOnceOptions>().init_subgraph_index());
   return {};
 }

@@ -1,6 +1,7 @@
 #include "tflite/states.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "tflite/lowering_scope.h"
 
@@ -52,9 +53,9 @@ bool States::begin_initialization(std::size_t subgraph) {
 }
 
 void States::check_place(const Scope& s, const State& state) const {
-  if (s.graph->parent())
+  if (s.graph != state.place && (state.place || s.graph->parent()))
     fail(Code::not_yet, "the state '" + state.name +
-                            "' is read or changed in a loop or a branch, which is not supported yet");
+                            "' is first given a value in a loop or a branch, which is not supported yet");
 }
 
 void States::make_input(Scope& s, State& state) {
@@ -71,7 +72,8 @@ Slot States::read(Scope& s, std::size_t i) {
   State& state = states_[i];
   check_place(s, state);
   const bool has_value = state.now.codes || state.now.numbers;
-  if (keep_ && !is_initializing_ && !state.input && !state.is_changed && (has_value || state.is_zero))
+  if (keep_ && !state.is_local && !is_initializing_ && !state.input && !state.is_changed &&
+      (has_value || state.is_zero))
     make_input(s, state);
   if (!state.now.codes && !state.now.numbers)
     fail(Code::bad_model, "nothing has given the variable '" + state.name + "' a value before it is read");
@@ -81,10 +83,68 @@ Slot States::read(Scope& s, std::size_t i) {
 Value* States::numbers(Scope& s, std::size_t i) {
   State& state = states_[i];
   check_place(s, state);
-  if (state.is_zero && !keep_ && !state.is_changed) return nullptr;
+  if (state.is_zero && (!keep_ || state.is_local) && !state.now.is_known()) return nullptr;
   Slot now = read(s, i);
   if (!now.numbers) now.numbers = lowering_->dequantize(*s.graph, now.codes, *now.quantization, {state.name});
   return now.numbers;
+}
+
+Value* States::zero(Scope& s, std::size_t i) {
+  const State& state = states_[i];
+  if (!state.initial) fail(Code::not_yet, "the size of the state '" + state.name + "' is not known");
+  TensorPtr initial = state.initial;
+  if (state.quantization && state.type == DType::i8)
+    initial = zeros(DType::u8, state.shape.dims(), in_graph(state.quantization, state.type)->zero_points[0]);
+  return s.graph->add_constant(state.name + "/initial", initial);
+}
+
+Value* States::value(Scope& s, std::size_t i) {
+  const Slot now = read(s, i);
+  return now.codes ? now.codes : now.numbers;
+}
+
+void States::set_value(std::size_t i, Value* v) {
+  State& state = states_[i];
+  state.is_changed = true;
+  (state.now.codes ? state.now.codes : state.now.numbers) = v;
+  if (state.now.codes) state.now.numbers = nullptr;
+}
+
+States::Inside::Inside(States& states, const Scope& body, const std::vector<std::size_t>& taken,
+                       const Values& inputs, const std::set<std::size_t>& layers)
+    : states_(states) {
+  for (const State& s : states.states_) before_.emplace_back(s.now, s.place);
+  for (const std::size_t i : layers) {
+    State& s = states.states_[i];
+    s.is_local = true;
+    s.place = body.graph;
+    s.now = {};
+    s.now.quantization = in_graph(s.quantization, s.type);
+  }
+  for (std::size_t k = 0; k < taken.size(); ++k) {
+    State& s = states.states_[taken[k]];
+    const bool is_codes = s.is_local ? s.quantization.has_value() : s.now.codes != nullptr;
+    s.place = body.graph;
+    s.now.numbers = is_codes ? nullptr : inputs[k];
+    s.now.codes = is_codes ? inputs[k] : nullptr;
+    taken_[taken[k]] = s.now;
+  }
+}
+
+States::Inside::~Inside() {
+  for (std::size_t i = 0; i < before_.size(); ++i)
+    std::tie(states_.states_[i].now, states_.states_[i].place) = std::move(before_[i]);
+}
+
+Value* States::Inside::result(Scope& body, std::size_t i) const {
+  const State& state = states_.states_[i];
+  const Slot &first = taken_.at(i), &now = state.now;
+  Lowering& l = *states_.lowering_;
+  if (now.codes && first.codes && now.quantization == first.quantization) return now.codes;
+  Value* numbers =
+      now.numbers ? now.numbers : l.dequantize(*body.graph, now.codes, *now.quantization, {state.name});
+  if (!first.codes) return numbers;
+  return l.quantize(*body.graph, numbers, *first.quantization, first.codes->dtype(), {state.name});
 }
 
 void States::write(Scope& s, std::size_t i, const Slot& slot, const InFile& f) {
@@ -108,8 +168,8 @@ void States::write(Scope& s, std::size_t i, const Slot& slot, const InFile& f) {
 void States::write_numbers(Scope& s, std::size_t i, Value* v) {
   State& state = states_[i];
   check_place(s, state);
-  if (keep_ && !state.input) make_input(s, state);
-  state.is_changed = true;
+  if (keep_ && !state.is_local && !state.input) make_input(s, state);
+  state.is_changed = !state.is_local;
   state.now = {};
   state.now.numbers = v;
   if (!state.quantization) return;

@@ -34,6 +34,27 @@ class States {
   void write(Scope&, std::size_t state, const Slot&, const InFile&);
   void write_numbers(Scope&, std::size_t state, Value*);
 
+  // The value as loops and branches take and return it: the codes of a quantized state.
+  Value* value(Scope&, std::size_t state);
+  Value* zero(Scope&, std::size_t state);  // the first value of a tensor's state
+  void set_value(std::size_t state, Value*);  // in the form in which value() gave it
+
+  // While a subgraph is lowered, the states that it takes have the values of its inputs. Its layers have states of its own, which start
+  // with zeros each time, and are no states of the model: so LiteRT has it. Those that are not taken are zero.
+  class Inside {
+   public:
+    Inside(States&, const Scope& body, const std::vector<std::size_t>& taken, const Values& inputs, const std::set<std::size_t>& layers);
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    Value* result(Scope& body, std::size_t state) const;  // at its end, in the form of the input
+
+   private:
+    States& states_;
+    std::vector<std::pair<Slot, const ir::Graph*>> before_;  // `now` and `place` of each state
+    std::map<std::size_t, Slot> taken_;
+  };
+
   bool begin_initialization(std::size_t subgraph);  // false: it has run
   void end_initialization() { is_initializing_ = false; }
 
@@ -51,7 +72,8 @@ class States {
     Slot now = {};
     Value* input = nullptr;   // of the graph
     bool is_changed = false;
-    std::shared_ptr<const Origin> changed_by = {};
+    const ir::Graph* place = nullptr;  // where `now` is; null: the main graph
+    bool is_local = false;             // of a layer in a subgraph
   };
   void check_place(const Scope&, const State&) const;
   void make_input(Scope&, State&);

@@ -29,6 +29,7 @@ constexpr NotCompared kNotCompared[] = {
     {"custom_unknown", "", "only its own runtime knows"},                   // a sample for this refusal
     {"custom_unpool", "libtensorflowlite_c", "crashed (SIGSEGV) while it was running the model"},
     {"custom_unpool", "libLiteRt", "has no code for a custom operator that XNNPACK computes"},
+    {"variable_call", "", "has no code for CALL"},
     {"hlo_elementwise", "", "has no code for STABLEHLO_"},
     {"hlo_moves", "", "has no code for STABLEHLO_"},
     {"hlo_products", "", "has no code for STABLEHLO_"},
@@ -37,6 +38,8 @@ constexpr NotCompared kNotCompared[] = {
     {"hlo_case", "libtensorflowlite_c", "has no code for operator number 209"},  // newer than this library
     {"hlo_composite", "libtensorflowlite_c", "has no code for STABLEHLO_COMPOSITE"},
     {"embedding_sparse", "libLiteRt", "has no code for outputs whose shapes depend on values"},
+    {"variable_loop", "libLiteRt", "has no code for outputs whose shapes depend on values"},  // so it takes those of a loop
+    {"variable_nested", "libLiteRt", "has no code for outputs whose shapes depend on values"},
     {"text", "libLiteRt", "has no code for strings"},
     {"flex", "", "has no code for Flex"},
 };

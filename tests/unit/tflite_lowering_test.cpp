@@ -64,7 +64,7 @@ TEST(TfliteLowering, States) {
   const fs::path source = T2O_SOURCE_DIR, goldens = source / "tests/golden/tflite/stateful";
   tf2onnx::Options o;
   o.stateful_io = true;
-  for (const char* model : {"lstm_keras", "lstm_keras_int8", "svdf", "variable_count", "variable_stream_int8"}) {
+  for (const char* model : {"lstm_keras", "lstm_keras_int8", "lstm_in_branch", "lstm_in_loop", "svdf", "variable_branch", "variable_call", "variable_count", "variable_loop", "variable_nested", "variable_stream_int8"}) {
     SCOPED_TRACE(model);
     const std::string text = lowered(source / "tests/data/tflite" / (std::string(model) + ".tflite"), o);
     const fs::path golden = goldens / (std::string(model) + ".txt");

@@ -92,10 +92,7 @@ Value* States::numbers(Scope& s, std::size_t i) {
 Value* States::zero(Scope& s, std::size_t i) {
   const State& state = states_[i];
   if (!state.initial) fail(Code::not_yet, "the size of the state '" + state.name + "' is not known");
-  TensorPtr initial = state.initial;
-  if (state.quantization && state.type == DType::i8)
-    initial = zeros(DType::u8, state.shape.dims(), in_graph(state.quantization, state.type)->zero_points[0]);
-  return s.graph->add_constant(state.name + "/initial", initial);
+  return s.graph->add_constant(state.name + "/initial", state.initial);
 }
 
 Value* States::value(Scope& s, std::size_t i) {
@@ -119,7 +116,7 @@ States::Inside::Inside(States& states, const Scope& body, const std::vector<std:
     s.is_local = true;
     s.place = body.graph;
     s.now = {};
-    s.now.quantization = in_graph(s.quantization, s.type);
+    s.now.quantization = s.quantization;
   }
   for (std::size_t k = 0; k < taken.size(); ++k) {
     State& s = states.states_[taken[k]];

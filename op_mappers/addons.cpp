@@ -51,8 +51,7 @@ Values resampled(MapperContext& c, const std::string& mode) {
   Value* grid = c.sub(c.div(twice, sizes), c.scalar(DType::f32, 1));
   Value* count = c.product(c.dims(c.in(1), 1, -1));
   Value* rows = c.reshape_to(grid, c.concat({c.dims(c.in(1), 0, 1), count, c.ints({1, 2})}, 0));
-  const Attrs attrs = {
-      {"mode", mode}, {"padding_mode", std::string("zeros")}, {"align_corners", std::int64_t{0}}};
+  const Attrs attrs = {{"mode", mode}, {"padding_mode", std::string("zeros")}, {"align_corners", 0}};
   Value* pixels = c.emit("GridSample", {c.cast(image, DType::f32), rows}, attrs);
   Value* last = c.transpose(pixels, {0, 2, 3, 1});
   Value* dims = c.concat({c.dims(c.in(1), 0, -1), c.dims(c.in(0), 3, 4)}, 0);

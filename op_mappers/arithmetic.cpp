@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 
 #include "op_mappers/all.h"
@@ -63,7 +62,7 @@ bool may_trap(const Value* x, const Value* y) {
   const auto has = [](const Value* v, std::int64_t n) {
     if (!v->constant()) return true;
     const Ints all = v->constant()->to_ints();
-    return std::find(all.begin(), all.end(), n) != all.end();
+    return contains(all, n);
   };
   const std::int64_t lowest = x->dtype() == DType::i32 ? std::numeric_limits<std::int32_t>::min()
                                                        : std::numeric_limits<std::int64_t>::min();
@@ -75,7 +74,7 @@ void refuse_zero_divisor(MapperContext& c) {
   const TensorPtr& y = c.in(1)->constant();
   if (!y || !is_int(y->dtype()) || c.in(0)->shape().elements() == 0) return;
   const Ints all = y->to_ints();
-  if (std::find(all.begin(), all.end(), 0) != all.end())
+  if (contains(all, 0))
     c.fail(Code::unsupported_attr,
            "integers are divided by a constant 0, and TensorFlow fails when it runs this",
            "divide by something else, or by a float");
@@ -106,7 +105,7 @@ Value* quotient(MapperContext& c, Value* x, Value* y) {
 Values map_div(MapperContext& c) { return {quotient(c, c.in(0), c.in(1))}; }
 
 Value* mod(MapperContext& c, Value* x, Value* y, bool truncating) {
-  return c.emit("Mod", {x, y}, {{"fmod", std::int64_t{truncating}}});
+  return c.emit("Mod", {x, y}, {{"fmod", truncating}});
 }
 
 // ONNX Runtime's fmod is that of doubles, which do not hold all 64-bit integers.
@@ -123,8 +122,8 @@ Values map_truncate_div(MapperContext& c) {
   Value* x = quotient(c, c.in(0), c.in(1));
   if (is_int(x->dtype())) return {x};
   Value* negative = c.less(x, c.scalar_like(x, 0));
-  Value* up = c.emit("Ceil", {x});
-  Value* down = c.emit("Floor", {x});
+  Value* up = c.ceil(x);
+  Value* down = c.floor(x);
   return {c.where(negative, up, down)};
 }
 
@@ -132,7 +131,7 @@ Values map_truncate_div(MapperContext& c) {
 Values map_floor_div(MapperContext& c) {
   Value* x = c.in(0);
   const DType type = x->dtype();
-  if (!is_int(type)) return {c.emit("Floor", {c.div(x, c.in(1))})};
+  if (!is_int(type)) return {c.floor(c.div(x, c.in(1)))};
   const Divisor d = harmless_divisor(c, x, c.in(1));
   Value* truncated = c.div(x, d.y);
   if (is_unsigned_int(type)) return {truncated};

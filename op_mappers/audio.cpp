@@ -5,7 +5,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/fft.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -25,19 +25,17 @@ Value* hann_window(MapperContext& c, std::int64_t n) {
 
 // [samples, channels] -> [channels, frames, size], as many frames as there are whole ones
 Value* frames_of(MapperContext& c, Value* x, std::int64_t size, std::int64_t stride) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   // max(samples - size + stride, 0) / stride
   Value* samples = c.dim(x, 0);
-  Value* room = c.add(samples, c.constant<std::int64_t>(stride - size));
+  Value* room = c.add(samples, c.i64(stride - size));
   Value* filled = c.maximum(room, zero);
   Value* count = c.div(filled, c.constant(stride));
   Value* frame = c.range(zero, count, one);
   Value* begins = c.mul(frame, c.constant(stride));
-  Ints offsets;
-  for (std::int64_t i = 0; i < size; ++i) offsets.push_back(i);
   Value* column = c.unsqueeze(begins, {1});
-  Value* index = c.add(column, c.ints(offsets));
+  Value* index = c.add(column, c.ints(ints_from(0, size)));
   return c.gather(c.transpose(x, {1, 0}), index, 1);
 }
 
@@ -78,7 +76,7 @@ Value* has_bins_for(MapperContext& c, const MelBand& b) {
   Value* bins = c.cast(c.dim(c.in(0), -1), DType::f64);
   const double per_interval = b.upper / (0.5 * b.sample_rate);
   Value* last = c.mul(c.sub(bins, c.scalar(DType::f64, 1)), c.scalar(DType::f64, per_interval));
-  return c.cast(c.less(c.emit("Floor", {last}), bins), DType::f32);
+  return c.cast(c.less(c.floor(last), bins), DType::f32);
 }
 
 double mel(double hertz) { return 1127.0 * std::log1p(hertz / 700.0); }
@@ -103,14 +101,12 @@ MelWeights mel_weights(const MelBand& b) {
   std::int64_t next = 0;  // the first center that is not below
   for (std::int64_t i = first; i <= last && i < b.bins; ++i) {
     const double m = mel(static_cast<double>(i) * hertz_per_bin);
-    while (next < b.channels && centers[static_cast<std::size_t>(next)] < m) ++next;
-    const double above = centers[static_cast<std::size_t>(next)];
-    const double below = next == 0 ? low : centers[static_cast<std::size_t>(next - 1)];
+    while (next < b.channels && nth(centers, next) < m) ++next;
+    const double above = nth(centers, next);
+    const double below = next == 0 ? low : nth(centers, next - 1);
     const double share = (above - m) / (above - below);
-    if (next > 0)
-      w[static_cast<std::size_t>((i - begin) * b.channels + next - 1)] += static_cast<float>(share);
-    if (next < b.channels)
-      w[static_cast<std::size_t>((i - begin) * b.channels + next)] += static_cast<float>(1 - share);
+    if (next > 0) nth(w, (i - begin) * b.channels + next - 1) += static_cast<float>(share);
+    if (next < b.channels) nth(w, (i - begin) * b.channels + next) += static_cast<float>(1 - share);
   }
   return {begin, end, std::move(w)};
 }
@@ -120,18 +116,18 @@ Value* mel_energy(MapperContext& c, const MelBand& b, Value* magnitude) {
   MelWeights w = mel_weights(b);
   Value* weights = c.constant({w.end - w.begin, b.channels}, w.matrix);
   if (w.begin > 0 || w.end < b.bins) magnitude = c.slice(magnitude, {w.begin}, {w.end}, {-1});
-  return c.emit("MatMul", {c.sqrt(magnitude), weights});
+  return c.matmul(c.sqrt(magnitude), weights);
 }
 
 // The same of a number of bins that is known when the model runs.
 Value* runtime_mel_energy(MapperContext& c, const MelBand& b, Value* magnitude) {
   const auto wide = [&](double v) { return c.scalar(DType::f64, v); };
   Value* bins = c.dim(c.in(0), -1);
-  Value* intervals = c.cast(c.sub(bins, c.constant<std::int64_t>(1)), DType::f64);
+  Value* intervals = c.cast(c.sub(bins, c.i64(1)), DType::f64);
   Value* hertz_per_bin = c.div(wide(0.5 * b.sample_rate), intervals);
   Value* bin = c.cast(iota(c, bins), DType::f64);
-  Value* first = c.emit("Floor", {c.add(c.div(wide(b.lower), hertz_per_bin), wide(1.5))});
-  Value* last = c.emit("Floor", {c.div(wide(b.upper), hertz_per_bin)});
+  Value* first = c.floor(c.add(c.div(wide(b.lower), hertz_per_bin), wide(1.5)));
+  Value* last = c.floor(c.div(wide(b.upper), hertz_per_bin));
   Value* from_first = c.greater_equal(bin, first);
   Value* is_in = c.logical_and(from_first, c.less_equal(bin, last));
   Value* hertz = c.mul(bin, hertz_per_bin);
@@ -144,7 +140,7 @@ Value* runtime_mel_energy(MapperContext& c, const MelBand& b, Value* magnitude) 
   Value* weights = c.cast(c.where(c.unsqueeze(is_in, {1}), weight, wide(0)), DType::f32);
   Value* zero = c.scalar_like(magnitude, 0);
   Value* heard = c.where(is_in, magnitude, zero);
-  return c.emit("MatMul", {c.sqrt(heard), weights});
+  return c.matmul(c.sqrt(heard), weights);
 }
 
 // [channels, coefficients]: sqrt(2 / n) cos(pi / n (j + 1/2) i)
@@ -183,7 +179,7 @@ Values map_mfcc(MapperContext& c) {
   Value* cosines = c.constant({band.channels, coefficients}, transform);
   if (!is_known(band.bins) && band.upper > 0.5 * band.sample_rate)
     cosines = c.mul(cosines, has_bins_for(c, band));
-  return {c.emit("MatMul", {logarithm, cosines})};
+  return {c.matmul(logarithm, cosines)};
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -15,8 +14,7 @@ namespace {
 
 bool same_shape(const Value* a, const Value* b) {
   const Shape &s = a->shape(), &t = b->shape();
-  return s.ranked() && t.ranked() && s == t &&
-         std::find(s.dims().begin(), s.dims().end(), kUnknownDim) == s.dims().end();
+  return s.ranked() && t.ranked() && s == t && !contains(s.dims(), kUnknownDim);
 }
 
 Value* ones_for(MapperContext& c, Value* values, Value* weights) {
@@ -42,7 +40,7 @@ Value* at_least_vector(MapperContext& c, Value* v) {
 }
 
 Attrs last_axis(bool add) {
-  Attrs attrs{{"axis", std::int64_t{-1}}};
+  Attrs attrs{{"axis", -1}};
   if (add) attrs.push_back({"reduction", std::string("add")});
   return attrs;
 }
@@ -147,8 +145,8 @@ Values map_sparse_bincount(MapperContext& c) {
 // bin = trunc(min((max(x, low) - low) / ((high - low) / n), n - 1))
 template <By by>
 Values map_histogram(MapperContext& c) {
-  Value* low = c.gather(c.in(1), c.constant<std::int64_t>(0), 0);
-  Value* high = c.gather(c.in(1), c.constant<std::int64_t>(1), 0);
+  Value* low = c.gather(c.in(1), c.i64(0), 0);
+  Value* high = c.gather(c.in(1), c.i64(1), 0);
   Value* bins = as_vector(c, c.in(2));
   Value* values = is_vector(c.in(0)) ? c.in(0) : c.reshape(c.in(0), {-1});
   Value* n = c.cast(bins, DType::f64);
@@ -182,7 +180,7 @@ Occurrences below_maxlength(MapperContext& c, Occurrences o) {
   if (o.weights) o.weights = updates_of(c, o.values, o.weights);
   if (most < 0) return o;
   Value* kept = c.less(o.values, c.constant(most));
-  const Attrs axis{{"axis", std::int64_t{0}}};
+  const Attrs axis{{"axis", 0}};
   if (o.rows) o.rows = c.emit("Compress", {o.rows, kept}, axis);
   if (o.weights) o.weights = c.emit("Compress", {o.weights, kept}, axis);
   o.values = c.emit("Compress", {o.values, kept}, axis);
@@ -197,7 +195,7 @@ Values sparse_counts(MapperContext& c, Occurrences o) {
   o = below_maxlength(c, o);
   Value* width = sparse_width(c, o.values);
   Value* keys = o.rows ? c.add(c.mul(o.rows, width), o.values) : o.values;
-  const Values u = c.emit_n("Unique", {keys}, {{"sorted", std::int64_t{1}}}, 4);
+  const Values u = c.emit_n("Unique", {keys}, {{"sorted", 1}}, 4);
   Value* counts = o.weights ? segment_sum(c, by, o.weights, u[2], c.dims(u[0], 0, 1)) : c.cast(u[3], type);
   if (binary) {
     Value* one = c.scalar(type, 1);

@@ -52,7 +52,7 @@ struct Digits {
 Digits digits(MapperContext& c, Value* size, Format f) {
   Value* table = scales(c, f, false);
   Value* logarithm = c.mul(c.log(size), f64(c, std::numbers::log2e));
-  Value* guess = c.emit("Floor", {c.add(logarithm, f64(c, f.bias))});
+  Value* guess = c.floor(c.add(logarithm, f64(c, f.bias)));
   Value* near = c.cast(c.clip(guess, 0, 2.0 * f.bias), DType::i64);
   Value* whole = c.mul(size, c.gather(table, near, 0));
   Value* low = c.cast(c.less(whole, f64(c, std::exp2(f.mantissa))), DType::i64);
@@ -69,7 +69,7 @@ Value* bits_of_float(MapperContext& c, Value* x, Bits how) {
   Value* wide = c.cast(x, DType::f64);
   Value* zero = f64(c, 0);
   Value* size = c.abs(wide);
-  Value* is_nan = c.emit("IsNaN", {wide});
+  Value* is_nan = c.is_nan(wide);
   Value* is_endless = c.equal(size, f64(c, std::numeric_limits<double>::infinity()));
   Value* finite = c.where(c.logical_or(is_nan, is_endless), zero, size);
   const Digits d = digits(c, finite, f);
@@ -78,7 +78,7 @@ Value* bits_of_float(MapperContext& c, Value* x, Bits how) {
   bits = c.where(is_endless, i64(c, infinite), bits);
   bits = c.where(is_nan, i64(c, infinite | std::int64_t{1} << (f.mantissa - 1)), bits);
   Value* is_zero = c.equal(wide, zero);
-  Value* side = c.where(is_zero, c.emit("Reciprocal", {wide}), wide);
+  Value* side = c.where(is_zero, c.reciprocal(wide), wide);
   Value* sign = c.cast(c.less(side, zero), DType::i64);
   Value* all = c.add(bits, c.mul(sign, i64(c, std::int64_t{1} << (width - 1))));
   return c.cast(all, unsigned_of(width));
@@ -90,7 +90,7 @@ Value* float_of_bits(MapperContext& c, Value* bits, DType type, Bits how) {
   const std::int64_t one = std::int64_t{1} << f.mantissa, exponents = 2 * f.bias + 2;
   Value* u = c.cast(bits, DType::i64);
   Value* exponent = c.emit("Mod", {c.div(u, i64(c, one)), i64(c, exponents)});
-  Value* mantissa = c.emit("Mod", {u, i64(c, one)});
+  Value* mantissa = c.mod(u, i64(c, one));
   Value* leading = c.mul(c.minimum(exponent, i64(c, 1)), i64(c, one));
   Value* whole = c.cast(c.add(mantissa, leading), DType::f64);
   Value* size = c.mul(whole, c.gather(scales(c, f, true), exponent, 0));
@@ -155,8 +155,8 @@ Values map_next_after(MapperContext& c, Bits how) {
   Value* least = float_of_bits(c, one, type, how);
   next = c.where(is_zero, c.where(upward, least, c.neg(least)), next);
   next = c.where(c.equal(x, to), to, next);
-  next = c.where(c.emit("IsNaN", {to}), to, next);
-  return {c.where(c.emit("IsNaN", {x}), x, next)};
+  next = c.where(c.is_nan(to), to, next);
+  return {c.where(c.is_nan(x), x, next)};
 }
 
 }  // namespace t2o::op_mappers

@@ -83,7 +83,7 @@ Sectors sectors_of(Emitter& e, Value* h, bool last_of_others) {
     return e.cast(e.constant<float>({7, 3}, rows), DType::boolean);
   };
   const float other = last_of_others ? 1 : 0;
-  Value* places = e.constant<std::int64_t>(6);
+  Value* places = e.i64(6);
   Value* sector = e.minimum(e.cast(h, DType::i64), places);
   Value* is_number = e.greater_equal(h, e.scalar_like(h, 0));
   Value* row = e.squeeze(e.where(is_number, sector, places), {-1});
@@ -97,7 +97,7 @@ Sectors sectors_of(Emitter& e, Value* h, bool last_of_others) {
 Value* share_of_middle(Emitter& e, Value* h) {
   Value* two = e.scalar_like(h, 2);
   Value* one = e.scalar_like(h, 1);
-  Value* third = e.sub(h, e.mul(e.emit("Floor", {e.div(h, two)}), two));
+  Value* third = e.sub(h, e.mul(e.floor(e.div(h, two)), two));
   return e.sub(one, e.abs(e.sub(third, one)));
 }
 
@@ -123,7 +123,7 @@ Values map_adjust_hue(MapperContext& c) {
   Value* hue = c.where(behind, c.add(corner, ratio), c.sub(corner, ratio));
   hue = c.where(c.equal(high, low), number(0), hue);
   Value* turned = c.add(hue, c.mul(c.cast_like(c.in(1), rgb), number(6)));
-  Value* rounds = c.emit("Floor", {c.div(turned, number(6))});
+  Value* rounds = c.floor(c.div(turned, number(6)));
   Value* h = c.sub(turned, c.mul(rounds, number(6)));
   const Sectors s = sectors_of(c, h, true);
   Value* between = c.add(low, c.mul(share_of_middle(c, h), range));

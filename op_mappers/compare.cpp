@@ -64,7 +64,7 @@ Values map_approximate_equal(MapperContext& c) {
 Value* inverted(MapperContext& c, Value* x) {
   const DType type = x->dtype();
   if (!is_unsigned_int(type)) return c.sub(c.scalar_like(x, -1), x);
-  Value* ones = c.cast(c.constant<std::int64_t>(-1), type);
+  Value* ones = c.cast(c.i64(-1), type);
   return c.sub(ones, x);
 }
 

@@ -47,10 +47,10 @@ bool is_spectrum(Value* z, int steps = 16) {
     const ir::Node* n = z->producer();
     if (!n) return false;
     if (n->op().find("FFT") != std::string::npos) return true;
-    if (std::find(std::begin(kMoves), std::end(kMoves), n->op()) == std::end(kMoves)) return false;
+    if (!contains(kMoves, n->op())) return false;
     if (n->op() == "ConcatV2" || n->op() == "Pack")
-      return std::all_of(n->inputs().begin(), n->inputs().end(),
-                         [&](Value* part) { return !is_complex(part->dtype()) || is_spectrum(part, steps); });
+      return std::ranges::all_of(
+          n->inputs(), [&](Value* part) { return !is_complex(part->dtype()) || is_spectrum(part, steps); });
     z = n->input(0);
   }
   return false;
@@ -88,7 +88,7 @@ Values map_shape(MapperContext& c) {
   return out;
 }
 
-Value* half(MapperContext& c, Value* n) { return c.div(n, c.constant<std::int64_t>(2)); }
+Value* half(MapperContext& c, Value* n) { return c.div(n, c.i64(2)); }
 
 Values map_size(MapperContext& c) {
   const auto z = known_parts(c, c.in(0));
@@ -99,7 +99,7 @@ Values map_size(MapperContext& c) {
 Values map_rank(MapperContext& c) {
   const auto z = known_parts(c, c.in(0));
   Value* rank = c.rank_of(z ? z->re : c.in(0));
-  if (!z) rank = c.sub(rank, c.constant<std::int64_t>(1));
+  if (!z) rank = c.sub(rank, c.i64(1));
   return {c.cast(rank, DType::i32)};
 }
 

@@ -81,8 +81,8 @@ Value* magnitude(MapperContext& c, Complex z) { return c.sqrt(two_products(c, z.
 
 Complex exponential(MapperContext& c, Complex z) {  // exp(re) (cos(im) + i sin(im))
   Value* size = c.exp(z.re);
-  Value* cosine = c.emit("Cos", {z.im});
-  return scaled(c, {cosine, c.emit("Sin", {z.im})}, size);
+  Value* cosine = c.cos(z.im);
+  return scaled(c, {cosine, c.sin(z.im)}, size);
 }
 
 Complex logarithm(MapperContext& c, Complex z) {  // log|z| + i arg(z)
@@ -148,8 +148,8 @@ Complex hyperbolic_cosine(MapperContext& c, Complex z) { return cosine(c, {c.neg
 Complex hyperbolic_tangent(MapperContext& c, Complex z) {
   Value* one = c.scalar_like(z.re, 1);
   Value* t = c.emit("Tanh", {z.re});
-  Value* sin = c.emit("Sin", {z.im});
-  Value* cos = c.emit("Cos", {z.im});
+  Value* sin = c.sin(z.im);
+  Value* cos = c.cos(z.im);
   // both sides times cos^2
   Value* t2 = c.mul(t, t);
   Value* sin2 = c.mul(sin, sin);
@@ -257,8 +257,8 @@ Mapper by_magnitude_and_angle(const std::string& of_magnitudes, const std::strin
     const Complex z = parts(c, c.in(0));
     Value* size = apply_one(c, of_magnitudes, {magnitude(c, z), c.in(1)});
     Value* angle = apply_one(c, of_angles, {apply_one(c, "Atan2", {z.im, z.re}), c.in(1)});
-    Value* cosine = c.emit("Cos", {angle});
-    return Values{pairs(c, scaled(c, {cosine, c.emit("Sin", {angle})}, size))};
+    Value* cosine = c.cos(angle);
+    return Values{pairs(c, scaled(c, {cosine, c.sin(angle)}, size))};
   };
 }
 

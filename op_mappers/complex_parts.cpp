@@ -24,8 +24,8 @@ Value* whole_of(const Value* v, std::int64_t index) {
   if (!n || n->op() != "Gather" || !n->input(1)->shape().is_scalar()) return nullptr;
   const Shape& shape = n->input(0)->shape();
   if (!shape.ranked() || shape.rank() == 0 || shape[-1] != 2) return nullptr;
-  const auto* axis = n->attr_if<std::int64_t>("axis");
-  return axis && *axis == -1 && constant_ints(n->input(1)) == Ints{index} ? n->input(0) : nullptr;
+  return n->attr_or<std::int64_t>("axis", 0) == -1 && constant_ints(n->input(1)) == Ints{index} ? n->input(0)
+                                                                                                : nullptr;
 }
 
 bool is_complex_output(const MapperContext& c, std::size_t i) {
@@ -37,8 +37,7 @@ bool is_complex_output(const MapperContext& c, std::size_t i) {
 std::optional<Complex> known_parts(Emitter& e, Value* z) {
   const ir::Node* n = z->producer();
   if (!n || n->op() != "Concat" || n->input_count() != 2) return std::nullopt;
-  const auto* axis = n->attr_if<std::int64_t>("axis");
-  if (!axis || *axis != -1) return std::nullopt;
+  if (n->attr_or<std::int64_t>("axis", 0) != -1) return std::nullopt;
   Value* re = without_last_axis(e, n->input(0));
   Value* im = re ? without_last_axis(e, n->input(1)) : nullptr;
   return im ? std::optional(Complex{re, im}) : std::nullopt;
@@ -46,8 +45,8 @@ std::optional<Complex> known_parts(Emitter& e, Value* z) {
 
 Complex parts(Emitter& e, Value* z) {
   if (const auto known = known_parts(e, z)) return *known;
-  Value* re = e.gather(z, e.constant<std::int64_t>(0), -1);
-  Value* im = e.gather(z, e.constant<std::int64_t>(1), -1);
+  Value* re = e.gather(z, e.i64(0), -1);
+  Value* im = e.gather(z, e.i64(1), -1);
   return {re, im};
 }
 

@@ -14,8 +14,8 @@ std::vector<std::string> MapperContext::unread_attrs() const {
 
 Layout MapperContext::layout(SourceLoc at) const {
   const auto f = attr_or<std::string>("data_format", "NHWC");
-  if (f == "NHWC" || f == "NDHWC" || f == "NWC") return Layout::channels_last;
-  if (f == "NCHW" || f == "NCDHW" || f == "NCW") return Layout::channels_first;
+  if (contains({"NHWC", "NDHWC", "NWC"}, f)) return Layout::channels_last;
+  if (contains({"NCHW", "NCDHW", "NCW"}, f)) return Layout::channels_first;
   fail(Code::unsupported_attr, "data_format \"" + f + "\" is not supported",
        "rebuild the layer with NHWC or NCHW", at);
 }

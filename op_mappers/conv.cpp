@@ -32,7 +32,7 @@ void set_kernel(Window& w, Value* kernel) {
 Value* kernel_channels_first(Emitter& e, Value* kernel, std::size_t spatial) {
   const auto n = static_cast<std::int64_t>(spatial);
   Ints perm{n + 1, n};
-  for (std::int64_t i = 0; i < n; ++i) perm.push_back(i);
+  append(perm, ints_from(0, n));
   return e.transpose(kernel, perm);
 }
 
@@ -59,8 +59,8 @@ std::int64_t group_count(MapperContext& c, Dim input_channels, Dim kernel_channe
 // How many groups there are shows when the model runs: the kernel [out, in / groups, ...] as one of a single
 // group, with zeros for the channels of the other groups.
 Value* ungrouped(MapperContext& c, Value* kernel, Value* x, std::size_t spatial) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value *in = c.dim(x, 1), *out = c.dim(kernel, 0), *own = c.dim(kernel, 1);
   Value* groups = c.div(in, own);
   Value* repeats = c.concat({c.ints({1}), c.unsqueeze(groups, {0}), c.ints(Ints(spatial, 1))}, 0);
@@ -78,7 +78,7 @@ void add_group(Attrs& attrs, std::int64_t group) {
 }
 
 Value* convolve_integers(MapperContext& c, Value* x, Value* kernel, const Window& w, std::int64_t group) {
-  if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
+  if (!std::ranges::all_of(w.kernel, is_known))
     c.fail(Code::not_constant, "the size of a kernel of integers is not known", "give it a static shape");
   Value* padded = pad_for_windows(c, x, w, 2, c.scalar_like(x, 0));
   return integer_convolution(c, padded, kernel, w, group);

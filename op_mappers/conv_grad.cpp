@@ -26,7 +26,7 @@ Ints known_pads(MapperContext& c, Value*& x, const Window& w) {
     x = pad_for_windows(c, x, w, 2, c.scalar_like(x, 0));
     return {};
   }
-  plan.begin.insert(plan.begin.end(), plan.end.begin(), plan.end.end());
+  append(plan.begin, plan.end);
   return plan.begin;
 }
 
@@ -55,10 +55,9 @@ Value* filter_gradient(MapperContext& c, Window w, const Filter& f) {
   const Ints pads = known_pads(c, x, w);
   Ints perm{1, 0}, axes;
   for (std::size_t i = 0; i < n; ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
-  perm.insert(perm.end(), axes.begin(), axes.end());
+  append(perm, axes);
   Attrs attrs{{"strides", w.dilations}, {"dilations", w.strides}};
-  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
-    attrs.push_back({"pads", pads});
+  if (std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; })) attrs.push_back({"pads", pads});
   if (f.groups != 1) attrs.push_back({"group", f.groups});
   Value* images = batch_as_channels(c, x, f.groups, n);
   Value* y = c.emit("Conv", {images, c.transpose(gradient, perm)}, attrs);
@@ -67,8 +66,7 @@ Value* filter_gradient(MapperContext& c, Window w, const Filter& f) {
 
 Ints filter_sizes(MapperContext& c, std::size_t spatial) {
   const Ints sizes = c.const_ints(1);
-  if (sizes.size() != spatial + 2 ||
-      std::any_of(sizes.begin(), sizes.end(), [](std::int64_t s) { return s < 1; }))
+  if (sizes.size() != spatial + 2 || std::ranges::any_of(sizes, [](std::int64_t s) { return s < 1; }))
     c.fail(Code::bad_model, "filter_sizes needs " + std::to_string(spatial + 2) + " sizes");
   return sizes;
 }

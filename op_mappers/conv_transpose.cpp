@@ -135,9 +135,9 @@ Value* transposed(MapperContext& c, Value* kernel, std::int64_t group, const Win
     if (p.crop) cropped.push_back(static_cast<std::int64_t>(i));
   }
   Ints pads = begins;
-  pads.insert(pads.end(), ends.begin(), ends.end());
+  append(pads, ends);
   Attrs attrs{{"strides", w.strides}, {"dilations", w.dilations}, {"pads", pads}};
-  const bool has_size = std::all_of(w.kernel.begin(), w.kernel.end(), is_known);
+  const bool has_size = std::ranges::all_of(w.kernel, is_known);
   if (has_size) attrs.insert(attrs.begin(), {"kernel_shape", w.kernel});
   attrs.push_back({"output_padding", output_padding});
   if (group != 1) attrs.push_back({"group", group});
@@ -174,7 +174,7 @@ Values map_transposed(MapperContext& c, std::size_t spatial) {
   const Window w = window_with_kernel(c, spatial);
   const auto n = static_cast<std::int64_t>(spatial);
   Ints perm{n + 1, n};
-  for (std::int64_t i = 0; i < n; ++i) perm.push_back(i);
+  append(perm, ints_from(0, n));
   Value* kernel = c.transpose(c.in(1), perm);
   return {transposed(c, kernel, group_count(c, w), w)};
 }

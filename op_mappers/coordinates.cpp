@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -32,7 +32,7 @@ Value* strides_of(Emitter& c, Value* dims) {
   Value* axis = iota(c, c.dim(dims, 0));
   Value* rows = c.unsqueeze(axis, {1});
   Value* later = c.greater(c.unsqueeze(axis, {0}), rows);
-  Value* factors = c.where(later, dims, c.constant<std::int64_t>(1));
+  Value* factors = c.where(later, dims, c.i64(1));
   return c.reduce("ReduceProd", factors, Ints{1}, false);
 }
 
@@ -47,9 +47,9 @@ Value* ravel(Emitter& c, Value* coordinates, Value* dims) {
 Value* unravel(Emitter& c, Value* places, Value* dims) {
   Value* column = c.unsqueeze(places, {1});
   if (is_single(dims)) return column;
-  Value* some = c.maximum(dims, c.constant<std::int64_t>(1));
+  Value* some = c.maximum(dims, c.i64(1));
   Value* steps = c.div(column, strides_of(c, some));
-  return c.emit("Mod", {steps, some});
+  return c.mod(steps, some);
 }
 
 Value* column(Emitter& c, Value* coordinates, std::int64_t axis) {

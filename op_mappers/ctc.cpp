@@ -11,7 +11,7 @@ namespace {
 Value* written(MapperContext& c, Value* best, Value* in_sequence, Value* blank) {
   Value* keep = c.logical_and(in_sequence, c.logical_not(c.equal(best, blank)));
   if (!c.flag("merge_repeated")) return keep;
-  Value* none = c.expand(c.constant<std::int64_t>(-1), c.concat({c.dims(best, 0, 1), c.ints({1})}, 0));
+  Value* none = c.expand(c.i64(-1), c.concat({c.dims(best, 0, 1), c.ints({1})}, 0));
   Value* before = c.concat({none, c.slice(best, {0}, {-1}, {1})}, 1);
   return c.logical_and(keep, c.logical_not(c.equal(best, before)));
 }
@@ -23,7 +23,7 @@ Values map_greedy(MapperContext& c) {
   const auto index = c.attr_or<std::int64_t>("blank_index", -1);
   Value* blank = c.constant(index);
   if (index < 0) blank = c.add(c.dim(logits, 2), blank);
-  Value* best = c.emit("ArgMax", {logits}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{0}}});
+  Value* best = c.emit("ArgMax", {logits}, {{"axis", 2}, {"keepdims", 0}});
   best = c.transpose(best, {1, 0});
   Value* time = iota(c, c.dim(logits, 0));
   Value* length = c.unsqueeze(c.cast(c.in(1), DType::i64), {1});

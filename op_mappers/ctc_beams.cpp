@@ -36,7 +36,7 @@ struct Search {
   Value* nothing;                // log 0
 };
 
-Value* count(Emitter& e, std::int64_t n) { return e.constant<std::int64_t>(n); }
+Value* count(Emitter& e, std::int64_t n) { return e.i64(n); }
 Value* numbers(Emitter& e, std::int64_t n) { return iota(e, count(e, n)); }
 
 Value* picked(Emitter& e, Value* x, Value* at, std::int64_t axis = 1) {
@@ -94,7 +94,7 @@ Continued continued(Emitter& e, const Search& s, const Beams& b, Value* now) {
   Value* cell = e.add(e.mul(c.place, s.classes), b.last);
   c.at = e.where(e.less(c.place, first_class), s.cells, cell);
   Value* none = e.expand(s.nothing, e.shape_of(c.at));
-  c.by_label = e.emit("ScatterElements", {flat, c.at, none}, {{"axis", std::int64_t{1}}});
+  c.by_label = e.emit("ScatterElements", {flat, c.at, none}, {{"axis", 1}});
   return c;
 }
 
@@ -231,7 +231,7 @@ Value* probabilities(MapperContext& c, Value* logits, Value* blank_class, Value*
 
 Values sparse_labels(MapperContext& c, Value* labels, Value* keep) {
   Value* ones = c.cast(keep, DType::i64);
-  Value* counted = c.cumsum(ones, c.constant<std::int64_t>(1), true, false);
+  Value* counted = c.cumsum(ones, c.i64(1), true, false);
   Value* at = c.transpose(c.emit("NonZero", {keep}), {1, 0});  // [entries, 2]
   Value* row = c.slice(at, {0}, {1}, {1});
   Value* column = c.unsqueeze(c.emit("GatherND", {counted, at}), {1});
@@ -274,8 +274,7 @@ Values map_beam_decoder(MapperContext& c) {
       keep = c.logical_and(keep, c.logical_not(c.equal(labels, next)));
     }
     const Values sparse = sparse_labels(c, labels, keep);
-    for (std::int64_t j = 0; j < 3; ++j)
-      out[static_cast<std::size_t>(j * paths + i)] = sparse[static_cast<std::size_t>(j)];
+    for (std::int64_t j = 0; j < 3; ++j) nth(out, j * paths + i) = nth(sparse, j);
   }
   out.push_back(c.slice(last.total, {0}, {paths}, {1}));
   return out;

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 // -log of the probability that the classes of all steps, without repetitions and blanks, are the labels. The
 // states of a sequence with n labels are the 2 n + 1 of: blank, label, blank, label ... blank.
@@ -32,7 +32,7 @@ struct Labels {
 // What is no class but the blank ends the labels, where the blank is the last class.
 Labels labels_of(MapperContext& c, Value* batch, Value* blank, bool blank_first) {
   Value* at = c.in(1);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* columns = c.add(c.slice(at, {1}, {2}, {1}), one);
   Value* longest = c.reduce("ReduceMax", c.concat({c.ints({0}), c.reshape(columns, {-1})}, 0), Ints{0}, true);
   Value* sizes = c.concat({batch, longest}, 0);
@@ -41,18 +41,18 @@ Labels labels_of(MapperContext& c, Value* batch, Value* blank, bool blank_first)
       blank_first ? c.expand(one, c.shape_of(classes)) : c.cast(c.less(classes, blank), DType::i64);
   if (!blank_first) classes = c.minimum(classes, blank);
   Value* dense = c.emit("ScatterND", {c.expand(blank, sizes), at, classes});
-  Value* present = c.emit("ScatterND", {c.expand(c.constant<std::int64_t>(0), sizes), at, counted});
+  Value* present = c.emit("ScatterND", {c.expand(c.i64(0), sizes), at, counted});
   Labels l{};
   l.counts = c.reduce("ReduceSum", present, Ints{1}, true);
   Value* ends = c.concat({batch, c.ints({1})}, 0);
   Value* wide = c.concat({dense, c.expand(blank, ends)}, 1);  // each label behind a blank
   Value* columns_of_both = c.unsqueeze(wide, {2});
   Value* pairs = c.concat({c.expand(blank, c.shape_of(columns_of_both)), columns_of_both}, 2);
-  Value* doubled = c.add(c.add(longest, longest), c.constant<std::int64_t>(2));
+  Value* doubled = c.add(c.add(longest, longest), c.i64(2));
   Value* flat = c.reshape_to(pairs, c.concat({batch, doubled}, 0));
   l.states = c.slice(flat, {0}, {-1}, {1});
   Value* numbers = iota(c, c.dim(l.states, 1));
-  l.is_label = c.equal(c.emit("Mod", {numbers, c.constant<std::int64_t>(2)}), one);
+  l.is_label = c.equal(c.mod(numbers, c.i64(2)), one);
   return l;
 }
 
@@ -77,15 +77,15 @@ Trellis trellis_of(MapperContext& c) {
   const bool blank_first = c.node().op() == "CTCLossV2";
   Value* logits = c.in(0);  // [time, batch, classes]
   Value* classes = c.dim(logits, 2);
-  Value* blank = c.constant<std::int64_t>(0);
-  if (!blank_first) blank = c.sub(classes, c.constant<std::int64_t>(1));
+  Value* blank = c.i64(0);
+  if (!blank_first) blank = c.sub(classes, c.i64(1));
   t.labels = labels_of(c, c.dims(logits, 1, 2), blank, blank_first);
   t.scores = c.softmax(logits, -1, true);
   t.lengths = c.unsqueeze(c.cast(c.in(3), DType::i64), {1});
   Value* states = t.labels.states;
   t.numbers = iota(c, c.dim(states, 1));
   Value* edge = c.concat({c.dims(states, 0, 1), c.ints({2})}, 0);
-  Value* before = c.concat({c.expand(c.constant<std::int64_t>(-1), edge), states}, 1);
+  Value* before = c.concat({c.expand(c.i64(-1), edge), states}, 1);
   Value* other = c.logical_not(c.equal(states, c.slice(before, {0}, {-2}, {1})));
   t.jumps = t.merge ? c.logical_and(t.labels.is_label, other) : t.labels.is_label;
   return t;
@@ -93,7 +93,7 @@ Trellis trellis_of(MapperContext& c) {
 
 Value* scores_at(Emitter& e, const Trellis& t, Value* k) {  // of the states
   Value* step = e.squeeze(e.gather(t.scores, k, 0), {0});
-  return e.emit("GatherElements", {step, t.labels.states}, {{"axis", std::int64_t{1}}});
+  return e.emit("GatherElements", {step, t.labels.states}, {{"axis", 1}});
 }
 
 // Of what ends in each state after step k; once more for each step, where that is wanted.
@@ -105,9 +105,8 @@ Values forward(MapperContext& c, const Trellis& t, bool collect) {
     Value* stay = t.merge ? x : e.where(t.labels.is_label, minus_infinity(e, x), x);
     Value* jump = e.where(t.jumps, moved(e, x, 2), minus_infinity(e, x));
     Value* any = log_sum(e, {stay, moved(e, x, 1), jump});
-    Value* opening =
-        e.where(e.less(t.numbers, e.constant<std::int64_t>(2)), e.scalar_like(x, 0), minus_infinity(e, x));
-    Value* is_first = e.equal(k, e.constant<std::int64_t>(0));
+    Value* opening = e.where(e.less(t.numbers, e.i64(2)), e.scalar_like(x, 0), minus_infinity(e, x));
+    Value* is_first = e.equal(k, e.i64(0));
     Value* next = e.add(e.where(is_first, opening, any), score);
     Value* y = e.where(e.less(k, t.lengths), next, x);
     return collect ? Values{y, y} : Values{y};
@@ -127,7 +126,7 @@ Value* gradient(MapperContext& c, const Trellis& t, Value* ends, Value* all, Val
   Value* classes = c.dim(c.in(0), 2);
   Value* each = c.equal(c.unsqueeze(t.labels.states, {2}), iota(c, classes));
   Value* members = c.cast_like(each, c.in(0));  // [batch, states, classes]
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* last = c.sub(c.dim(c.in(0), 0), one);
   Value* none = minus_infinity(c, c.in(0));
   Value* at_end = c.where(ends, c.scalar_like(none, 0), none);
@@ -141,7 +140,7 @@ Value* gradient(MapperContext& c, const Trellis& t, Value* ends, Value* all, Val
     Value* behind = e.where(e.equal(e.add(time, one), t.lengths), at_end, any);
     Value* both = e.add(e.squeeze(e.gather(all, time, 0), {0}), behind);
     Value* share = e.where(impossible, e.scalar_like(both, 0), e.exp(e.add(both, loss)));
-    Value* shares = e.squeeze(e.emit("MatMul", {e.unsqueeze(share, {1}), members}), {1});
+    Value* shares = e.squeeze(e.matmul(e.unsqueeze(share, {1}), members), {1});
     Value* p = e.exp(e.squeeze(e.gather(t.scores, time, 0), {0}));
     Value* is_none = e.logical_or(is_zero, e.greater_equal(time, t.lengths));
     Value* slope = e.where(is_none, e.scalar_like(p, 0), e.sub(p, shares));
@@ -164,7 +163,7 @@ Values map_ctc_loss(MapperContext& c) {
   const ir::Value* slopes = c.node().output(1);
   const bool with_gradient = slopes->is_used() || slopes->is_graph_output();
   const Values last = forward(c, t, with_gradient);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* none = minus_infinity(c, c.in(0));
   Value* end = c.add(t.labels.counts, t.labels.counts);
   Value* is_end = c.logical_or(c.equal(t.numbers, end), c.equal(t.numbers, c.sub(end, one)));

@@ -139,7 +139,7 @@ Value* gathered(CudnnRnn& r, std::int64_t at, Ints dims) {
 Value* unit_kernel(CudnnRnn& r) {
   std::vector<float> ones(static_cast<std::size_t>(r.gate_count() * r.units * r.units));
   for (std::int64_t row = 0; row < r.gate_count() * r.units; ++row)
-    ones[static_cast<std::size_t>(row * r.units + row % r.units)] = 1;
+    nth(ones, row * r.units + row % r.units) = 1;
   return r.c.cast(r.c.constant({r.gate_count() * r.units, r.units}, ones), r.c.in(0)->dtype());
 }
 

@@ -22,8 +22,8 @@ std::optional<Attr> as_onnx(const Attr& a) {
   if (const auto* s = std::get_if<Shape>(&a)) {
     if (!s->ranked()) return std::nullopt;
     Ints dims = s->dims();
-    std::replace_if(
-        dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{-1});
+    std::ranges::replace_if(
+        dims, [](Dim d) { return !is_known(d); }, std::int64_t{-1});
     return Attr(std::move(dims));
   }
   const bool is_plain = std::holds_alternative<std::int64_t>(a) || std::holds_alternative<float>(a) ||
@@ -61,8 +61,7 @@ Values keep_custom(MapperContext& c, const std::string& domain) {
 bool is_list(const Value* v) { return v && v->dtype() == DType::variant; }
 
 std::optional<Refusal> refusal_of_custom(const ir::Node& n) {
-  if (std::any_of(n.outputs().begin(), n.outputs().end(), is_list) ||
-      std::any_of(n.inputs().begin(), n.inputs().end(), is_list))
+  if (std::ranges::any_of(n.outputs(), is_list) || std::ranges::any_of(n.inputs(), is_list))
     return Refusal{"a custom op can neither take nor give a TensorList: ONNX has no such type",
                    "leave it out of --custom-ops", Code::unsupported_type};
   if (has_contents_elsewhere(n))
@@ -118,19 +117,17 @@ void warn_of_idle(const std::vector<std::string>& items, ir::Graph& source, Diag
 
 bool has_contents_elsewhere(const ir::Node& n) {
   const auto& outputs = n.outputs();
-  if (std::any_of(outputs.begin(), outputs.end(),
-                  [](const Value* v) { return v->dtype() == DType::resource; }))
-    return true;
+  if (std::ranges::any_of(outputs, [](const Value* v) { return v->dtype() == DType::resource; })) return true;
   const tf::OpDef* def = tf::find_op_def(n.op());  // TensorFlow 1 has references to strings for handles
-  return def && std::any_of(def->outputs.begin(), def->outputs.end(),
-                            [](const tf::ArgDef& a) { return a.is_ref && a.type == DType::string; });
+  return def && std::ranges::any_of(def->outputs,
+                                    [](const tf::ArgDef& a) { return a.is_ref && a.type == DType::string; });
 }
 
 bool may_be_custom(const ir::Node& n) {
   const auto is_handle = [](const Value* v) {
     return v && (v->dtype() == DType::resource || (v->producer() && has_contents_elsewhere(*v->producer())));
   };
-  return !refusal_of_custom(n) && std::none_of(n.inputs().begin(), n.inputs().end(), is_handle);
+  return !refusal_of_custom(n) && std::ranges::none_of(n.inputs(), is_handle);
 }
 
 }  // namespace t2o

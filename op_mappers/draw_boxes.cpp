@@ -2,7 +2,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 // DrawBoundingBoxes: box after box, each a mask of its four sides.
 namespace t2o::op_mappers {
@@ -17,7 +17,7 @@ Value* default_colors(MapperContext& c, Value* depth) {
   std::vector<float> gray = kTable;
   for (std::size_t i = 0; i < gray.size(); i += 4) gray[i] = 1;
   Value* colored = c.constant<float>({kColors, 4}, kTable);
-  Value* is_gray = c.equal(depth, c.constant<std::int64_t>(1));
+  Value* is_gray = c.equal(depth, c.i64(1));
   return c.where(is_gray, c.constant<float>({kColors, 4}, gray), colored);
 }
 
@@ -33,7 +33,7 @@ Colors colors_of(MapperContext& c, Value* channels) {
   Value* preset = c.slice(default_colors(c, c.squeeze(channels, {0})), from, channels, along);
   if (c.input_count() < 3) return {preset, ten};
   Value* given = c.dim(c.in(2), 0);
-  Value* has_none = c.equal(given, c.constant<std::int64_t>(0));
+  Value* has_none = c.equal(given, c.i64(0));
   Value* table = c.concat({c.slice(c.in(2), from, channels, along), preset}, 0);
   return {table, c.where(has_none, ten, given)};
 }
@@ -44,7 +44,7 @@ struct Range {
 
 // The fraction of the axis, cut off.
 Range range_of(Emitter& e, Value* box, std::int64_t low, std::int64_t high, Value* size) {
-  Value* last = e.cast(e.sub(size, e.constant<std::int64_t>(1)), DType::f32);
+  Value* last = e.cast(e.sub(size, e.i64(1)), DType::f32);
   const auto pixel = [&](std::int64_t side) {
     Value* fraction = e.unsqueeze(e.gather(box, e.ints({side}), 2), {3});
     return e.cast(e.mul(e.cast(fraction, DType::f32), last), DType::i64);
@@ -65,7 +65,7 @@ Value* at_ends(Emitter& e, Value* places, Range r) {
 
 Value* is_seen(Emitter& e, Range r, Value* size) {
   Value* begins = e.less(r.first, size);
-  Value* ends = e.greater_equal(r.last, e.constant<std::int64_t>(0));
+  Value* ends = e.greater_equal(r.last, e.i64(0));
   return e.logical_and(e.logical_and(begins, ends), e.less_equal(r.first, r.last));
 }
 
@@ -88,7 +88,7 @@ Values map_draw(MapperContext& c) {
     Value* down = e.logical_and(sides, within(e, y, rows));
     Value* rows_seen = is_seen(e, rows, height);
     Value* seen = e.logical_and(rows_seen, is_seen(e, columns, width));
-    Value* color = e.gather(table, e.emit("Mod", {k, colors.count}), 0);
+    Value* color = e.gather(table, e.mod(k, colors.count), 0);
     Value* mask = e.logical_and(e.logical_or(across, down), seen);
     return {e.where(mask, color, state[0])};
   };

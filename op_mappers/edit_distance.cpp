@@ -9,7 +9,7 @@
 namespace t2o::op_mappers {
 namespace {
 
-Value* one(Emitter& e) { return e.constant<std::int64_t>(1); }
+Value* one(Emitter& e) { return e.i64(1); }
 
 struct Sequences {
   Value* lengths;  // [groups]
@@ -24,7 +24,7 @@ std::pair<Value*, Value*> comparable(MapperContext& c) {
   Value* b = c.in(4);
   if (!is_float(a->dtype()) && a->dtype() != DType::string)
     return {c.cast(a, DType::i64), c.cast(b, DType::i64)};
-  const Values u = c.emit_n("Unique", {c.concat({a, b}, 0)}, {{"sorted", std::int64_t{0}}}, 4);
+  const Values u = c.emit_n("Unique", {c.concat({a, b}, 0)}, {{"sorted", 0}}, 4);
   Value* count = c.dims(a, 0, 1);
   return {head(c, u[2], count), after(c, u[2], count)};
 }
@@ -33,10 +33,10 @@ Sequences sequences(MapperContext& c, By by, std::size_t first, Value* symbols, 
   Value* ids = ravel(c, outer(c, c.in(first), 1), dims);
   Value* lengths = segment_sizes(c, by, ids, count);
   Value* longest = c.reduce("ReduceMax", c.concat({c.ints({0}), lengths}, 0), Ints{0}, true);
-  Value* begins = c.cumsum(lengths, c.constant<std::int64_t>(0), true, false);
+  Value* begins = c.cumsum(lengths, c.i64(0), true, false);
   Value* place = c.sub(iota(c, c.dim(ids, 0)), c.gather(begins, ids, 0));
   Value* at = c.concat({c.unsqueeze(ids, {1}), c.unsqueeze(place, {1})}, 1);
-  Value* none = c.expand(c.constant<std::int64_t>(0), c.concat({count, longest}, 0));
+  Value* none = c.expand(c.i64(0), c.concat({count, longest}, 0));
   return {lengths, c.emit("ScatterND", {none, at, symbols})};
 }
 
@@ -50,7 +50,7 @@ Value* next_row(Emitter& e, Value* d, Value* symbol, Value* truth, Value* places
   Value* row = e.concat({e.slice(dropped, {0}, {1}, {1}), rest}, 1);
   Value* lowered = e.unsqueeze(e.sub(row, places), {1});
   Value* is_left = e.less_equal(places, e.unsqueeze(places, {1}));
-  Value* far = e.constant<std::int64_t>(std::numeric_limits<std::int32_t>::max());
+  Value* far = e.i64(std::numeric_limits<std::int32_t>::max());
   Value* least = e.reduce("ReduceMin", e.where(is_left, lowered, far), Ints{-1}, false);
   return e.add(least, places);
 }
@@ -73,7 +73,7 @@ Values map_edit_distance(MapperContext& c) {
   };
   Value* d = counted_loop(c, c.dim(made.symbols, 1), {start}, step)[0];
   Value* ends = c.unsqueeze(truth.lengths, {1});
-  Value* last = c.squeeze(c.emit("GatherElements", {d, ends}, {{"axis", std::int64_t{1}}}), {1});
+  Value* last = c.squeeze(c.emit("GatherElements", {d, ends}, {{"axis", 1}}), {1});
   Value* distance = c.cast(last, DType::f32);
   if (c.attr_or<std::int64_t>("normalize", 1) != 0) {
     Value* quotient = c.div(distance, c.cast(truth.lengths, DType::f32));

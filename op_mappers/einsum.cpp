@@ -14,10 +14,8 @@ using Label = int;
 using Labels = std::vector<Label>;
 constexpr Label kEllipsis = 1000;
 bool broadcasts(Label l) { return l >= kEllipsis; }
-bool has(const Labels& labels, Label l) { return std::find(labels.begin(), labels.end(), l) != labels.end(); }
-std::int64_t position(const Labels& labels, Label l) {
-  return std::find(labels.begin(), labels.end(), l) - labels.begin();
-}
+bool has(const Labels& labels, Label l) { return contains(labels, l); }
+std::int64_t position(const Labels& labels, Label l) { return std::ranges::find(labels, l) - labels.begin(); }
 
 struct Term {
   std::string text;
@@ -90,8 +88,8 @@ std::size_t broadcast_axes(MapperContext& c, const Term& t, std::size_t input) {
 Value* diagonal_mask(Emitter& e, Value* size, std::int64_t first, std::int64_t second, std::size_t rank) {
   Value* index = iota(e, size);
   Ints rows(rank, 1), columns(rank, 1);
-  rows[static_cast<std::size_t>(first)] = -1;
-  columns[static_cast<std::size_t>(second)] = -1;
+  nth(rows, first) = -1;
+  nth(columns, second) = -1;
   Value* row = e.reshape(index, rows);
   Value* column = e.reshape(index, columns);
   return e.equal(row, column);
@@ -136,11 +134,11 @@ void arrange(Emitter& e, Operand& x, const Labels& order) {
     Labels with_missing;
     for (const Label l : order)
       if (!has(x.labels, l)) with_missing.push_back(l);
-    with_missing.insert(with_missing.end(), x.labels.begin(), x.labels.end());
+    append(with_missing, x.labels);
     x = {e.unsqueeze(x.value, missing), with_missing};
   }
   for (const Label l : order) perm.push_back(position(x.labels, l));
-  if (!std::is_sorted(perm.begin(), perm.end())) x.value = e.transpose(x.value, perm);
+  if (!std::ranges::is_sorted(perm)) x.value = e.transpose(x.value, perm);
   x.labels = order;
 }
 
@@ -162,7 +160,7 @@ Value* as_matrices(Emitter& e, Value* x, std::size_t batch, std::size_t rows, st
 
 Labels joined(std::initializer_list<Labels> parts) {
   Labels r;
-  for (const Labels& p : parts) r.insert(r.end(), p.begin(), p.end());
+  for (const Labels& p : parts) append(r, p);
   return r;
 }
 
@@ -179,7 +177,7 @@ Operand contract(Emitter& e, Operand a, Operand b, const Labels& output) {
   arrange(e, b, joined({batch, contracted, free_b}));
   Value* left = as_matrices(e, a.value, batch.size(), free_a.size(), contracted.size());
   Value* right = as_matrices(e, b.value, batch.size(), contracted.size(), free_b.size());
-  Value* product = e.emit("MatMul", {left, right});
+  Value* product = e.matmul(left, right);
   const Labels order = joined({batch, free_a, free_b});
   if (free_a.size() == 1 && free_b.size() == 1) return {product, order};
   const int nb = static_cast<int>(batch.size()), na = static_cast<int>(free_a.size());
@@ -215,7 +213,7 @@ Labels without_repeats(const Labels& labels) {
 
 void check_labels(MapperContext& c, const std::vector<Operand>& operands, const Labels& output) {
   for (const Label l : output)
-    if (std::none_of(operands.begin(), operands.end(), [l](const Operand& x) { return has(x.labels, l); }))
+    if (std::ranges::none_of(operands, [l](const Operand& x) { return has(x.labels, l); }))
       c.fail(Code::bad_model, "the equation's output has a label that no input has");
   for (const Operand& x : operands)
     for (const Label l : x.labels)
@@ -252,7 +250,7 @@ bool has_onnx_form(MapperContext& c, const Equation& eq) {
     if (eq.output.text[i] != '.' && eq.output.text.find(eq.output.text[i], i + 1) != std::string::npos)
       return false;
   const auto has_ellipsis = [](const Term& t) { return t.ellipsis; };
-  if (std::count_if(eq.inputs.begin(), eq.inputs.end(), has_ellipsis) < 2) return true;
+  if (std::ranges::count_if(eq.inputs, has_ellipsis) < 2) return true;
   std::optional<std::size_t> axes;
   for (std::size_t i = 0; i < eq.inputs.size(); ++i) {
     if (!eq.inputs[i].ellipsis) continue;
@@ -266,17 +264,17 @@ bool has_onnx_form(MapperContext& c, const Equation& eq) {
 // ONNX Runtime's Einsum of two operands ends the process at some that are empty.
 bool is_of_nothing(MapperContext& c) {
   const Values& in = c.inputs();
-  return std::any_of(in.begin(), in.end(), [](const Value* v) {
+  return std::ranges::any_of(in, [](const Value* v) {
     const Ints& dims = v->shape().dims();
-    return std::find(dims.begin(), dims.end(), 0) != dims.end();
+    return contains(dims, 0);
   });
 }
 
 Values map_einsum(MapperContext& c) {
   const Equation eq = parse_equation(c);
   const auto is_ranked = [&](const Value* v) { return v->shape().ranked(); };
-  const bool may_be_apart = eq.output.text.find('.') == std::string::npos ||
-                            std::all_of(c.inputs().begin(), c.inputs().end(), is_ranked);
+  const bool may_be_apart =
+      eq.output.text.find('.') == std::string::npos || std::ranges::all_of(c.inputs(), is_ranked);
   const bool sums_integers = is_int(c.in(0)->dtype()) && may_be_apart;  // ONNX Runtime's do not wrap around
   if (sums_integers || is_of_nothing(c) || !has_onnx_form(c, eq)) return einsum_by_matmul(c, eq);
   return {c.emit("Einsum", c.inputs(), {{"equation", c.attr<std::string>("equation")}})};

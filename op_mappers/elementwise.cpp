@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "op_mappers/all.h"
@@ -18,10 +16,10 @@ Values map_sign(MapperContext& c) {
     Value* above = c.cast(c.greater(x, zero), DType::i64);
     return {c.sub(above, c.cast(c.less(x, zero), DType::i64))};
   }
-  if (x->dtype() != DType::f16 && x->dtype() != DType::bf16) return {c.emit("Sign", {x})};
+  if (x->dtype() != DType::f16 && x->dtype() != DType::bf16) return {c.sign(x)};
   // ONNX Runtime's kernels for halves turn NaN into 0
   Value* wide = c.cast(x, DType::f32);
-  return {c.cast(c.emit("Sign", {wide}), x->dtype())};
+  return {c.cast(c.sign(wide), x->dtype())};
 }
 
 Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
@@ -29,7 +27,7 @@ Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
     c.fail(Code::unsupported_type,
            "TensorFlow's Round of integers gives zeros on CPUs, which the model hardly intends",
            "remove the Round: integers are round");
-  return {c.emit("Round", {c.in(0)})};
+  return {c.round(c.in(0))};
 }
 
 // Runtimes compute Sinh and Cosh of f64 in f32, which overflows early.
@@ -55,18 +53,18 @@ Values map_cosh(MapperContext& c) {
 Values map_tan(MapperContext& c) {
   Value* x = c.in(0);
   if (x->dtype() != DType::f64) return {c.emit("Tan", {x})};
-  Value* sine = c.emit("Sin", {x});
-  return {c.div(sine, c.emit("Cos", {x}))};
+  Value* sine = c.sin(x);
+  return {c.div(sine, c.cos(x))};
 }
 
 Values map_square(MapperContext& c) { return {c.mul(c.in(0), c.in(0))}; }
 
-Values map_rsqrt(MapperContext& c) { return {c.emit("Reciprocal", {c.sqrt(c.in(0))})}; }
+Values map_rsqrt(MapperContext& c) { return {c.reciprocal(c.sqrt(c.in(0)))}; }
 
 Values map_reciprocal(MapperContext& c) {
   Value* x = c.in(0);
   if (is_int(x->dtype())) return {c.div(c.scalar_like(x, 1), x)};
-  return {c.emit("Reciprocal", {x})};
+  return {c.reciprocal(x)};
 }
 
 // expm1(x) = tanh(x / 2) * (exp(x) + 1): exp(x) - 1 would lose the digits of a small x
@@ -82,8 +80,7 @@ Values map_erf(MapperContext& c) { return {erf(c, c.in(0))}; }
 // A Gelu is x * erfc(-x / sqrt(2)) / 2: of it absolute errors matter, and its time.
 bool is_only_factor(const ir::Value* v) {
   return v->is_used() && !v->is_graph_output() &&
-         std::all_of(v->uses().begin(), v->uses().end(),
-                     [](const ir::Use& u) { return u.node->op() == "Mul"; });
+         std::ranges::all_of(v->uses(), [](const ir::Use& u) { return u.node->op() == "Mul"; });
 }
 
 Values map_erfc(MapperContext& c) {
@@ -126,7 +123,7 @@ Values map_softsign(MapperContext& c) {
 }
 
 Values map_is_finite(MapperContext& c) {  // x - x is NaN for NaN and for both infinities
-  return {c.logical_not(c.emit("IsNaN", {c.sub(c.in(0), c.in(0))}))};
+  return {c.logical_not(c.is_nan(c.sub(c.in(0), c.in(0))))};
 }
 
 Values map_cast(MapperContext& c) {
@@ -143,7 +140,7 @@ Values map_cast(MapperContext& c) {
 Value* is_negative(MapperContext& c, Value* x) {
   Value* zero = c.scalar_like(x, 0);
   Value* is_zero = c.equal(x, zero);
-  Value* signed_inf = c.emit("Reciprocal", {x});
+  Value* signed_inf = c.reciprocal(x);
   return c.less(c.where(is_zero, signed_inf, x), zero);
 }
 
@@ -157,7 +154,7 @@ Values map_atan2(MapperContext& c) {
   Value* ax = c.abs(x);
   // 0/0 stands for the angle 0, inf/inf for 45 degrees
   Value* same = c.equal(ay, ax);
-  Value* sign = c.emit("Sign", {ay});
+  Value* sign = c.sign(ay);
   Value* ratio = c.where(same, sign, c.div(ay, ax));
   Value* a = c.emit("Atan", {ratio});
   Value* mirrored = c.sub(c.scalar(work, std::numbers::pi), a);

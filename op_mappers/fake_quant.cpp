@@ -23,20 +23,20 @@ Levels nudge(Emitter& e, Value* min, Value* max, double low, double high) {
   Value* inverse = e.div(levels, span);
   Value* from_min = e.sub(e.scalar(DType::f32, low), e.div(min, scale));
   Value* within = e.maximum(e.minimum(from_min, e.scalar(DType::f32, high)), e.scalar(DType::f32, low));
-  Value* floor = e.emit("Floor", {within});
+  Value* floor = e.floor(within);
   Value* up = e.greater_equal(e.sub(within, floor), e.scalar(DType::f32, 0.5));
   Value* zero_point = e.add(floor, e.cast(up, DType::f32));
   Value* lowest = e.mul(e.sub(e.scalar(DType::f32, low), zero_point), scale);
   Value* highest = e.mul(e.sub(e.scalar(DType::f32, high), zero_point), scale);
   Value* level = e.mul(e.neg(lowest), inverse);
-  Value* zero = e.emit("Floor", {e.add(level, e.scalar(DType::f32, 0.5))});
+  Value* zero = e.floor(e.add(level, e.scalar(DType::f32, 0.5)));
   return {lowest, highest, scale, inverse, zero};
 }
 
 bool surely_none(const Value* condition) {
   if (!condition->constant()) return false;
   const Ints v = condition->constant()->to_ints();
-  return std::all_of(v.begin(), v.end(), [](std::int64_t i) { return i == 0; });
+  return std::ranges::all_of(v, [](std::int64_t i) { return i == 0; });
 }
 
 bool in_order(const Value* low, const Value* high) {
@@ -66,7 +66,7 @@ Value* rounded_sum(MapperContext& c, Value* x, const Levels& n) {
     return std::abs(level - std::floor(level) - 0.5) > kFarFromHalf;
   };
   if (!is_rounded_sum(x, is_far_from_thresholds)) return nullptr;
-  Value* level = c.emit("Round", {c.mul(clipped(c, x, n.low, n.high), n.inverse)});
+  Value* level = c.round(c.mul(clipped(c, x, n.low, n.high), n.inverse));
   return c.mul(level, n.scale);
 }
 
@@ -86,7 +86,7 @@ Value* fake_quant(MapperContext& c, Value* x, Value* min, Value* max, Scaling sc
   // floor(steps - zero + 1/2): a whole number less a half is exact, and their sum rounds as the two steps of
   // TensorFlow do
   Value* half_below = c.sub(n.zero, c.scalar(DType::f32, 0.5));
-  Value* rounded = c.emit("Floor", {c.sub(steps, half_below)});
+  Value* rounded = c.floor(c.sub(steps, half_below));
   Value* y = c.mul(rounded, n.scale);
   // an empty range means zeros
   Value* zero = c.scalar(DType::f32, 0);
@@ -201,7 +201,7 @@ struct Range {
 Value* along_axis(MapperContext& c, Value* v, std::int64_t axis, std::int64_t rank) {
   if (axis < 0) return v->shape().is_scalar() ? v : c.reshape(v, {});
   if (axis >= rank) c.fail(Code::bad_model, "the axis is beyond the tensor's rank");
-  Ints dims(static_cast<std::size_t>(rank - axis), 1);
+  Ints dims = repeated(1, rank - axis);
   dims[0] = -1;
   return c.reshape(v, dims);
 }
@@ -247,8 +247,7 @@ Value* quantize_and_dequantize(MapperContext& c, std::int64_t bits, Range range)
   const Quantizer q = plan_symmetric(c, range.min, range.max, low, high);
   if (given) x = clipped(c, x, q.min, q.max);
   Value* scaled = c.mul(x, q.scale);
-  Value* level = rounding == "HALF_UP" ? c.emit("Floor", {c.add(scaled, c.scalar_like(x, 0.5))})
-                                       : c.emit("Round", {scaled});
+  Value* level = rounding == "HALF_UP" ? c.floor(c.add(scaled, c.scalar_like(x, 0.5))) : c.round(scaled);
   Value* y = c.mul(level, q.inverse);
   return by_three ? c.reshape_to(y, c.shape_of(c.in(0))) : y;
 }

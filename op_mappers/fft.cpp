@@ -37,16 +37,16 @@ DType work_type(DType t, Value* length) {
 Value* dft(MapperContext& c, Dft form, Value* x, Value* length, int axis, Attrs attrs) {
   Values in = {x, length};
   if (form == Dft::axis_input)
-    in.push_back(c.constant<std::int64_t>(axis - 1));
+    in.push_back(c.i64(axis - 1));
   else
-    attrs.push_back({"axis", std::int64_t{axis - 1}});
+    attrs.push_back({"axis", axis - 1});
   if (form != Dft::axis_input && !length) in.pop_back();
   return c.emit("DFT", std::move(in), std::move(attrs));
 }
 
 Value* one_more(MapperContext& c, Value* length) {  // length / 2 + 1
-  Value* half = c.div(length, c.constant<std::int64_t>(2));
-  return c.add(half, c.constant<std::int64_t>(1));
+  Value* half = c.div(length, c.i64(2));
+  return c.add(half, c.i64(1));
 }
 
 // Without imaginary parts the last axis has a size of 1.
@@ -74,7 +74,7 @@ Complex transform(MapperContext& c, Transform t, Complex z, int axis) {
   const DType work = work_type(type, n);
   if (t.inverse && type == DType::f64) return exact_inverse(c, t.form, z, n, axis);
   Attrs attrs;
-  if (t.inverse) attrs.push_back({"inverse", std::int64_t{1}});
+  if (t.inverse) attrs.push_back({"inverse", 1});
   Value* y = dft(c, t.form, cast_pairs(c, given, work), nullptr, axis, std::move(attrs));
   return parts(c, c.cast(y, type));
 }
@@ -87,7 +87,7 @@ Complex forward_real(MapperContext& c, Dft form, Value* x, Value* length) {
   }
   Value* wide = c.unsqueeze(c.cast(x, work_type(type, length)), {-1});
   Value* filled_up = has_length(x, length, -1) ? nullptr : length;
-  Value* y = dft(c, form, wide, filled_up, -1, {{"onesided", std::int64_t{1}}});
+  Value* y = dft(c, form, wide, filled_up, -1, {{"onesided", 1}});
   return parts(c, c.cast(y, type));
 }
 
@@ -99,10 +99,8 @@ constexpr std::int64_t kLongestBySmallMatrix = 512;
 bool is_read_in_parts(const Value* z) {
   static constexpr std::array<std::string_view, 7> kReaders = {"ComplexAbs", "Real", "Imag", "Angle",
                                                                "Conj",       "Mul",  "IRFFT"};
-  const auto takes_parts = [](const ir::Use& u) {
-    return std::find(kReaders.begin(), kReaders.end(), u.node->op()) != kReaders.end();
-  };
-  return !z->is_graph_output() && std::all_of(z->uses().begin(), z->uses().end(), takes_parts);
+  const auto takes_parts = [](const ir::Use& u) { return contains(kReaders, u.node->op()); };
+  return !z->is_graph_output() && std::ranges::all_of(z->uses(), takes_parts);
 }
 
 // Of x of this length, by products with small matrices: up to this length faster than the DFT of ONNX
@@ -121,9 +119,9 @@ Value* forward_real_small(MapperContext& c, Value* x, Value* length) {
                  multiply(c, {x, nullptr}, fourier_matrices(c, {DType::f32, length, height, width, -1}), -1));
   }
   Value* matrix = fourier_pairs(c, (*n)[0], rows, count);
-  Ints dims(static_cast<std::size_t>(shape.rank()) - 1, 0);
+  Ints dims = repeated(0, shape.rank() - 1);
   dims.insert(dims.end(), {count, 2});
-  return c.reshape(c.emit("MatMul", {x, matrix}), dims);
+  return c.reshape(c.matmul(x, matrix), dims);
 }
 
 // z with the frequencies it lacks: conj(z[n - k]) for k from n / 2 + 1 to n - 1
@@ -144,14 +142,14 @@ Value* inverse_real(MapperContext& c, Dft form, Complex z, Value* length) {
   const DType type = z.re->dtype();
   if (by_matrices(form, length)) {
     const Matrices m = fourier_matrices(c, {type, length, one_more(c, length), length, -1, true, true});
-    Value* even = c.emit("MatMul", {z.re, m.cosine});
-    return c.add(even, c.emit("MatMul", {z.im, m.sine}));
+    Value* even = c.matmul(z.re, m.cosine);
+    return c.add(even, c.matmul(z.im, m.sine));
   }
   const auto n = constant_ints(length);
   if (type == DType::f64 && !(n && is_power_of_two((*n)[0])))
     return exact_inverse(c, form, all_frequencies(c, z, length), length, -1).re;
   Value* wide = cast_pairs(c, z, work_type(type, length));
-  Value* y = dft(c, form, wide, length, -1, {{"inverse", std::int64_t{1}}, {"onesided", std::int64_t{1}}});
+  Value* y = dft(c, form, wide, length, -1, {{"inverse", 1}, {"onesided", 1}});
   return c.cast(c.squeeze(y, {-1}), type);
 }
 
@@ -173,7 +171,7 @@ Complex first(MapperContext& c, Complex z, Value* length, int axis) {
 
 Value* length_of(MapperContext& c, int axis, int axes) {  // fft_length has one element for each axis
   Value* lengths = c.cast(c.in(1), DType::i64);
-  return c.gather(lengths, c.constant<std::int64_t>(axis + axes), 0);
+  return c.gather(lengths, c.i64(axis + axes), 0);
 }
 
 bool is_length_of_input(MapperContext& c, int axis, int axes) {
@@ -194,9 +192,8 @@ void check_axes(MapperContext& c, int axes) {
 void check_lengths(MapperContext& c, int axes) {
   check_axes(c, axes);
   const auto lengths = c.maybe_ints(1);
-  const bool ok =
-      !lengths || (lengths->size() == static_cast<std::size_t>(axes) &&
-                   std::all_of(lengths->begin(), lengths->end(), [](std::int64_t n) { return n > 0; }));
+  const bool ok = !lengths || (lengths->size() == static_cast<std::size_t>(axes) &&
+                               std::ranges::all_of(*lengths, [](std::int64_t n) { return n > 0; }));
   if (!ok) c.fail(Code::bad_model, "fft_length needs a size above 0 for each axis of the transform");
 }
 

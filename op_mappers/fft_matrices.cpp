@@ -34,7 +34,7 @@ Matrices constant_matrices(MapperContext& c, const MatrixPlan& plan, std::int64_
   for (std::int64_t j = 0; j < rows; ++j) {
     const double weight = plan.doubled && j != 0 && 2 * j != n ? 2 * scale : scale;
     for (std::int64_t k = 0; k < columns; ++k) {
-      const auto& [x, y] = circle[static_cast<std::size_t>(j * k % n)];
+      const auto& [x, y] = nth(circle, j * k % n);
       cosine.push_back(weight * x);
       sine.push_back(y == 0 ? 0 : plan.sine_sign * weight * y);
     }
@@ -45,7 +45,7 @@ Matrices constant_matrices(MapperContext& c, const MatrixPlan& plan, std::int64_
 
 // The factor of each row: 2, but 1 for the first and for that of n / 2.
 Value* row_weights(MapperContext& c, const MatrixPlan& plan, Value* row) {
-  Value* is_first = c.equal(row, c.constant<std::int64_t>(0));
+  Value* is_first = c.equal(row, c.i64(0));
   Value* is_middle = c.equal(c.add(row, row), plan.n);
   Value* is_single = c.logical_or(is_first, is_middle);
   Value* one = c.scalar(plan.dtype, 1);
@@ -53,15 +53,15 @@ Value* row_weights(MapperContext& c, const MatrixPlan& plan, Value* row) {
 }
 
 Matrices runtime_matrices(MapperContext& c, const MatrixPlan& plan) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* row = c.unsqueeze(c.range(zero, plan.rows, one), {1});
   Value* column = c.range(zero, plan.columns, one);
   Value* n = c.cast(plan.n, plan.dtype);
   Value* divisor = c.maximum(plan.n, one);  // no numbers
-  Value* turns = c.cast(c.emit("Mod", {c.mul(row, column), divisor}), plan.dtype);
+  Value* turns = c.cast(c.mod(c.mul(row, column), divisor), plan.dtype);
   Value* angle = c.mul(turns, c.div(c.scalar(plan.dtype, 2 * std::numbers::pi), n));
-  Matrices m = {c.emit("Cos", {angle}), c.emit("Sin", {angle})};
+  Matrices m = {c.cos(angle), c.sin(angle)};
   if (plan.sine_sign < 0) m.sine = c.neg(m.sine);
   Value* factor = plan.doubled ? row_weights(c, plan, row) : nullptr;
   if (plan.divided) factor = c.div(factor ? factor : c.scalar(plan.dtype, 1), n);
@@ -78,13 +78,13 @@ Value* with_one_axis_behind(MapperContext& c, Value* x, int axis, Value* shape) 
 }
 
 Value* product(MapperContext& c, Value* x, Value* matrix, int axis) {
-  if (axis == -1) return c.emit("MatMul", {x, matrix});
+  if (axis == -1) return c.matmul(x, matrix);
   Value* shape = c.shape_of(x);
   Value* columns = with_one_axis_behind(c, x, axis, shape);
   Value* rows = columns->shape().ranked() && columns->shape().rank() == 2
                     ? matrix
                     : onnx::with_batch_of(c, matrix, columns);
-  Value* y = c.emit("MatMul", {rows, columns});
+  Value* y = c.matmul(rows, columns);
   return axis == -2 ? y : c.reshape_to(y, shape);
 }
 

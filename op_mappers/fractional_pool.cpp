@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
-#include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/philox.h"
 #include "op_mappers/pool_grad.h"
@@ -26,7 +24,7 @@ class Draws {
     std::vector<philox::Word> words;
     for (; n > 0; n -= 4) {
       const philox::Block b = philox::block(key_, counter_);
-      words.insert(words.end(), b.begin(), b.end());
+      append(words, b);
       counter_ = philox::plus(counter_, 1);
     }
     return words;

@@ -4,7 +4,7 @@ namespace t2o::op_mappers {
 namespace {
 
 Value* activation(MapperContext& c, Value* y, const std::string& op) {
-  if (op == "Relu" || op == "Elu" || op == "Tanh" || op == "Sigmoid") return c.emit(op, {y});
+  if (contains({"Relu", "Elu", "Tanh", "Sigmoid"}, op)) return c.emit(op, {y});
   if (op == "Relu6") return c.clip(y, 0.0, 6.0);
   if (op == "LeakyRelu") return c.emit("LeakyRelu", {y}, {{"alpha", c.attr<float>("leakyrelu_alpha")}});
   c.fail(Code::unsupported_attr, "fused_ops has '" + op + "'",
@@ -28,7 +28,7 @@ Value* add_bias(MapperContext& c, Value* y, Value* bias, Layout layout) {
     if (y->shape().rank() < 2)
       c.fail(Code::bad_model,
              "a bias is for channels, and the tensor has rank " + std::to_string(y->shape().rank()));
-    Ints dims(static_cast<std::size_t>(y->shape().rank()) - 1, 1);
+    Ints dims = repeated(1, y->shape().rank() - 1);
     dims[0] = -1;
     return c.add(y, c.reshape(bias, dims));
   }

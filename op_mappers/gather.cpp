@@ -1,9 +1,6 @@
-#include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "op_mappers/all.h"
-#include "op_mappers/coordinates.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/three_axes.h"
 
@@ -11,13 +8,6 @@ namespace t2o::op_mappers {
 namespace {
 
 Value* as_i64(MapperContext& c, Value* v) { return c.cast(v, DType::i64); }
-
-Ints axes_from(std::int64_t first, std::int64_t last) {
-  Ints v(static_cast<std::size_t>(std::max<std::int64_t>(last - first, 0)));
-  std::iota(v.begin(), v.end(), first);
-  return v;
-}
-void append(Ints& to, const Ints& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 struct GatherPlan {
   std::int64_t axis, batch;
@@ -30,15 +20,15 @@ GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t param
                        std::int64_t indices_rank) {
   GatherPlan plan{axis, batch, {}, {}};
   if (axis == batch) return plan;
-  append(plan.before, axes_from(0, batch));
+  append(plan.before, ints_from(0, batch));
   plan.before.push_back(axis);
-  append(plan.before, axes_from(batch, axis));
-  append(plan.before, axes_from(axis + 1, params_rank));
+  append(plan.before, ints_from(batch, axis));
+  append(plan.before, ints_from(axis + 1, params_rank));
   const std::int64_t leapt = axis - batch, own = indices_rank - batch;
-  append(plan.after, axes_from(0, batch));
-  append(plan.after, axes_from(indices_rank, indices_rank + leapt));
-  append(plan.after, axes_from(batch, batch + own));
-  append(plan.after, axes_from(indices_rank + leapt, params_rank + indices_rank - batch - 1));
+  append(plan.after, ints_from(0, batch));
+  append(plan.after, ints_from(indices_rank, indices_rank + leapt));
+  append(plan.after, ints_from(batch, batch + own));
+  append(plan.after, ints_from(indices_rank + leapt, params_rank + indices_rank - batch - 1));
   return plan;
 }
 
@@ -76,7 +66,7 @@ Value* by_offsets(MapperContext& c, Value* params, Value* indices, std::int64_t 
   Value* n = c.dims(params, at, at + 1);
   Value* count = c.product(batches);
   Value* numbers = iota(c, c.squeeze(count, {0}));
-  Value* ones = c.ints(Ints(static_cast<std::size_t>(c.rank(1) - batch), 1));
+  Value* ones = c.ints(repeated(1, c.rank(1) - batch));
   Value* offsets = c.reshape_to(c.mul(numbers, n), c.concat({batches, ones}, 0));
   Value* all = c.mul(count, n);
   Value* row =
@@ -116,7 +106,7 @@ Values map_gather_12(MapperContext& c) { return map_gather(c, by_gather_nd); }
 
 // Zeros where an index is beyond the tensor.
 Value* gather_good(MapperContext& c, Value* params, Value* indices) {
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* depth = c.dims(indices, -1, std::numeric_limits<int>::max());
   Value* first = c.ints({0});
   Value* sizes = c.slice(c.shape_of(params), first, depth, first);
@@ -142,15 +132,15 @@ Values map_gather_nd(MapperContext& c) {
 // The axis of depth `n` in the result, as a tensor 0 .. n-1 that broadcasts against the indices with that
 // axis of 1.
 Value* places(MapperContext& c, Value* depth, std::int64_t axis) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* row = c.range(zero, depth, one);
   if (axis == -1) return row;
   if (!c.has_rank(0)) {
     Value* behind = c.unsqueeze(c.sub(c.rank_of(c.in(0)), c.constant(axis)), {0});
     return c.reshape_to(row, c.concat({c.unsqueeze(depth, {0}), c.expand(one, behind)}, 0));
   }
-  return c.unsqueeze(row, axes_from(1, c.rank(0) - axis + 1));
+  return c.unsqueeze(row, ints_from(1, c.rank(0) - axis + 1));
 }
 
 bool is_number(const Value* v, double expected) {

@@ -1,7 +1,6 @@
 #include "op_mappers/numbers.h"
 
 #include "op_mappers/all.h"
-#include "op_mappers/segments.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -25,9 +24,9 @@ Value* half_range(MapperContext& c, Value* start, Value* limit, Value* delta) {
   delta = c.cast(delta, DType::f32);
   Value* length = rounded_to(c, c.sub(c.cast(limit, DType::f32), start), type);
   Value* quotient = c.abs(rounded_to(c, c.div(length, delta), type));
-  Value* count = c.cast(c.emit("Ceil", {quotient}), DType::i64);
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* count = c.cast(c.ceil(quotient), DType::i64);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* steps = rounded_to(c, c.cast(c.range(zero, count, one), DType::f32), type);
   return c.cast(c.add(start, rounded_to(c, c.mul(steps, delta), type)), type);
 }
@@ -52,9 +51,9 @@ Value* float_range(MapperContext& c, Value* start, Value* limit, Value* delta) {
     return c.cast(c.range(first, size, step), start->dtype());
   }
   Value* quotient = c.abs(c.div(c.sub(limit, start), delta));
-  Value* count = c.cast(c.emit("Ceil", {quotient}), DType::i64);
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* count = c.cast(c.ceil(quotient), DType::i64);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* steps = c.cast(c.range(zero, count, one), start->dtype());
   return c.add(start, c.mul(steps, delta));
 }
@@ -72,8 +71,8 @@ Values map_lin_space(MapperContext& c) {
   Value* start = as_scalar(c, c.in(0));
   Value* stop = as_scalar(c, c.in(1));
   Value* num = as_scalar(c, c.cast(c.in(2), DType::i64));
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* intervals = c.cast(c.maximum(c.sub(num, one), one), start->dtype());
   Value* step = c.div(c.sub(stop, start), intervals);
   Value* index = c.cast(c.range(zero, num, one), start->dtype());

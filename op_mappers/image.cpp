@@ -2,8 +2,8 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/random_source.h"
-#include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
 namespace t2o::op_mappers {
@@ -65,8 +65,8 @@ struct Positions {
 // x' = (t0 x + t1 y + t2) / (t6 x + t7 y + 1), y' = (t3 x + t4 y + t5) / the same
 Positions project(MapperContext& c, Value* transforms) {
   Value* size = c.cast(c.in(2), DType::i64);
-  Value* height = c.gather(size, c.constant<std::int64_t>(0), 0);
-  Value* width = c.gather(size, c.constant<std::int64_t>(1), 0);
+  Value* height = c.gather(size, c.i64(0), 0);
+  Value* width = c.gather(size, c.i64(1), 0);
   Value* y = c.unsqueeze(c.cast(iota(c, height), DType::f32), {0, 2});
   Value* x = c.unsqueeze(c.cast(iota(c, width), DType::f32), {0, 1});
   const Values t = c.split(c.unsqueeze(transforms, {2}), Ints(8, 1), 1);  // each [transforms, 1, 1]
@@ -101,8 +101,8 @@ Value* read(Emitter& e, const Sampler& s, Value* y, Value* x) {
 }
 
 Value* bilinear(Emitter& e, const Sampler& s, Value* y, Value* x) {
-  Value* top = e.emit("Floor", {y});
-  Value* left = e.emit("Floor", {x});
+  Value* top = e.floor(y);
+  Value* left = e.floor(x);
   Value* bottom = e.add(top, number(e, 1));
   Value* right = e.add(left, number(e, 1));
   Value* down = e.unsqueeze(e.sub(y, top), {3});
@@ -154,7 +154,7 @@ Values map_projection_v3(MapperContext& c) { return project_image(c, c.in(3)); }
 
 Value* window_places(Emitter& e, Value* padded, const Window& w, std::size_t axis) {
   const std::int64_t stride = w.strides[axis];
-  Value* count = e.div(e.sub(padded, e.constant<std::int64_t>(w.extent(axis) - stride)), e.constant(stride));
+  Value* count = e.div(e.sub(padded, e.i64(w.extent(axis) - stride)), e.constant(stride));
   Value* starts = e.reshape(e.mul(iota(e, count), e.constant(stride)), {-1, 1});
   return e.add(starts, e.ints(w.offsets(axis)));
 }
@@ -254,10 +254,10 @@ Values extract_glimpse(MapperContext& c, bool first_version, const RandomSource&
   Value *place[2], *fits[2];
   for (int axis = 0; axis < 2; ++axis) {
     Value* in = c.dim(image, axis + 1);
-    Value* out = c.gather(size, c.constant<std::int64_t>(axis), 0);
+    Value* out = c.gather(size, c.i64(axis), 0);
     Value* begin = glimpse_begin(c, g, axis, c.cast(in, DType::f32), c.cast(out, DType::f32));
     Value* at = c.add(begin, iota(c, out));  // [batch, out]
-    Value* zero = c.constant<std::int64_t>(0);
+    Value* zero = c.i64(0);
     Value* inside = c.logical_and(c.greater_equal(at, zero), c.less(at, in));
     place[axis] = c.unsqueeze(c.where(inside, at, zero), {axis == 0 ? 2 : 1});
     fits[axis] = c.unsqueeze(inside, axis == 0 ? Ints{2, 3} : Ints{1, 3});

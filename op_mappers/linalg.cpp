@@ -3,7 +3,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/linalg.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 // Matrices are the last two axes. What an algorithm does for each row or column is a step of a Loop, so that
 // sizes need not be known; a step picks rows and columns by gathers that keep the axis, so that the rank need
@@ -39,7 +39,7 @@ Pivot exchange_rows(Emitter& e, Value* x, Value* k, Value* n) {
   p.is_k = e.equal(p.rows, k);
   Value* size = e.abs(e.gather(x, k, -1));
   Value* candidates = e.where(e.less(p.rows, k), e.scalar_like(x, -1), size);
-  Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
+  Value* best = e.emit("ArgMax", {candidates}, {{"axis", -2}, {"keepdims", 1}});
   Value* is_best = e.equal(p.rows, best);
   p.row = e.reduce("ReduceSum", e.where(is_best, x, e.scalar_like(x, 0)), Ints{-2}, true);
   Value* other = e.where(is_best, e.gather(x, k, -2), x);
@@ -94,7 +94,7 @@ Values map_log_determinant(MapperContext& c) {
   const Values out =
       counted_loop(c, n, {a, one, zero}, [n](Emitter& e, Value* k, const Values& state) -> Values {
         const Pivot p = exchange_rows(e, state[0], k, n);
-        Value* sign = e.mul(state[1], e.emit("Sign", {p.element}));
+        Value* sign = e.mul(state[1], e.sign(p.element));
         Value* turned = e.where(p.exchanged, e.neg(sign), sign);
         Value* size = e.log(e.abs(p.element));
         return {eliminated_below(e, p, k), turned, e.add(state[2], size)};
@@ -133,8 +133,7 @@ Values map_lu(MapperContext& c) {
   const Values out = counted_loop(c, n, {both}, [n](Emitter& e, Value* k, const Values& state) -> Values {
     const Pivot p = exchange_rows(e, state[0], k, n);
     Value* factor = e.div(e.gather(p.x, k, -1), p.element);
-    Value* column = e.range(e.constant<std::int64_t>(0), e.add(n, e.constant<std::int64_t>(1)),
-                            e.constant<std::int64_t>(1));
+    Value* column = e.range(e.i64(0), e.add(n, e.i64(1)), e.i64(1));
     Value* beyond = e.logical_and(e.greater(column, k), e.less(column, n));
     Value* below = e.greater(p.rows, k);
     Value* rest = e.where(e.logical_and(below, beyond), e.sub(p.x, e.mul(factor, p.row)), p.x);
@@ -154,7 +153,7 @@ Value* substituted(MapperContext& c, Value* a, Value* b, bool lower) {
   return counted_loop(c, n, {b}, [a, n, lower](Emitter& e, Value* step, const Values& state) -> Values {
     Value* x = state[0];
     Value* k = step;
-    if (!lower) k = e.sub(e.sub(n, e.constant<std::int64_t>(1)), step);
+    if (!lower) k = e.sub(e.sub(n, e.i64(1)), step);
     Value* rows = row_numbers(e, n);
     Value* column = e.gather(a, k, -1);
     Value* row = e.div(e.gather(x, k, -2), e.gather(column, k, -2));
@@ -242,8 +241,8 @@ Values map_tridiagonal_solve(MapperContext& c) {
 Values map_tridiagonal_mat_mul(MapperContext& c) {
   Value* x = c.in(3);
   Value* n = c.dim(x, -2);
-  Value* one = c.constant<std::int64_t>(1);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.i64(1);
+  Value* zero = c.i64(0);
   Value* last = c.sub(n, one);
   Value* places = iota(c, n);
   Value* rows = row_numbers(c, n);

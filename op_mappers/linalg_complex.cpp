@@ -1,10 +1,9 @@
-#include <limits>
 
+#include "op_mappers/linalg_complex.h"
 #include "op_mappers/all.h"
 #include "op_mappers/apply.h"
-#include "op_mappers/linalg_complex.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 // Matrices of complex numbers. What is a sum of products, or a solution of such, is that of the real matrix
 // [[re, -im], [im, re]], of twice the size; its transposed is the adjoint.
@@ -87,7 +86,7 @@ Pivot eliminated(Emitter& e, Complex x, Value* k, Value* n) {
   Value* scale = scale_from(e, column, above);
   Value* sizes = square_of(e, scaled(e, column, scale));
   Value* candidates = e.where(above, e.scalar_like(x.re, -1), sizes);
-  Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
+  Value* best = e.emit("ArgMax", {candidates}, {{"axis", -2}, {"keepdims", 1}});
   Value* is_best = e.equal(rows, best);
   const auto picked = [&](Value* v) {
     return e.reduce("ReduceSum", e.where(is_best, v, zero), Ints{-2}, true);

@@ -37,7 +37,7 @@ inline Complex quotient(Emitter& e, Complex a, Complex b) {
 }
 
 inline Complex halves(Emitter& e, Value* x) {  // of rows: [re; im]
-  Value* n = e.div(e.dim(x, -2), e.constant<std::int64_t>(2));
+  Value* n = e.div(e.dim(x, -2), e.i64(2));
   Value* re = rows_before(e, x, n);
   return {re, rows_from(e, x, n)};
 }

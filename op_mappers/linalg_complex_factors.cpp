@@ -1,7 +1,6 @@
-#include "op_mappers/all.h"
 #include "op_mappers/linalg_complex.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 // Lu and Qr of complex numbers, step by step like those of real ones.
 namespace t2o::op_mappers {
@@ -22,7 +21,7 @@ Values map_lu(MapperContext& c) {
     Value* scale = scale_from(e, column, above);
     Value* sizes = square_of(e, scaled(e, column, scale));
     Value* candidates = e.where(above, e.scalar_like(x.re, -1), sizes);
-    Value* best = e.emit("ArgMax", {candidates}, {{"axis", std::int64_t{-2}}, {"keepdims", std::int64_t{1}}});
+    Value* best = e.emit("ArgMax", {candidates}, {{"axis", -2}, {"keepdims", 1}});
     Value* is_best = e.equal(rows, best);
     Value* is_k = e.equal(rows, k);
     const auto picked = [&](Value* v) {

@@ -1,12 +1,11 @@
 #include <limits>
 #include <utility>
 
-#include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/linalg_complex.h"
 #include "op_mappers/linalg_jacobi.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 // Svd and SelfAdjointEigV2 of complex numbers. The values are those of the real matrix [[re, -im], [im, re]],
 // which has each of them twice. Its vectors are no help where values are equal: with vectors, Jacobi's
@@ -91,7 +90,7 @@ Complex basis(MapperContext& c, Complex w, Value* rows, Value* count, bool full)
   };
   const Values out = counted_loop(c, count, {w.re, w.im}, reflect);
   Value* start = first_of_basis(c, out[0], rows, count, full);
-  Value* last = c.sub(count, c.constant<std::int64_t>(1));
+  Value* last = c.sub(count, c.i64(1));
   const auto back = [&](Emitter& e, Value* step, const Values& state) -> Values {
     Value* k = e.squeeze(e.sub(last, step), {0});
     const Complex root = at(e, {out[2], out[3]}, k, 0), tau = at(e, {out[4], out[5]}, k, 0);

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "op_mappers/all.h"
 #include "op_mappers/complex.h"
 #include "op_mappers/linalg.h"
 #include "op_mappers/loop.h"
@@ -30,11 +29,11 @@ Value* square_root(Emitter& c, Value* a) {
     Value* inverse = inverted(e, state[0]);
     Value* mean = e.mul(e.add(state[0], inverse), number(e, 0.5));
     Value* factor = e.mul(e.add(eye, inverse), number(e, 0.5));
-    return {e.mul(e.add(eye, mean), number(e, 0.5)), e.emit("MatMul", {state[1], factor})};
+    return {e.mul(e.add(eye, mean), number(e, 0.5)), e.matmul(state[1], factor)};
   };
   x = counted_loop(c, c.constant(kIterations), {x, x}, step)[1];
   x = c.mul(x, c.sqrt(size));
-  Value* difference = greatest_column(c, c.sub(c.emit("MatMul", {x, x}), a));
+  Value* difference = greatest_column(c, c.sub(c.matmul(x, x), a));
   Value* is_root = c.less(difference, c.mul(size, number(c, 1e-6)));
   return c.where(is_root, x, number(c, std::numeric_limits<double>::quiet_NaN()));
 }
@@ -48,13 +47,13 @@ Value* logarithm(Emitter& c, Value* a) {
   Value* eye = eye_like(c, a, c.dim(a, -1));
   Value* above = c.add(r, eye);
   Value* w = c.emit("MatMul", {c.sub(r, eye), inverted(c, above)});
-  Value* square = c.emit("MatMul", {w, w});
+  Value* square = c.matmul(w, w);
   Value* sum = c.mul(eye, number(c, 1.0 / (2 * kTerms + 1)));
   for (int i = kTerms - 1; i >= 0; --i) {
-    Value* more = c.emit("MatMul", {square, sum});
+    Value* more = c.matmul(square, sum);
     sum = c.add(more, c.mul(eye, number(c, 1.0 / (2 * i + 1))));
   }
-  return c.mul(c.emit("MatMul", {w, sum}), number(c, static_cast<double>(std::int64_t{2} << kRoots)));
+  return c.mul(c.matmul(w, sum), number(c, static_cast<double>(std::int64_t{2} << kRoots)));
 }
 
 using Function = Value* (*)(Emitter&, Value*);

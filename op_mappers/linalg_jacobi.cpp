@@ -1,10 +1,8 @@
 #include <limits>
 #include <utility>
 
-#include "op_mappers/all.h"
 #include "op_mappers/linalg_jacobi.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
 
 // Jacobi's rotations. In each round all columns are turned in pairs: the first of the left half with the
 // first of the right half, and so on. After 2 h - 1 rounds of h pairs, a sweep, each column has met each
@@ -44,7 +42,7 @@ Value* basis(MapperContext& c, Value* w, Value* rows, Value* count, bool full) {
     return {reflected(e, state[0], r), e.mul(r.w, e.sqrt(r.tau))};
   });
   Value* start = first_of_basis(c, out[0], rows, count, full);
-  Value* last = c.sub(count, c.constant<std::int64_t>(1));
+  Value* last = c.sub(count, c.i64(1));
   return counted_loop(c, count, {start}, [&](Emitter& e, Value* step, const Values& state) -> Values {
     Value* k = e.squeeze(e.sub(last, step), {0});
     Value* root = e.gather(out[1], k, 0);
@@ -171,8 +169,8 @@ Values map_least_squares(MapperContext& c) {
   divisor = c.where(counts, divisor, c.scalar_like(a, 1));
   Value* kept = c.where(counts, w, c.scalar_like(a, 0));
   Value* v = rows_from(c, turned, rows);
-  Value* weights = c.emit("MatMul", {transposed(c, c.div(kept, divisor)), b});
-  return {c.cast_like(c.emit("MatMul", {v, weights}), c.in(0))};
+  Value* weights = c.matmul(transposed(c, c.div(kept, divisor)), b);
+  return {c.cast_like(c.matmul(v, weights), c.in(0))};
 }
 
 }  // namespace

@@ -1,20 +1,20 @@
 #include <limits>
 
 #include "op_mappers/linalg_jacobi.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
 
 constexpr std::int64_t kSweeps32 = 10, kSweeps64 = 14;  // the error of a sweep is the square of that before
 
-Value* one(Emitter& e) { return e.constant<std::int64_t>(1); }
+Value* one(Emitter& e) { return e.i64(1); }
 
 }  // namespace
 
 // Those of a tournament: all places but the first take what is next to them, around both halves.
 Rounds rounds(MapperContext& c, Value* columns, DType type) {
-  Value* half = c.div(c.add(columns, one(c)), c.constant<std::int64_t>(2));
+  Value* half = c.div(c.add(columns, one(c)), c.i64(2));
   Value* both = c.add(half, half);
   Value* last = c.sub(both, one(c));
   Value* place = iota(c, both);
@@ -26,7 +26,7 @@ Rounds rounds(MapperContext& c, Value* columns, DType type) {
   order = c.where(c.equal(place, one(c)), half, order);
   order = c.where(c.less(place, one(c)), place, order);
   Value* sweeps = c.constant(type == DType::f64 ? kSweeps64 : kSweeps32);
-  return {half, c.maximum(c.mul(sweeps, last), c.constant<std::int64_t>(0)), order};
+  return {half, c.maximum(c.mul(sweeps, last), c.i64(0)), order};
 }
 
 // The one that makes [p, x; x, q] diagonal.
@@ -55,7 +55,7 @@ Value* turned(Emitter& e, Value* left, Value* right, const Rotation& r, Value* o
 // As many columns more as make their number even.
 Value* evened(MapperContext& c, Value* x, Value* columns) {
   if (const auto n = constant_ints(columns); n && n->front() % 2 == 0) return x;
-  Value* missing = c.reshape(c.emit("Mod", {columns, c.constant<std::int64_t>(2)}), {1});
+  Value* missing = c.reshape(c.mod(columns, c.i64(2)), {1});
   Value* zeros = c.expand(c.scalar_like(x, 0), c.concat({c.dims(x, 0, -1), missing}, 0));
   return c.concat({x, zeros}, -1);
 }
@@ -63,7 +63,7 @@ Value* evened(MapperContext& c, Value* x, Value* columns) {
 // Columns in another order: [.., 1, as many as there are in a tensor with the shape of `like`].
 Value* picked_columns(MapperContext& c, Value* x, Value* order, Value* like) {
   Value* at = c.expand(order, c.shape_of(like));
-  return c.emit("GatherElements", {x, at}, {{"axis", std::int64_t{-1}}});
+  return c.emit("GatherElements", {x, at}, {{"axis", -1}});
 }
 
 bool is_wide(const Value* a) {

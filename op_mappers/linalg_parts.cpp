@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "op_mappers/linalg.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -27,8 +26,7 @@ Value* row_numbers(Emitter& e, Value* n) { return e.unsqueeze(iota(e, n), {1}); 
 
 Value* transposed(Emitter& e, Value* x) {
   if (!x->shape().ranked()) return transposed_of_any_rank(e, x);
-  Ints perm(static_cast<std::size_t>(x->shape().rank()));
-  std::iota(perm.begin(), perm.end(), 0);
+  Ints perm = ints_from(0, x->shape().rank());
   if (perm.size() < 2) e.fail(Code::bad_model, "a matrix of fewer than two dimensions");
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return e.transpose(x, perm);
@@ -73,15 +71,15 @@ Value* doubled(Emitter& e, Complex z) {
 Value* matrix_of_bands(Emitter& c, Value* bands, bool lower) {
   Value* n = c.dim(bands, -1);
   Value* count = c.dim(bands, -2);
-  Value* last = c.sub(count, c.constant<std::int64_t>(1));
+  Value* last = c.sub(count, c.i64(1));
   Value* rows = row_numbers(c, n);
   Value* band = c.sub(rows, iota(c, n));
   if (!lower) band = c.add(band, last);
-  Value* place = c.minimum(c.maximum(band, c.constant<std::int64_t>(0)), last);
+  Value* place = c.minimum(c.maximum(band, c.i64(0)), last);
   Value* side = c.reshape(n, {1});
   Value* square = c.concat({c.dims(bands, 0, -2), side, side}, 0);
   Value* at = c.expand(place, square);
-  Value* entries = c.emit("GatherElements", {transposed(c, bands), at}, {{"axis", std::int64_t{-1}}});
+  Value* entries = c.emit("GatherElements", {transposed(c, bands), at}, {{"axis", -1}});
   return c.where(c.equal(band, place), entries, c.scalar_like(bands, 0));
 }
 
@@ -95,7 +93,7 @@ Value* matrix_of_diagonals(MapperContext& c, Value* diagonals) {
   Value* dense = c.scalar_like(diagonals, 0);
   for (const std::int64_t i : {0, 1, 2}) {  // above, on and below the main diagonal
     Value* entries = transposed(c, c.gather(diagonals, c.ints({i}), -2));
-    Value* here = c.equal(distance, c.constant<std::int64_t>(1 - i));
+    Value* here = c.equal(distance, c.i64(1 - i));
     dense = c.where(here, entries, dense);
   }
   return dense;
@@ -157,7 +155,7 @@ Value* scale_of_matrix(Emitter& e, Value* absolute) {
 }
 
 bool wants_vectors(const MapperContext& c, std::initializer_list<std::size_t> outputs) {
-  return std::any_of(outputs.begin(), outputs.end(), [&](std::size_t i) {
+  return std::ranges::any_of(outputs, [&](std::size_t i) {
     return i < c.node().outputs().size() &&
            (c.node().output(i)->is_used() || c.node().output(i)->is_graph_output());
   });

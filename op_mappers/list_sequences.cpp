@@ -38,8 +38,8 @@ Value* repeated(Emitter& e, Value* element, Value* count) {
 // then it is zeros.
 Value* placeholder(Emitter& e, DType type, const Shape& stated) {
   Ints dims = stated.ranked() ? stated.dims() : Ints{0};
-  std::replace_if(
-      dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{0});
+  std::ranges::replace_if(
+      dims, [](Dim d) { return !is_known(d); }, std::int64_t{0});
   return e.expand(zero_of(e, type), e.ints(dims));
 }
 
@@ -85,7 +85,7 @@ class SequenceMapper {
 };
 
 Value* SequenceMapper::extended_to(Value* from, Value* size) {
-  Value* none = c_.constant<std::int64_t>(0);
+  Value* none = c_.i64(0);
   Value* missing = c_.maximum(c_.sub(size, length(c_, from)), none);
   Value* empty = placeholder(c_, part(), stated_);
   return extended(c_, from, missing, [empty](Emitter&, Value*) { return empty; });
@@ -94,13 +94,12 @@ Value* SequenceMapper::extended_to(Value* from, Value* size) {
 bool can_be_split(DType t) {  // ONNX Runtime's SplitToSequence
   static constexpr DType kTypes[] = {DType::f32, DType::f64,     DType::f16,   DType::i32,
                                      DType::i64, DType::boolean, DType::string};
-  return std::find(std::begin(kTypes), std::end(kTypes), t) != std::end(kTypes);
+  return contains(kTypes, t);
 }
 
 Value* SequenceMapper::of_rows(Value* x) {
   write(element_of_stack(x->shape()));
-  if (can_be_split(x->dtype()))
-    return c_.emit("SplitToSequence", {x}, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{0}}});
+  if (can_be_split(x->dtype())) return c_.emit("SplitToSequence", {x}, {{"axis", 0}, {"keepdims", 0}});
   Value* count = c_.reshape(c_.dims(x, 0, 1), Ints{});
   return extended(c_, empty_sequence(c_, x->dtype()), count, [x](Emitter& e, Value* k) {
     Value* at = e.reshape(k, Ints{});
@@ -118,8 +117,8 @@ Value* SequenceMapper::pieces() {
   }
   write(piece);
   Value* sizes = c_.cast(c_.in(2), DType::i64);
-  if (can_be_split(x->dtype())) return c_.emit("SplitToSequence", {x, sizes}, {{"axis", std::int64_t{0}}});
-  Value* axis = c_.constant<std::int64_t>(0);
+  if (can_be_split(x->dtype())) return c_.emit("SplitToSequence", {x, sizes}, {{"axis", 0}});
+  Value* axis = c_.i64(0);
   Value* ends = c_.cumsum(sizes, axis, false, false);
   Value* begins = c_.sub(ends, sizes);
   Value* count = c_.size_of(sizes);
@@ -136,7 +135,7 @@ Value* SequenceMapper::set() {
   if (type_.form == ListForm::appended) return appended(c_, sequence(), to_sequence_type(c_.in(2)));
   Value* index = scalar_of(c_, c_.in(1));
   Value* from = sequence();
-  if (grows) from = extended_to(from, c_.add(index, c_.constant<std::int64_t>(1)));
+  if (grows) from = extended_to(from, c_.add(index, c_.i64(1)));
   Value* without = c_.emit("SequenceErase", {from, index});
   return c_.emit("SequenceInsert", {without, to_sequence_type(c_.in(2)), index});
 }
@@ -168,10 +167,10 @@ MappedValues SequenceMapper::concat() {
     Ints rows = dims;
     rows[0] = 0;
     Value* none = placeholder(c_, part(), Shape(std::move(rows)));
-    all = c_.emit("SequenceInsert", {all, none, c_.constant<std::int64_t>(0)});
+    all = c_.emit("SequenceInsert", {all, none, c_.i64(0)});
     dims[0] = kUnknownDim;
   }
-  Value* values = c_.emit("ConcatFromSequence", {all}, {{"axis", std::int64_t{0}}});
+  Value* values = c_.emit("ConcatFromSequence", {all}, {{"axis", 0}});
   c_.graph().set_type(values, part(), dims.empty() ? Shape() : Shape(std::move(dims)));
   values = from_sequence_type(values);
   if (!c_.node().output(1)->is_used()) return {values, nullptr};
@@ -186,8 +185,7 @@ MappedValues SequenceMapper::concat() {
 // TensorFlow stacks no empty list either, unless all sizes of the elements are known; then the list is no
 // sequence.
 Value* SequenceMapper::stack() {
-  Value* v =
-      c_.emit("ConcatFromSequence", {sequence()}, {{"axis", std::int64_t{0}}, {"new_axis", std::int64_t{1}}});
+  Value* v = c_.emit("ConcatFromSequence", {sequence()}, {{"axis", 0}, {"new_axis", 1}});
   Shape shape;
   if (element().ranked()) {
     Ints dims = element().dims();
@@ -223,8 +221,7 @@ MappedValues SequenceMapper::run() {
   if (op_ == "TensorListPopBack") {
     Value* rest = c_.emit("SequenceErase", {sequence()});
     if (!c_.node().output(1)->is_used()) return {as_list(rest), nullptr};
-    return {as_list(rest),
-            from_sequence_type(element_at(c_, sequence(), c_.constant<std::int64_t>(-1), element()))};
+    return {as_list(rest), from_sequence_type(element_at(c_, sequence(), c_.i64(-1), element()))};
   }
   if (op_ == "TensorListGetItem")
     return {from_sequence_type(element_at(c_, sequence(), scalar_of(c_, c_.in(1)), element()))};

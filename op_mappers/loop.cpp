@@ -1,7 +1,5 @@
 #include "op_mappers/loop.h"
 
-#include <algorithm>
-
 namespace t2o::op_mappers {
 
 namespace {
@@ -33,14 +31,14 @@ Values loop(Emitter& c, Value* count, const Values& initial, const Step& step, b
   Values outputs{e.emit("Identity", {going})};
   const Values after = step(e, e.reshape(k, {1}), state);
   for (std::size_t i = 0; i < after.size(); ++i) {
-    const bool again = std::find(outputs.begin(), outputs.end(), after[i]) != outputs.end();
+    const bool again = contains(outputs, after[i]);
     const bool own = !again && after[i]->graph() == body.get() && after[i]->producer();
     outputs.push_back(own ? after[i] : e.emit("Identity", {after[i]}));
     if (i < initial.size()) body->set_type(outputs.back(), initial[i]->dtype(), shape(initial[i]));
   }
   body->set_outputs(outputs);
   Values in{count, c.constant(Tensor::of<bool>({}, {true}))};
-  in.insert(in.end(), initial.begin(), initial.end());
+  append(in, initial);
   const Values out = c.emit_n("Loop", in, {{"body", body}}, after.size());
   for (std::size_t i = 0; i < initial.size(); ++i)
     c.graph().set_type(out[i], initial[i]->dtype(), shape(initial[i]));

@@ -70,7 +70,7 @@ MaybeLine Lines::find(const Value* v, int depth) {
   if (const auto n = number(v)) return Line{.offset = *n};
   const ir::Node* n = v->producer();
   if (n && n->op() == "Cast") return of(n->input(0), depth);
-  if (n && (n->op() == "Add" || n->op() == "AddV2" || n->op() == "Sub"))
+  if (n && contains({"Add", "AddV2", "Sub"}, n->op()))
     if (const MaybeLine sum = of_sum(*n, depth)) return sum;
   return loop_.is_inside(v) ? std::nullopt : MaybeLine(Line{.base = v});
 }
@@ -161,15 +161,14 @@ std::vector<const Value*> with_identities(const Value* v) {
 }
 
 bool has_other_readers(const Value* v, const ir::Node* reader) {
-  return std::any_of(v->uses().begin(), v->uses().end(),
-                     [&](const ir::Use& u) { return u.node != reader && !tfgraph::is_identity(*u.node); });
+  return std::ranges::any_of(
+      v->uses(), [&](const ir::Use& u) { return u.node != reader && !tfgraph::is_identity(*u.node); });
 }
 
 bool read_only_by(const Value* v, const ir::Node& reader) {
   const auto all = with_identities(v);
-  return std::none_of(all.begin(), all.end(), [&](const Value* one) {
-    return one->is_graph_output() || has_other_readers(one, &reader);
-  });
+  return std::ranges::none_of(
+      all, [&](const Value* one) { return one->is_graph_output() || has_other_readers(one, &reader); });
 }
 
 // How a loop writes its lists.
@@ -193,7 +192,7 @@ class Writes {
 // Whether the body uses the value only as the result of one variable.
 bool Writes::is_only_result(const Value* v) const {
   const auto all = with_identities(v);
-  return results_.at(v) == 1 && std::none_of(all.begin(), all.end(), [&](const Value* one) {
+  return results_.at(v) == 1 && std::ranges::none_of(all, [&](const Value* one) {
            return one->graph() != &loop_.body() || has_other_readers(one, nullptr);
          });
 }
@@ -241,7 +240,7 @@ Written Writes::at(const Line& index, const ir::Node& write, const Value* initia
 
 std::vector<std::optional<Written>> written_once(const Loop& loop, const std::vector<bool>& lists) {
   std::vector<std::optional<Written>> written(loop.size());
-  if (std::find(lists.begin(), lists.end(), true) == lists.end()) return written;
+  if (!contains(lists, true)) return written;
   Writes writes(loop);
   for (std::size_t i = 0; i < loop.size(); ++i)
     if (lists[i]) written[i] = writes.of(i);
@@ -350,7 +349,7 @@ Value* Rest::padded(Value* length) {
   }
   Values pads{before, behind};
   if (rank_ > 1) {
-    Value* others = c_.ints(Ints(static_cast<std::size_t>(rank_) - 1, 0));
+    Value* others = c_.ints(repeated(0, rank_ - 1));
     pads = {before, others, behind, others};
   }
   Value* amounts = c_.concat(pads, 0);

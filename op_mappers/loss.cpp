@@ -33,11 +33,10 @@ Values map_cross_entropy(MapperContext& c) {
 Values map_sparse_cross_entropy(MapperContext& c) {
   Value* logits = c.in(0);
   Value* labels = c.unsqueeze(c.in(1), {1});
-  Value* chosen =
-      c.emit("GatherElements", {c.softmax(logits, -1, true), labels}, {{"axis", std::int64_t{1}}});
+  Value* chosen = c.emit("GatherElements", {c.softmax(logits, -1, true), labels}, {{"axis", 1}});
   Value* loss = c.neg(c.squeeze(chosen, {1}));
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* classes = c.range(zero, c.dim(logits, -1), one);
   Value* hit = c.cast(c.equal(c.cast(labels, DType::i64), classes), logits->dtype());
   return {loss, c.sub(c.softmax(logits, -1), hit)};
@@ -183,11 +182,11 @@ Values runtime_gradient_args(MapperContext& c) {
   Value* size = c.maximum(size_a, size_b);
   a = with_ones_before(c, a, size);
   b = with_ones_before(c, b, size);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* unlike = c.cast(c.logical_not(c.equal(a, b)), DType::i64);
   Value* length_differs = c.abs(c.sub(size_a, size_b));
   Value* difference = c.add(c.reduce("ReduceSum", unlike, Ints{0}, false), length_differs);
-  Value* differs = c.greater(difference, c.constant<std::int64_t>(0));
+  Value* differs = c.greater(difference, c.i64(0));
   const auto axes = [&](Value* dims, std::size_t output) {
     Value* spread = c.logical_and(c.equal(dims, one), differs);
     Value* found = c.squeeze(c.emit("NonZero", {spread}), {0});

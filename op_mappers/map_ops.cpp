@@ -28,9 +28,8 @@ class WithShapes {
   void try_all() {
     tried_ = true;
     const auto& inputs = source_.inputs();
-    const bool open = std::any_of(inputs.begin(), inputs.end(), [](const Value* v) { return is_open(*v); });
-    const bool ranked =
-        std::all_of(inputs.begin(), inputs.end(), [](const Value* v) { return v->shape().ranked(); });
+    const bool open = std::ranges::any_of(inputs, [](const Value* v) { return is_open(*v); });
+    const bool ranked = std::ranges::all_of(inputs, [](const Value* v) { return v->shape().ranked(); });
     for (int rank = ranked ? kHighestRank : 1; open && rank <= kHighestRank; ++rank)
       walk(source_, registry_, inputs_of(rank), [&](const Walk& w) {
         for (const Walk::Failure& f : failures_)
@@ -41,9 +40,9 @@ class WithShapes {
   SupposedShapes inputs_of(int rank) const {
     SupposedShapes shapes;
     for (const Value* v : source_.inputs()) {
-      Ints dims = v->shape().ranked() ? v->shape().dims() : Ints(static_cast<std::size_t>(rank), kSize);
-      std::replace_if(
-          dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, kSize);
+      Ints dims = v->shape().ranked() ? v->shape().dims() : repeated(kSize, rank);
+      std::ranges::replace_if(
+          dims, [](Dim d) { return !is_known(d); }, kSize);
       shapes[v] = Shape(std::move(dims));
     }
     return shapes;

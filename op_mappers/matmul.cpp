@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "onnx/batches.h"
 #include "op_mappers/all.h"
@@ -21,8 +20,7 @@ Value* swap_last_two(Emitter& e, Value* x) {
   if (!x->shape().ranked()) return swap_last_two_unranked(e, x);
   const std::int64_t rank = x->shape().rank();
   if (rank < 2) e.fail(Code::bad_model, "a matrix is needed, the input has rank " + std::to_string(rank));
-  Ints perm;
-  for (std::int64_t i = 0; i < rank; ++i) perm.push_back(i);
+  Ints perm = ints_from(0, rank);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return e.transpose(x, perm);
 }
@@ -31,7 +29,7 @@ Value* matrix_product(MapperContext& c, const char* transpose_a, const char* tra
   Value *a = c.in(0), *b = c.in(1);
   if (c.flag(transpose_a)) a = c.transpose(a, {1, 0});
   if (c.flag(transpose_b)) b = c.transpose(b, {1, 0});
-  return c.emit("MatMul", {a, b});
+  return c.matmul(a, b);
 }
 Values map_matmul(MapperContext& c) { return {matrix_product(c, "transpose_a", "transpose_b")}; }
 Values map_fused_matmul(MapperContext& c) {
@@ -48,7 +46,7 @@ Value* batch_product(MapperContext& c, Value* a, Value* b) {
   }
   if (c.flag("adj_y")) b = swap_last_two(c, b);
   const onnx::Operands o = onnx::with_common_batch(c, a, b);
-  return c.emit("MatMul", {o.a, o.b});
+  return c.matmul(o.a, o.b);
 }
 Values map_batch_matmul(MapperContext& c) { return {batch_product(c, c.in(0), c.in(1))}; }
 Values map_batch_matmul_v3(MapperContext& c) {
@@ -64,7 +62,7 @@ Values map_sparse_matmul(MapperContext& c) {
   Value* b = c.cast(c.in(1), DType::f32);
   if (c.flag("transpose_a")) a = c.transpose(a, {1, 0});
   if (c.flag("transpose_b")) b = c.transpose(b, {1, 0});
-  return {c.emit("MatMul", {a, b})};
+  return {c.matmul(a, b)};
 }
 
 // (a1 b2 - a2 b1, a2 b0 - a0 b2, a0 b1 - a1 b0) along the last axis

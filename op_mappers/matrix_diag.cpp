@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,7 +33,7 @@ Value* never_empty(MapperContext& c, Value* diagonal) {
 // The element of a diagonal that lies at (row, column): its min(row, column)th.
 Value* spread(MapperContext& c, Value* diagonal, const Grid& g) {
   Value* length = c.dim(diagonal, -1);
-  Value* last = c.sub(length, c.constant<std::int64_t>(1));
+  Value* last = c.sub(length, c.i64(1));
   diagonal = never_empty(c, diagonal);
   Value* at = c.minimum(c.minimum(g.row, g.column), last);
   return c.gather(diagonal, at, -1);
@@ -82,7 +81,7 @@ Values map_matrix_diag_v3(MapperContext& c) {
 Value* take_diagonal(MapperContext& c, Value* x, std::int64_t k) {
   Value* rows = c.dim(x, -2);
   Value* columns = c.dim(x, -1);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* offset = c.constant(k < 0 ? -k : k);
   Value* start = k < 0 ? c.mul(columns, offset) : offset;
   Value* length = c.minimum(k < 0 ? c.sub(rows, offset) : rows, k > 0 ? c.sub(columns, offset) : columns);
@@ -121,7 +120,7 @@ Values map_matrix_band_part(MapperContext& c) {
   Value* below = c.sub(g.row, g.column);
   const auto within = [&](Value* distance, std::size_t input) {
     Value* limit = c.cast(c.in(input), DType::i64);
-    Value* all = c.less(limit, c.constant<std::int64_t>(0));
+    Value* all = c.less(limit, c.i64(0));
     return c.logical_or(all, c.less_equal(distance, limit));
   };
   Value* lower = within(below, 1);
@@ -134,8 +133,8 @@ Values map_matrix_band_part_14(MapperContext& c) {
   Value* x = c.in(0);
   const auto lower = c.maybe_ints(1), upper = c.maybe_ints(2);
   if (!lower || !upper || lower->size() != 1 || upper->size() != 1) return map_matrix_band_part(c);
-  if ((*lower)[0] >= 0) x = c.emit("Trilu", {x, c.constant(-(*lower)[0])}, {{"upper", std::int64_t{1}}});
-  if ((*upper)[0] >= 0) x = c.emit("Trilu", {x, c.constant((*upper)[0])}, {{"upper", std::int64_t{0}}});
+  if ((*lower)[0] >= 0) x = c.emit("Trilu", {x, c.constant(-(*lower)[0])}, {{"upper", 1}});
+  if ((*upper)[0] >= 0) x = c.emit("Trilu", {x, c.constant((*upper)[0])}, {{"upper", 0}});
   return {x};
 }
 
@@ -150,7 +149,7 @@ Values map_diag(MapperContext& c) {
 
 Value* first_half(MapperContext& c, Value* x) {  // of the dims
   if (x->shape().ranked()) return c.dims(x, 0, x->shape().rank() / 2);
-  Value* half = c.unsqueeze(c.div(c.rank_of(x), c.constant<std::int64_t>(2)), {0});
+  Value* half = c.unsqueeze(c.div(c.rank_of(x), c.i64(2)), {0});
   Value* first = c.ints({0});
   return c.slice(c.shape_of(x), first, half, c.ints({0}));
 }
@@ -159,7 +158,7 @@ Values map_diag_part(MapperContext& c) {
   if (c.has_rank(0) && (c.rank(0) == 0 || c.rank(0) % 2 != 0))
     c.fail(Code::bad_model, "DiagPart wants an even rank");
   Value* shape = first_half(c, c.in(0));
-  Value* n = c.emit("ReduceProd", {shape}, {{"keepdims", std::int64_t{1}}});
+  Value* n = c.emit("ReduceProd", {shape}, {{"keepdims", 1}});
   Value* matrix = c.reshape_to(c.in(0), c.concat({n, n}, 0));
   return {c.reshape_to(take_diagonal(c, matrix, 0), shape)};
 }

@@ -25,7 +25,7 @@ Values map_population_count(MapperContext& c) {
   Value* base = c.constant<std::uint64_t>(256);
   Value* sum = nullptr;
   for (std::size_t i = 0; i < bytes; ++i) {
-    Value* byte = i + 1 == bytes ? bits : c.emit("Mod", {bits, base});
+    Value* byte = i + 1 == bytes ? bits : c.mod(bits, base);
     Value* count = c.gather(table, c.cast(byte, DType::i64), 0);
     sum = sum ? c.add(sum, count) : count;
     if (i + 1 < bytes) bits = c.div(bits, base);
@@ -37,9 +37,9 @@ Values map_population_count(MapperContext& c) {
 
 // The places of the flat tensor of this shape that the slice takes, in the slice's own shape.
 Value* sliced_places(MapperContext& c, Value* shape, std::size_t first) {
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* count = c.reduce("ReduceProd", shape, Ints{0}, false);
-  Value* places = c.reshape_to(c.range(zero, count, c.constant<std::int64_t>(1)), shape);
+  Value* places = c.reshape_to(c.range(zero, count, c.i64(1)), shape);
   return apply(c, "StridedSlice", {places, c.in(first), c.in(first + 1), c.in(first + 2)})[0];
 }
 
@@ -47,7 +47,7 @@ Value* written(MapperContext& c, Value* x, Value* shape, Value* places, Value* v
   Value* flat = c.reshape(x, {-1});
   Value* at = c.reshape(places, {-1});
   Value* from = c.reshape(c.expand(values, c.shape_of(places)), {-1});
-  return c.reshape_to(c.emit("ScatterElements", {flat, at, from}, {{"axis", std::int64_t{0}}}), shape);
+  return c.reshape_to(c.emit("ScatterElements", {flat, at, from}, {{"axis", 0}}), shape);
 }
 
 Values map_slice_update(MapperContext& c) {
@@ -101,7 +101,7 @@ Values map_composition(MapperContext& c) {
 Values map_to_bool(MapperContext& c) {
   Value* x = c.in(0);
   if (x->shape().is_scalar()) return {c.cast(x, DType::boolean)};
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* has_elements = c.greater(c.size_of(x), zero);
   if (x->shape().ranked()) return {has_elements};
   Value* set = c.cast(c.cast(c.reshape(x, {-1}), DType::boolean), DType::i64);
@@ -118,8 +118,7 @@ Values map_variable_shape(MapperContext& c) { return {apply_one(c, "Shape", {c.i
 // The place of "CPU" in the list, or its length.
 Values map_device_index(MapperContext& c) {
   const auto names = c.attr<Strings>("device_names");
-  return {
-      c.constant(static_cast<std::int32_t>(std::find(names.begin(), names.end(), "CPU") - names.begin()))};
+  return {c.constant(static_cast<std::int32_t>(std::ranges::find(names, "CPU") - names.begin()))};
 }
 
 // ---- the nearest of some points: |p|^2 - 2 p c + |c|^2
@@ -129,7 +128,7 @@ Values map_nearest_neighbors(MapperContext& c) {
   Value* centers = c.in(1);
   Value* of_points = c.reduce("ReduceSumSquare", points, Ints{1}, true);
   Value* of_centers = c.reduce("ReduceSumSquare", centers, Ints{1}, false);
-  Value* products = c.emit("MatMul", {points, c.transpose(centers, {1, 0})});
+  Value* products = c.matmul(points, c.transpose(centers, {1, 0}));
   Value* distances = c.add(c.sub(of_centers, c.mul(products, c.scalar(DType::f32, 2))), of_points);
   Value* wanted = c.reshape(c.in(2), {1});
   Value* count = c.minimum(wanted, c.dims(centers, 0, 1));
@@ -146,7 +145,7 @@ struct Means {
 
 // Of x from `begin` to `end`, [rows, begin, end]; x is finite.
 Value* sums_between(MapperContext& c, Value* x) {
-  Value* axis = c.constant<std::int64_t>(1);
+  Value* axis = c.i64(1);
   Value* up_to = c.unsqueeze(c.cumsum(x, axis, false, false), {1});
   return c.sub(up_to, c.unsqueeze(c.cumsum(x, axis, true, false), {2}));
 }
@@ -154,9 +153,9 @@ Value* sums_between(MapperContext& c, Value* x) {
 // A mean that is NaN is neither above nor below another.
 Means means_of(MapperContext& c, Value* x, Value* n) {
   Value* begins = c.unsqueeze(iota(c, n), {1});
-  Value* counts = c.sub(c.add(iota(c, n), c.constant<std::int64_t>(1)), begins);
-  Value* is_range = c.greater(counts, c.constant<std::int64_t>(0));
-  Value* divisor = c.cast_like(c.maximum(counts, c.constant<std::int64_t>(1)), x);
+  Value* counts = c.sub(c.add(iota(c, n), c.i64(1)), begins);
+  Value* is_range = c.greater(counts, c.i64(0));
+  Value* divisor = c.cast_like(c.maximum(counts, c.i64(1)), x);
   const double far = std::numeric_limits<double>::infinity();
   Value *zero = c.scalar_like(x, 0), *high = c.scalar_like(x, far), *low = c.scalar_like(x, -far);
   Value *below = c.less(x, high), *above = c.greater(x, low);
@@ -179,9 +178,9 @@ Values map_isotonic_regression(MapperContext& c) {
   const Means m = means_of(c, x, n);
   Value* rest = c.slice(m.greatest_from, {1}, {std::numeric_limits<std::int64_t>::max()}, {1});
   Value* begins = c.greater_equal(c.slice(m.least_up_to, {0}, {-1}, {1}), rest);
-  Value* first = c.expand(c.constant<std::int64_t>(0), c.concat({c.dims(x, 0, 1), c.ints({1})}, 0));
+  Value* first = c.expand(c.i64(0), c.concat({c.dims(x, 0, 1), c.ints({1})}, 0));
   Value* counted = c.concat({first, c.cast(begins, DType::i64)}, 1);
-  Value* segments = c.cumsum(counted, c.constant<std::int64_t>(1), false, false);
+  Value* segments = c.cumsum(counted, c.i64(1), false, false);
   Value* other = c.unsqueeze(segments, {1});
   Value* same = c.equal(c.unsqueeze(segments, {2}), other);
   Value* own = c.where(same, c.unsqueeze(x, {1}), c.scalar_like(x, 0));

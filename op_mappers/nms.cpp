@@ -27,7 +27,7 @@ Value* hard(MapperContext& c, const Thresholds& t) {
   Value* boxes = c.unsqueeze(as_f32(c, c.in(0)), {0});
   Value* scores = c.unsqueeze(as_f32(c, c.in(1)), {0, 1});
   Value* chosen = c.emit("NonMaxSuppression", {boxes, scores, as_i64(c, c.in(2)), t.overlap, t.score});
-  return c.gather(chosen, c.constant<std::int64_t>(2), 1);
+  return c.gather(chosen, c.i64(2), 1);
 }
 
 Value* as_output(MapperContext& c, Value* index) { return c.cast(index, DType::i32); }
@@ -85,7 +85,7 @@ GraphPtr picking_body(MapperContext& c, Value* indices, Value* threshold, const 
   body->add_input(prefix + "condition", DType::boolean, Shape(Ints{}));
   Value* scores = body->add_input(prefix + "scores", DType::f32, Shape::unknown_dims(1));
   Emitter e(*body, c.target(), c.shared_origin());
-  Value* best = e.emit("ArgMax", {scores}, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{0}}});
+  Value* best = e.emit("ArgMax", {scores}, {{"axis", 0}, {"keepdims", 0}});
   Value* score = e.gather(scores, best, 0);
   Value* lowered = above(e, decay(e, scores, similarity(e, best)), threshold);
   Value* is_best = e.equal(indices, best);
@@ -231,7 +231,7 @@ Ranking rank_boxes(MapperContext& c, Value* classes, Value* count) {
 }
 
 Value* fill_up(MapperContext& c, Value* v, Value* missing, int rank) {
-  Value* none = c.ints(Ints(static_cast<std::size_t>(rank + 1), 0));
+  Value* none = c.ints(repeated(0, rank + 1));
   Values pads{none, missing};
   if (rank == 3) pads.push_back(c.ints({0}));
   return c.pad(v, c.concat(pads, 0), c.scalar_like(v, 0));
@@ -249,11 +249,11 @@ Values map_combined(MapperContext& c) {
   Value* valid = c.greater(top[0], c.constant(-kInfinity));
   Value* zero = c.constant(0.0f);
   Value* scores = c.where(valid, top[0], zero);
-  Value* category = c.div(top[1], c.maximum(count, c.constant<std::int64_t>(1)));  // no boxes
+  Value* category = c.div(top[1], c.maximum(count, c.i64(1)));  // no boxes
   Value* labels = c.where(valid, as_f32(c, category), zero);
   Value* where = r.shared ? c.sub(top[1], c.mul(category, count)) : top[1];
   Value* index = c.expand(c.unsqueeze(where, {2}), c.concat({c.dims(where, 0, 2), c.ints({4})}, 0));
-  Value* boxes = c.emit("GatherElements", {r.boxes, index}, {{"axis", std::int64_t{1}}});
+  Value* boxes = c.emit("GatherElements", {r.boxes, index}, {{"axis", 1}});
   if (clip) boxes = c.clip(boxes, 0, 1);
   boxes = c.where(c.unsqueeze(valid, {2}), boxes, zero);
   Value* detections = c.reduce("ReduceSum", c.cast(valid, DType::i32), {1}, false);

@@ -28,7 +28,7 @@ Value* per_channel(Emitter& e, Value* v, Layout layout, std::size_t spatial) {
 Value* batch_norm(Emitter& e, Value* x, const Values& scale_offset_mean_variance, float epsilon,
                   Layout layout, std::size_t spatial) {
   Values in{to_channels_first(e, x, layout, spatial)};
-  in.insert(in.end(), scale_offset_mean_variance.begin(), scale_offset_mean_variance.end());
+  append(in, scale_offset_mean_variance);
   return from_channels_first(e, e.emit("BatchNormalization", in, {{"epsilon", epsilon}}), layout, spatial);
 }
 
@@ -81,8 +81,7 @@ Normalized fused_batch_norm(MapperContext& c, Layout layout, std::size_t spatial
 // An empty batch has no statistics: NaN, whatever the running ones were.
 Values of_a_batch(MapperContext& c, const Values& statistics) {
   const Shape& x = c.in(0)->shape();
-  if (x.ranked() && std::all_of(x.dims().begin(), x.dims().end(), [](Dim d) { return d > 0; }))
-    return statistics;
+  if (x.ranked() && std::ranges::all_of(x.dims(), [](Dim d) { return d > 0; })) return statistics;
   Value* none = c.equal(c.size_of(c.in(0)), c.scalar(DType::i64, 0));
   Value* nan = c.scalar(DType::f32, std::numeric_limits<double>::quiet_NaN());
   Values r;
@@ -141,7 +140,7 @@ Value* band_of(MapperContext& c, Value* x, std::int64_t radius) {
 }
 // What is not a neighbour spoils no sum.
 Value* neighbours(MapperContext& c, Value* x, Value* band) {
-  return weighted_sums(c, x, {band}, [&](Value* row, Value* m) { return c.emit("MatMul", {row, m}); });
+  return weighted_sums(c, x, {band}, [&](Value* row, Value* m) { return c.matmul(row, m); });
 }
 Value* lrn_base(MapperContext& c, Value* x, Value* band, const LrnNumbers& n) {
   Value* sums = neighbours(c, c.mul(x, x), band);
@@ -209,7 +208,7 @@ Values map_batch_norm_grad(MapperContext& c) {
   Value* centered = c.sub(f32(c, 1), spread(f32(c, 3)));
   Value* deviation =
       c.sqrt(c.add(f32(c, 4), c.scalar(DType::f32, static_cast<double>(c.attr<float>("epsilon")))));
-  Value* r = c.emit("Reciprocal", {deviation});
+  Value* r = c.reciprocal(deviation);
   Value* product = c.mul(g, centered);
   Value* of_offset = c.reduce("ReduceSum", g, axes, false);
   Value* of_scale = c.mul(c.reduce("ReduceSum", product, axes, false), r);

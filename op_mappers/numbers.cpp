@@ -15,13 +15,13 @@ Value* zero_of(Emitter& c, DType type) {
 Value* round_away(Emitter& e, Value* x) {
   Value* half = e.constant(std::nextafter(0.5F, 0.0F));
   Value* size = e.add(e.abs(x), half);
-  Value* sign = e.emit("Sign", {x});
-  return e.mul(sign, e.emit("Floor", {size}));
+  Value* sign = e.sign(x);
+  return e.mul(sign, e.floor(size));
 }
 
 Value* with_ones_before(Emitter& c, Value* dims, Value* length) {
   Value* missing = c.sub(length, c.size_of(dims));
-  Value* ones = c.expand(c.constant<std::int64_t>(1), c.unsqueeze(missing, {0}));
+  Value* ones = c.expand(c.i64(1), c.unsqueeze(missing, {0}));
   return c.concat({ones, dims}, 0);
 }
 
@@ -42,8 +42,8 @@ Value* after(Emitter& c, Value* x, Value* first, std::int64_t axis) {
 Value* as_vector(Emitter& c, Value* scalar) { return c.reshape(c.cast(scalar, DType::i64), {1}); }
 
 Value* iota(Emitter& c, Value* count) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   return c.range(zero, count, one);
 }
 
@@ -58,7 +58,7 @@ Value* highest(Emitter& c, DType t) {
     case DType::f64:
       return c.constant(std::numeric_limits<double>::max());
     case DType::i64:
-      return c.constant(std::numeric_limits<std::int64_t>::max());
+      return c.i64(std::numeric_limits<std::int64_t>::max());
     case DType::u64:
       return c.constant(std::numeric_limits<std::uint64_t>::max());
     default:
@@ -77,7 +77,7 @@ Value* lowest(Emitter& c, DType t) {
     case DType::f64:
       return c.constant(std::numeric_limits<double>::lowest());
     case DType::i64:
-      return c.constant(std::numeric_limits<std::int64_t>::lowest());
+      return c.i64(std::numeric_limits<std::int64_t>::lowest());
     case DType::u64:
       return c.constant(std::uint64_t{0});
     default:

@@ -1,17 +1,11 @@
 #include "op_mappers/onnx_recurrent.h"
 
-#include <algorithm>
-
 namespace t2o::op_mappers {
 namespace {
 
 using tfgraph::Activation;
 using tfgraph::CellKind;
 using tfgraph::RecurrentLayer;
-
-bool one_of(const std::string& s, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), s) != names.end();
-}
 
 Strings usual_activations(CellKind kind) {
   if (kind == CellKind::lstm) return {"Sigmoid", "Tanh", "Tanh"};
@@ -27,9 +21,9 @@ void add_activations(const RecurrentLayer& l, Attrs& attrs) {
   for (const Activation& a : l.activations) {
     is_usual = is_usual && a.name == usual[names.size() % usual.size()];
     names.push_back(a.name);
-    if (one_of(a.name, {"Affine", "LeakyRelu", "ScaledTanh", "HardSigmoid", "Elu"}))
+    if (contains({"Affine", "LeakyRelu", "ScaledTanh", "HardSigmoid", "Elu"}, a.name))
       alphas.push_back(a.alpha);
-    if (one_of(a.name, {"Affine", "ScaledTanh", "HardSigmoid"})) betas.push_back(a.beta);
+    if (contains({"Affine", "ScaledTanh", "HardSigmoid"}, a.name)) betas.push_back(a.beta);
   }
   if (is_usual) return;
   attrs.push_back({"activations", names});
@@ -47,7 +41,7 @@ Values emit_recurrent(Emitter& e, const RecurrentLayer& l, const OnnxRecurrent& 
   if (l.direction != tfgraph::Direction::forward)
     attrs.push_back({"direction", std::string(tfgraph::name(l.direction))});
   add_activations(l, attrs);
-  if (l.kind == CellKind::gru) attrs.push_back({"linear_before_reset", std::int64_t{l.linear_before_reset}});
+  if (l.kind == CellKind::gru) attrs.push_back({"linear_before_reset", l.linear_before_reset});
   return e.emit_n(std::string(l.onnx_op()), in, attrs, l.states() + 1);
 }
 

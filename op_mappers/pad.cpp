@@ -1,7 +1,7 @@
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/mirror.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/three_axes.h"
 #include "op_mappers/weighted_sums.h"
 
@@ -72,7 +72,7 @@ Value* folded(Emitter& e, Value* three, Value* begin, Value* end, bool doubles_e
   Value* source = mirrored_index(e, begin, end, n, doubles_edges);
   Value* own = iota(e, n);
   Value* images = e.cast(e.equal(e.unsqueeze(own, {1}), source), three->dtype());
-  return weighted_sums(e, three, {images}, [&](Value* x, Value* m) { return e.emit("MatMul", {m, x}); });
+  return weighted_sums(e, three, {images}, [&](Value* x, Value* m) { return e.matmul(m, x); });
 }
 
 Values map_mirror_pad_grad(MapperContext& c) {

@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <string_view>
 
 #include "onnx/op_traits.h"
 #include "op_mappers/all.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/pool_grad.h"
-#include "op_mappers/segments.h"
 #include "op_mappers/wide_integers.h"
 #include "op_mappers/window_gather.h"
 
@@ -30,7 +29,7 @@ Value* max_over_channels(MapperContext& c, const Ints& ksize, const Ints& stride
 bool is_fed(const Value* v) {
   for (const ir::Node* n = v->producer(); n; n = v->producer()) {
     const std::string_view op = n->op();
-    if (!onnx::has(op, onnx::Trait::moves) && op != "Cast" && op != "Pad" && op != "Concat") return false;
+    if (!onnx::has(op, onnx::Trait::moves) && !contains({"Cast", "Pad", "Concat"}, op)) return false;
     v = n->input(0);
   }
   return !v->constant();
@@ -74,7 +73,7 @@ Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Windo
 // without.
 Value* finite_maxima(MapperContext& c, Value* x, const Ints& ksize) {
   const DType type = x->dtype();
-  const bool single = std::count(ksize.begin(), ksize.end(), 1) == static_cast<std::ptrdiff_t>(ksize.size());
+  const bool single = std::ranges::count(ksize, 1) == static_cast<std::ptrdiff_t>(ksize.size());
   if (!is_float(type) || (type != DType::f16 && type != DType::f64 && !single && !is_fed(x))) return x;
   Value* low = lowest(c, type);
   return c.where(c.greater(x, low), x, low);
@@ -83,10 +82,9 @@ Value* finite_maxima(MapperContext& c, Value* x, const Ints& ksize) {
 // Windows of one pixel pick that.
 Value* picked_pixels(MapperContext& c, const Window& w) {
   const int spatial = static_cast<int>(w.spatial()), first = w.layout == Layout::channels_last ? 1 : 2;
-  Ints axes(w.spatial());
-  std::iota(axes.begin(), axes.end(), first);
+  const Ints axes = ints_from(first, first + spatial);
   const Ints starts(w.spatial(), 0), ends(w.spatial(), std::numeric_limits<std::int64_t>::max());
-  const bool all = std::all_of(w.strides.begin(), w.strides.end(), [](std::int64_t s) { return s == 1; });
+  const bool all = std::ranges::all_of(w.strides, [](std::int64_t s) { return s == 1; });
   Value* x = all || spatial == 0 ? c.in(0) : c.slice(c.in(0), starts, ends, axes, w.strides);
   return finite_maxima(c, x, w.kernel);
 }
@@ -94,7 +92,7 @@ Value* picked_pixels(MapperContext& c, const Window& w) {
 // No other type holds all 64-bit integers. The highest of a window is that of its columns' highest.
 Value* max_of_wide_integers(MapperContext& c, const Window& w) {
   const int first = w.layout == Layout::channels_last ? 1 : 2;
-  Value* x = pad_for_windows(c, c.in(0), w, first, c.constant(std::numeric_limits<std::int64_t>::min()));
+  Value* x = pad_for_windows(c, c.in(0), w, first, c.i64(std::numeric_limits<std::int64_t>::min()));
   for (std::size_t i = 0; i < w.spatial(); ++i) {
     const int axis = first + static_cast<int>(i);
     x = gather_windows(c, x, w, i, axis);
@@ -113,7 +111,7 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
   }
   Window w = pool_window(c, layout, ksize, strides);
   w.crops = spatial == 3;
-  const bool single = std::all_of(w.kernel.begin(), w.kernel.end(), [](std::int64_t k) { return k == 1; });
+  const bool single = std::ranges::all_of(w.kernel, [](std::int64_t k) { return k == 1; });
   if (single && (w.padding == "VALID" || (w.padding == "SAME" && !w.crops))) return picked_pixels(c, w);
   if (c.in(0)->dtype() == DType::i64) return max_of_wide_integers(c, w);
   Value* x = to_channels_first(c, finite_maxima(c, c.in(0), ksize), layout, spatial);
@@ -159,11 +157,11 @@ Values map_avg_pool_3d(MapperContext& c) { return average_pool(c, 3); }
 Value* image_position(MapperContext& c, Value* indices, Value* x, const Window& w, const Windowed& windowed) {
   Value* height = c.dims(windowed.x, 2, 3);
   Value* width = c.dims(windowed.x, 3, 4);
-  Value* position = c.emit("Mod", {indices, c.mul(height, width)});
+  Value* position = c.mod(indices, c.mul(height, width));
   if (!windowed.padded) return position;
   Value* pads = runtime_same_pads(c, x, w);
   Value* row = c.sub(c.div(position, width), c.slice(pads, {0}, {1}, {0}));
-  Value* column = c.sub(c.emit("Mod", {position, width}), c.slice(pads, {1}, {2}, {0}));
+  Value* column = c.sub(c.mod(position, width), c.slice(pads, {1}, {2}, {0}));
   return c.add(c.mul(row, c.dims(x, 3, 4)), column);
 }
 

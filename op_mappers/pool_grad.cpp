@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "op_mappers/coordinates.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/window_gather.h"
 
@@ -142,9 +141,8 @@ Value* spatial_products(Emitter& e, Value* y, const std::vector<Weights>& matric
   for (std::int64_t i = 3; i <= last; ++i) perm.push_back(i);
   perm.push_back(2);
   for (const Weights& matrix : matrices) {
-    y = weighted_sums(e, e.transpose(y, perm), matrix, [&](Value* turned, Value* m) {
-      return e.emit("MatMul", {turned, m});
-    });
+    y = weighted_sums(e, e.transpose(y, perm), matrix,
+                      [&](Value* turned, Value* m) { return e.matmul(turned, m); });
   }
   return y;
 }

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <limits>
 
 #include "op_mappers/all.h"
@@ -64,7 +63,7 @@ Viewed viewed(MapperContext& c) {
 Range range_along(MapperContext& c, const Viewed& x) {
   const auto placed = [&](Value* v) {
     if (x.axis < 0) return v->shape().is_scalar() ? v : c.reshape(v, {});
-    Ints dims(static_cast<std::size_t>(x.rank - x.axis), 1);
+    Ints dims = repeated(1, x.rank - x.axis);
     dims[0] = -1;
     return c.reshape(v, dims);
   };
@@ -87,7 +86,7 @@ Range widened(MapperContext& c, Range r) {
 Value* min_combined(Emitter& e, Value* x, Range r, const Limits& t) {
   Value* scale = e.div(number(e, t.high - t.low), e.sub(r.max, r.min));
   Value* above = e.mul(e.sub(within(e, x, r.min, r.max), r.min), scale);
-  if (t.low == 0) return e.emit("Floor", {e.add(above, number(e, 0.5))});
+  if (t.low == 0) return e.floor(e.add(above, number(e, 0.5)));
   return round_away(e, e.sub(above, number(e, -t.low)));
 }
 
@@ -122,7 +121,7 @@ Scaled scaled(MapperContext& c, Value* x, Range r, const Limits& t, bool narrow,
   }
   const Range range{c.div(bottom, scale), c.div(top, scale)};
   Value* level = c.mul(within(c, x, range.min, range.max), scale);
-  return {away ? round_away(c, level) : c.emit("Round", {level}), range};
+  return {away ? round_away(c, level) : c.round(level), range};
 }
 
 [[noreturn]] void no_min_first(MapperContext& c) {

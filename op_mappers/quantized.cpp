@@ -25,8 +25,8 @@ Value* wide(Emitter& e, double v) { return e.scalar(DType::f64, v); }
 // Halves go away from zero. The addend is the number below 0.5: half of an odd last digit must not carry.
 Value* rounded_away(Emitter& e, Value* x) {
   Value* size = e.add(e.abs(x), wide(e, std::nextafter(0.5, 0.0)));
-  Value* sign = e.emit("Sign", {x});
-  return e.mul(sign, e.emit("Floor", {size}));
+  Value* sign = e.sign(x);
+  return e.mul(sign, e.floor(size));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ QuantizedScale scale_of_reading(Emitter& e, DType plain, QuantizedRange r) {
   Value* low = e.div(r.min, e.cast(step, DType::f32));
   Value* size = e.emit(
       "Floor", {e.add(e.abs(low), e.scalar(DType::f32, static_cast<double>(std::nextafter(0.5f, 0.0f))))});
-  Value* places = e.mul(size, e.emit("Sign", {low}));
+  Value* places = e.mul(size, e.sign(low));
   return {step, e.sub(wide(e, lowest_level(plain)), e.cast(places, DType::f64))};
 }
 
@@ -66,7 +66,7 @@ Value* dequantized(Emitter& e, Value* levels, QuantizedScale s) {
 }
 
 Value* quantized(Emitter& e, Value* numbers, DType plain, QuantizedScale s) {
-  Value* level = e.emit("Round", {e.div(numbers, e.cast(s.step, DType::f32))});
+  Value* level = e.round(e.div(numbers, e.cast(s.step, DType::f32)));
   if (!is_zero(s.zero)) level = e.add(level, e.cast(s.zero, DType::f32));
   const double high = highest_level(plain);
   // the highest f32 that is an i32
@@ -114,7 +114,7 @@ Values map_avg_pool(MapperContext& c) {
   std::int64_t window = 1;
   for (const std::int64_t k : c.attr<Ints>("ksize")) window *= std::max<std::int64_t>(k, 1);
   Value* mean = apply_one(c, "AvgPool", {c.cast(c.in(0), DType::f32)});
-  Value* whole = c.emit("Floor", {c.add(mean, c.scalar_like(mean, 0.5 / static_cast<double>(window)))});
+  Value* whole = c.floor(c.add(mean, c.scalar_like(mean, 0.5 / static_cast<double>(window))));
   return {c.cast(whole, c.in(0)->dtype()), c.in(1), c.in(2)};
 }
 
@@ -130,7 +130,7 @@ Value* f32(Emitter& e, double v) { return e.scalar(DType::f32, v); }
 
 Value* rounded_away_f32(Emitter& e, Value* x) {
   Value* size = e.add(e.abs(x), f32(e, static_cast<double>(std::nextafter(0.5f, 0.0f))));
-  return e.mul(e.emit("Sign", {x}), e.emit("Floor", {size}));
+  return e.mul(e.sign(x), e.floor(size));
 }
 
 Value* span_of(Emitter& e, QuantizedRange r) { return e.cast(e.sub(r.max, r.min), DType::f64); }
@@ -227,7 +227,7 @@ Value* combined(MapperContext& c, const std::string& op, Value* a, Value* b) {
   Value* places = iota(c, c.size_of(broadcast));
   const auto round_and_round = [&](Value* v) {
     Value* row = c.reshape(v, {-1});
-    return c.gather(row, c.emit("Mod", {places, c.maximum(c.size_of(row), c.constant<std::int64_t>(1))}), 0);
+    return c.gather(row, c.mod(places, c.maximum(c.size_of(row), c.i64(1))), 0);
   };
   Value* first = round_and_round(a);
   Value* second = round_and_round(b);
@@ -236,7 +236,7 @@ Value* combined(MapperContext& c, const std::string& op, Value* a, Value* b) {
 
 Values map_add(MapperContext& c) {
   const QuantizedRange sums = range_of_sums(c, 14);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* first_is_single = c.equal(c.size_of(c.in(0)), one);
   Value* second_is_single = c.equal(c.size_of(c.in(1)), one);
   second_is_single = c.logical_and(second_is_single, c.logical_not(first_is_single));
@@ -312,7 +312,7 @@ Values map_concat(MapperContext& c) {
       parts[i] = c.where(c.logical_and(same_min, c.equal(maxes[i], all.max)), parts[i], moved);
     }
   Values in{c.in(0)};
-  in.insert(in.end(), parts.begin(), parts.end());
+  append(in, parts);
   return {apply_one(c, "Concat", in), all.min, all.max};
 }
 
@@ -334,7 +334,7 @@ Values map_range(MapperContext& c) {
 // floor(x / 2^32)
 Value* shifted_by_32(Emitter& e, Value* x) {
   Value* unit = e.constant(std::int64_t{1} << 32);
-  Value* below = e.emit("Mod", {x, unit});
+  Value* below = e.mod(x, unit);
   return e.div(e.sub(x, below), unit);
 }
 
@@ -351,7 +351,7 @@ Value* requantized_to_bytes(MapperContext& c, QuantizedRange from, QuantizedRang
   Value* bias = c.add(c.sub(offset, lowest), c.constant(std::int64_t{1} << 15));
   Value* unit = c.constant(std::int64_t{1} << 16);
   Value* above = c.add(shifted_by_32(c, c.mul(c.cast(c.in(0), DType::i64), scale)), bias);
-  Value* level = c.div(c.sub(above, c.emit("Mod", {above, unit})), unit);
+  Value* level = c.div(c.sub(above, c.mod(above, unit)), unit);
   return c.cast(c.clip(c.cast(level, DType::f32), 0, 255), DType::u8);
 }
 
@@ -399,7 +399,7 @@ Values map_requantize_per_channel(MapperContext& c) {
   const QuantizedRange to = range_at(c, 3);
   Value* ratio = c.div(greater_bound(c, {c.in(1), c.in(2)}), greater_bound(c, to));
   Value* scale = c.mul(c.mul(ratio, f32(c, highest_level(type))), f32(c, std::exp2(-31)));
-  Value* level = c.emit("Round", {c.mul(c.cast(c.in(0), DType::f32), scale)});
+  Value* level = c.round(c.mul(c.cast(c.in(0), DType::f32), scale));
   return {c.cast(c.clip(level, lowest_level(type), highest_level(type)), type), to.min, to.max};
 }
 

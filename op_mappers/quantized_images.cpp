@@ -1,4 +1,3 @@
-#include "op_mappers/all.h"
 #include "op_mappers/apply.h"
 #include "op_mappers/plain_type.h"
 #include "op_mappers/quantized.h"
@@ -30,7 +29,7 @@ Values map_batch_norm(MapperContext& c) {
   Value* offset = fixed(c.sub(beta, c.mul(mean, s)));
   Value* scaled = fixed(x);
   Value* product = c.mul(scaled, fixed(s));
-  Value* y = c.add(c.div(product, c.constant<std::int64_t>(2048)), offset);
+  Value* y = c.add(c.div(product, c.i64(2048)), offset);
   return {c.cast(y, DType::i32), r.min, r.max};
 }
 
@@ -71,10 +70,10 @@ Neighbors neighbors(MapperContext& c, int axis, Sampling sampling, DType work, d
   Value* half = c.scalar(DType::f32, 0.5);
   Value* place =
       sampling == Sampling::half_pixel ? c.sub(c.mul(c.add(i, half), scale), half) : c.mul(i, scale);
-  Value* floor = c.emit("Floor", {place});
-  Value* last = c.sub(size.in, c.constant<std::int64_t>(1));
-  Value* upper = c.minimum(c.cast(c.emit("Ceil", {place}), DType::i64), last);
-  Value* lower = c.maximum(c.cast(floor, DType::i64), c.constant<std::int64_t>(0));
+  Value* floor = c.floor(place);
+  Value* last = c.sub(size.in, c.i64(1));
+  Value* upper = c.minimum(c.cast(c.ceil(place), DType::i64), last);
+  Value* lower = c.maximum(c.cast(floor, DType::i64), c.i64(0));
   Value* weight = c.cast(c.mul(c.sub(place, floor), c.scalar(DType::f32, one)), work);
   return {c.minimum(lower, upper), upper, weight, c.equal(size.in, size.out)};
 }

@@ -56,7 +56,7 @@ QuantizedRange symmetric_range(Emitter& e, DType a, QuantizedRange ra, DType b, 
 
 void check_padding_list(MapperContext& c) {
   const Ints pads = c.attr_or("padding_list", Ints{});
-  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
+  if (std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; }))
     c.fail(Code::unsupported_attr, "padding_list is set in addition to padding");
 }
 
@@ -139,7 +139,7 @@ Mapper map_fused_conv(Fused f) {
     const Bounds at{f.bias ? 3U : 2U};
     const QuantizedRange rx = range_at(c, at.first), rw = checked_filter_range(c, at);
     Value* y = integer_conv(c, nullptr, nullptr, f.depthwise);
-    if (f.bias) y = c.add(y, c.cast(c.emit("Round", {c.div(c.in(2), real_step(c, at))}), DType::i32));
+    if (f.bias) y = c.add(y, c.cast(c.round(c.div(c.in(2), real_step(c, at))), DType::i32));
     if (f.relu) y = c.maximum(y, c.scalar(DType::i32, 0));
     const QuantizedRange r = symmetric_range(c, c.in(0)->dtype(), rx, c.in(1)->dtype(), rw);
     return {y, r.min, r.max};
@@ -157,7 +157,7 @@ Value* requantized(MapperContext& c, Value* y, Value* step, Fused f, QuantizedRa
     real = c.add(real, c.mul(levels, symmetric_step(c, c.in(9)->dtype(), rs.min, rs.max)));
   }
   if (f.relu && lowest_level(type) < 0) real = c.emit("Relu", {real});  // else saturating does that
-  Value* level = c.emit("Round", {c.div(real, symmetric_step(c, type, to.min, to.max))});
+  Value* level = c.round(c.div(real, symmetric_step(c, type, to.min, to.max)));
   return c.cast(c.clip(level, lowest_level(type), highest_level(type)), type);
 }
 
@@ -198,7 +198,7 @@ Values map_biased_matmul(MapperContext& c) {
   Value* y = biased_product(c);
   const Bounds at{3};
   const QuantizedRange ra = range_at(c, 3), rb = checked_filter_range(c, at);
-  y = c.add(y, c.cast(c.emit("Round", {c.div(c.in(2), real_step(c, at))}), DType::i32));
+  y = c.add(y, c.cast(c.round(c.div(c.in(2), real_step(c, at))), DType::i32));
   if (relu) y = c.maximum(y, c.scalar(DType::i32, 0));
   const QuantizedRange r = symmetric_range(c, c.in(0)->dtype(), ra, DType::i8, rb);
   return {y, r.min, r.max};

@@ -9,15 +9,15 @@
 namespace t2o::op_mappers {
 namespace {
 
-Value* one(MapperContext& c) { return c.constant<std::int64_t>(1); }
+Value* one(MapperContext& c) { return c.i64(1); }
 
 Value* splits_of(MapperContext& c, Value* lengths) {
-  Value* ends = c.cumsum(lengths, c.constant<std::int64_t>(0), false, false);
+  Value* ends = c.cumsum(lengths, c.i64(0), false, false);
   return c.concat({c.ints({0}), ends}, 0);
 }
 
 Value* last_of(MapperContext& c, Value* splits) {  // a scalar
-  return c.gather(splits, c.constant<std::int64_t>(-1), 0);
+  return c.gather(splits, c.i64(-1), 0);
 }
 
 Value* rows_of(MapperContext& c, Value* splits) {  // how many: [1]
@@ -34,17 +34,17 @@ Value* place_in_row(MapperContext& c, Value* splits, Value* rows, Value* count) 
 // ---- RaggedRange: for each row start, start + delta ... before limit
 
 Value* range_lengths(MapperContext& c, Value* start, Value* limit, Value* delta) {
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* way = c.sub(limit, start);
   if (is_float(start->dtype())) {
     const DType work = is_half(start->dtype()) ? DType::f32 : start->dtype();
     Value* step = c.cast(delta, work);
-    Value* quotient = c.emit("Ceil", {c.div(c.cast(way, work), step)});
+    Value* quotient = c.ceil(c.div(c.cast(way, work), step));
     return c.maximum(c.cast(quotient, DType::i64), zero);
   }
   way = c.cast(way, DType::i64);
   delta = c.cast(delta, DType::i64);
-  Value* sign = c.emit("Sign", {delta});
+  Value* sign = c.sign(delta);
   Value* size = c.abs(delta);
   Value* rounding = c.sub(size, one(c));
   Value* rounded = c.add(c.mul(way, sign), rounding);
@@ -140,7 +140,7 @@ Level level_of_splits(MapperContext& c, Value* splits) {
 
 Level level_of_rowids(MapperContext& c, Value* rows) {
   rows = c.cast(rows, DType::i64);
-  const Values u = c.emit_n("Unique", {rows}, {{"sorted", std::int64_t{0}}}, 4);
+  const Values u = c.emit_n("Unique", {rows}, {{"sorted", 0}}, 4);
   Value* begin = c.gather(u[1], u[2], 0);
   return {rows, c.sub(iota(c, c.dim(rows, 0)), begin)};
 }
@@ -200,9 +200,9 @@ Value* wanted_dims(MapperContext& c, std::size_t ragged_axes, Value* natural) {
   if (const auto known = constant_ints(shape)) {
     const auto end = known->begin() + static_cast<std::ptrdiff_t>(std::min(ragged_axes, known->size()));
     if (std::all_of(known->begin(), end, [](std::int64_t d) { return d < 0; })) return natural;
-    if (std::all_of(known->begin(), known->end(), [](std::int64_t d) { return d >= 0; })) return shape;
+    if (std::ranges::all_of(*known, [](std::int64_t d) { return d >= 0; })) return shape;
   }
-  Value* open = c.less(shape, c.constant<std::int64_t>(0));
+  Value* open = c.less(shape, c.i64(0));
   return c.where(open, natural, shape);
 }
 
@@ -221,7 +221,7 @@ Values tensor_by_scatter(MapperContext& c) {
     Value* outer = c.slice(dims, {0}, {width}, {0});
     Value* within = c.cast(c.less(coordinates, outer), DType::i32);
     Value* all = c.cast(c.reduce("ReduceMin", within, Ints{1}, false), DType::boolean);
-    const Attrs axis{{"axis", std::int64_t{0}}};
+    const Attrs axis{{"axis", 0}};
     coordinates = c.emit("Compress", {coordinates, all}, axis);
     values = c.emit("Compress", {values, all}, axis);
   }
@@ -231,8 +231,7 @@ Values tensor_by_scatter(MapperContext& c) {
 // Where the sizes asked for are known: all -1 where there is no shape.
 std::optional<Ints> known_sizes(MapperContext& c, std::size_t ragged_axes) {
   const auto types = c.attr<Strings>("row_partition_types");
-  const bool all_splits =
-      std::all_of(types.begin(), types.end(), [](const std::string& t) { return t == "ROW_SPLITS"; });
+  const bool all_splits = std::ranges::all_of(types, [](const std::string& t) { return t == "ROW_SPLITS"; });
   if (!all_splits || types.empty()) return std::nullopt;
   if (c.in(0)->shape().is_scalar()) return Ints(ragged_axes, -1);
   auto sizes = c.maybe_ints(0);
@@ -315,7 +314,7 @@ Values map_to_sparse(MapperContext& c) {
   Value* all = iota(c, c.size_of(values));
   Value* per_value = c.maximum(elements, one(c));
   Value* outer = c.gather(ragged.coordinates, c.div(all, per_value), 0);
-  Value* within = unravel(c, c.emit("Mod", {all, per_value}), inner);
+  Value* within = unravel(c, c.mod(all, per_value), inner);
   return {c.concat({outer, within}, 1), c.reshape(values, {-1}), c.concat({ragged.dims, inner}, 0)};
 }
 

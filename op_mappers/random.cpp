@@ -1,6 +1,5 @@
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 
 #include "op_mappers/all.h"
 #include "op_mappers/random_source.h"
@@ -34,7 +33,7 @@ Values map_uniform_int(MapperContext& c, const RandomSource& from) {
   const std::size_t first = dims_at(c) + 1;
   Value* low = c.cast(c.in(first), DType::f64);
   Value* span = c.sub(c.cast(c.in(first + 1), DType::f64), low);
-  Value* offset = c.emit("Floor", {c.mul(u, span)});
+  Value* offset = c.floor(c.mul(u, span));
   return {c.cast(c.add(low, offset), c.output_dtype())};
 }
 
@@ -42,13 +41,13 @@ Values map_uniform_int(MapperContext& c, const RandomSource& from) {
 Values map_full_int(MapperContext& c, const RandomSource& from) {
   const DType type = c.output_dtype();
   Value* u = from.uniform(c, with_axis(c, 2, asked_dims(c)), DType::f64);
-  Value* words = c.cast(c.emit("Floor", {c.mul(u, c.scalar(DType::f64, std::exp2(32)))}), DType::i64);
-  Value* upper = c.gather(words, c.constant<std::int64_t>(0), 0);
+  Value* words = c.cast(c.floor(c.mul(u, c.scalar(DType::f64, std::exp2(32)))), DType::i64);
+  Value* upper = c.gather(words, c.i64(0), 0);
   if (type == DType::u32) return {c.cast(upper, type)};
   Value* centered = c.sub(upper, c.constant(std::int64_t{1} << 31));
   if (type == DType::i32) return {c.cast(centered, type)};
   Value* shifted = c.mul(centered, c.constant(std::int64_t{1} << 32));
-  return {c.cast(c.add(shifted, c.gather(words, c.constant<std::int64_t>(1), 0)), type)};
+  return {c.cast(c.add(shifted, c.gather(words, c.i64(1), 0)), type)};
 }
 
 // The first of several normals that lies within 2; that none of 6 does has a probability of 1e-8.
@@ -86,7 +85,7 @@ Values map_multinomial(MapperContext& c, const RandomSource& from) {
   Value* u = from.uniform(c, c.concat({batch, samples, c.dims(logits, 1, 2)}, 0), DType::f32);
   Value* spread = c.log(c.neg(c.log(u)));
   Value* scores = c.sub(c.unsqueeze(logits, {1}), spread);
-  Value* drawn = c.emit("ArgMax", {scores}, {{"axis", std::int64_t{-1}}, {"keepdims", std::int64_t{0}}});
+  Value* drawn = c.emit("ArgMax", {scores}, {{"axis", -1}, {"keepdims", 0}});
   return {c.cast(drawn, c.output_dtype())};
 }
 

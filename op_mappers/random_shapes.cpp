@@ -30,14 +30,13 @@ Values draws(MapperContext& c, const RandomSource& from, Value* dims, const Ints
 // sqrt(-2 log(1 - u)) cos(2 pi v)
 Value* normals(MapperContext& c, Value* u, Value* v) {
   Value* radius = c.sqrt(c.mul(c.log(c.sub(wide(c, 1), u)), wide(c, -2)));
-  return c.mul(radius, c.emit("Cos", {c.mul(v, wide(c, 2 * std::numbers::pi))}));
+  return c.mul(radius, c.cos(c.mul(v, wide(c, 2 * std::numbers::pi))));
 }
 
 // Of the attempts, along the first axis, the first that fits, or the last one.
 Value* first_fitting(MapperContext& c, Value* values, Value* fits) {
-  Value* first = c.emit("ArgMax", {c.cast(fits, DType::i32)},
-                        {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{1}}});
-  Value* taken = c.emit("GatherElements", {values, first}, {{"axis", std::int64_t{0}}});
+  Value* first = c.emit("ArgMax", {c.cast(fits, DType::i32)}, {{"axis", 0}, {"keepdims", 1}});
+  Value* taken = c.emit("GatherElements", {values, first}, {{"axis", 0}});
   return c.squeeze(taken, {0});
 }
 
@@ -65,7 +64,7 @@ Values map_gamma(MapperContext& c, const RandomSource& from) {
 
 // How many steps, each -log u long, end before the rate.
 Value* poisson_of_few(MapperContext& c, Value* rate, Value* u) {
-  Value* time = c.cumsum(c.neg(c.log(u)), c.constant<std::int64_t>(0), false, false);
+  Value* time = c.cumsum(c.neg(c.log(u)), c.i64(0), false, false);
   return c.reduce("ReduceSum", c.cast(c.less(time, rate), DType::f64), Ints{0}, false);
 }
 
@@ -79,7 +78,7 @@ Value* poisson_of_many(MapperContext& c, Value* rate, Value* first, Value* v) {
   Value* s = c.sub(wide(c, 0.5), c.abs(u));
   Value* slope = c.add(c.div(c.mul(a, wide(c, 2)), s), b);
   Value* middle = c.add(rate, wide(c, 0.43));
-  Value* k = c.emit("Floor", {c.add(c.mul(slope, u), middle)});
+  Value* k = c.floor(c.add(c.mul(slope, u), middle));
   Value* density = c.add(c.div(a, c.mul(s, s)), b);
   Value* left = c.log(c.div(c.mul(v, q), density));
   Value* not_less = c.maximum(k, wide(c, 0));
@@ -110,7 +109,7 @@ Values map_bounded_normal(MapperContext& c, const RandomSource& from) {
   if (!shape.is_static())
     c.fail(Code::not_constant, "the rank of the random numbers is not known",
            "give the graph a constant shape");
-  Ints along(static_cast<std::size_t>(std::max<std::int64_t>(*shape.elements(), 1)), 1);
+  Ints along = repeated(1, std::max<std::int64_t>(*shape.elements(), 1));
   along[0] = -1;
   const auto parameter = [&](std::size_t i) { return c.reshape(c.cast(c.in(i), DType::f64), along); };
   Value* mean = parameter(1);

@@ -47,16 +47,16 @@ Value* uniform_of_bits(MapperContext& c, Value* dims, DType type) {
   const Values dropped =
       c.emit_n("Dropout", {ones, half, c.constant(Tensor::of<bool>({}, {true}))}, attrs, 2);
   Value* scales = c.cast(c.constant<double>({bits, 1}, weights), type);
-  return c.reshape_to(c.emit("MatMul", {c.cast(dropped[1], type), scales}), dims);
+  return c.reshape_to(c.matmul(c.cast(dropped[1], type), scales), dims);
 }
 
 // sqrt(-2 log(1 - u)) cos(2 pi v)
 Value* normal_of_bits(MapperContext& c, Value* dims, DType type) {
   Value* two = uniform_of_bits(c, with_axis(c, 2, dims), type);
-  Value* u = c.gather(two, c.constant<std::int64_t>(0), 0);
-  Value* v = c.gather(two, c.constant<std::int64_t>(1), 0);
+  Value* u = c.gather(two, c.i64(0), 0);
+  Value* v = c.gather(two, c.i64(1), 0);
   Value* radius = c.sqrt(c.mul(c.log(c.sub(c.scalar(type, 1), u)), c.scalar(type, -2)));
-  return c.mul(radius, c.emit("Cos", {c.mul(v, c.scalar(type, 2 * std::numbers::pi))}));
+  return c.mul(radius, c.cos(c.mul(v, c.scalar(type, 2 * std::numbers::pi))));
 }
 
 }  // namespace

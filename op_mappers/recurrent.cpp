@@ -46,8 +46,8 @@ Value* indices(Layer& l, Value* at) {
   MapperContext& c = l.c;
   Value*& made = l.places[at];
   if (made) return made;
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* rows = c.range(zero, c.dim(l.x, 1), one);
   Value* row = c.unsqueeze(c.expand(rows, c.shape_of(at)), {2});
   Value* step = c.unsqueeze(at, {2});
@@ -70,11 +70,11 @@ Schedule schedule_of_mask(Layer& l, Value* mask) {
   Schedule s;
   s.taken = mask;
   Value* taken = c.cast(s.taken, DType::i64);
-  Value* axis = c.constant<std::int64_t>(0);
+  Value* axis = c.i64(0);
   s.before = c.cumsum(taken, axis, false, false);
   Value* count = c.reduce("ReduceSum", taken, Ints{0}, false);
   Value* left_out = c.cumsum(c.cast(c.logical_not(s.taken), DType::i64), axis, false, false);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* behind = c.add(left_out, count);
   s.place = c.sub(c.where(s.taken, s.before, behind), one);
   s.lengths = c.cast(count, DType::i32);
@@ -166,8 +166,8 @@ Value* held_past_end(Layer& l, std::size_t d, Value* y, Value* last, bool revers
 Value* held_in_gaps(Layer& l, std::size_t d, Value* y, bool reverse) {
   MapperContext& c = l.c;
   const Schedule& s = l.schedule;
-  Value* one = c.constant<std::int64_t>(1);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.i64(1);
+  Value* zero = c.i64(0);
   Value* earlier = c.sub(s.before, one);
   Value* at = reverse ? c.where(s.taken, earlier, s.before) : earlier;
   Value* count = reverse ? c.cast(s.lengths, DType::i64) : nullptr;
@@ -257,7 +257,7 @@ Values map_layer(MapperContext& c) {
     for (std::size_t i = 0; i < states; ++i)
       finals.push_back(l.with_steps.final_state(c, parts[i + 1][d], l.state(d, i)));
     out.push_back(l.output(d, 0)->is_used() ? sequence(l, d, parts[0][d], finals[0], reverse) : nullptr);
-    out.insert(out.end(), finals.begin(), finals.end());
+    append(out, finals);
     out.push_back(l.output(d, states + 1)->is_used() ? last_output(l, d, finals[0], reverse) : nullptr);
   }
   return out;

@@ -2,7 +2,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -13,7 +13,7 @@ Value* tanh_of(Emitter& c, Value* x) { return c.emit("Tanh", {x}); }
 // [x, h] @ weight + bias
 Value* combined(Emitter& c, Value* x, Value* h, Value* weight, Value* bias) {
   Value* xh = c.concat({x, h}, 1);
-  return c.add(c.emit("MatMul", {xh, weight}), bias);
+  return c.add(c.matmul(xh, weight), bias);
 }
 
 Value* with_peephole(Emitter& c, Value* z, Value* weight, Value* cell) {
@@ -119,7 +119,7 @@ Value* as_lstm(MapperContext& c, const LstmCell& k) {
   Value* bias = reordered(c, k, k.b, 0);
   std::vector<float> forget(static_cast<std::size_t>(4 * units));
   for (std::int64_t i = 2 * units; i < 3 * units; ++i)
-    forget[static_cast<std::size_t>(i)] = static_cast<float>(second ? 0 : k.forget_bias);
+    nth(forget, i) = static_cast<float>(second ? 0 : k.forget_bias);
   bias = c.add(bias, c.cast(c.constant({4 * units}, forget), bias->dtype()));
   Value* zeros =
       c.cast(c.constant({4 * units}, std::vector<float>(static_cast<std::size_t>(4 * units))), bias->dtype());
@@ -151,8 +151,8 @@ Values as_loop(MapperContext& c, const LstmCell& k, const std::vector<bool>& wan
           if (wanted[i]) out.push_back(made[i]);
         return out;
       });
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* at = c.reshape(c.range(zero, time, one), {-1, 1, 1});
   Value* runs = c.less(at, c.cast(c.in(0), DType::i64));
   Value* none = c.scalar_like(x, 0);

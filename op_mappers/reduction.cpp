@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "op_mappers/all.h"
@@ -34,13 +33,12 @@ Value* reduced_in_turn(MapperContext& c, Value* whole, Value* axes, bool keep, c
       })[0];
   y = c.cast_like(y, whole);
   if (keep) return y;
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* rank = c.unsqueeze(c.rank_of(x), {0});
   Value* kept = c.expand(one, rank);
-  Value* none = c.expand(c.constant<std::int64_t>(0), c.shape_of(axes));
-  Value* mask = c.emit("ScatterElements", {kept, axes, none}, {{"axis", std::int64_t{0}}});
-  Value* sizes =
-      c.emit("Compress", {c.shape_of(y), c.cast(mask, DType::boolean)}, {{"axis", std::int64_t{0}}});
+  Value* none = c.expand(c.i64(0), c.shape_of(axes));
+  Value* mask = c.emit("ScatterElements", {kept, axes, none}, {{"axis", 0}});
+  Value* sizes = c.emit("Compress", {c.shape_of(y), c.cast(mask, DType::boolean)}, {{"axis", 0}});
   return c.reshape_to(y, sizes);
 }
 
@@ -58,7 +56,7 @@ Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* x, Value*
 
 // ONNX Runtime reduces no empty tensor over an axis counted from the back.
 bool counts_from_back(const Value* x, const Ints& axes) {
-  return !x->shape().ranked() && std::any_of(axes.begin(), axes.end(), [](std::int64_t a) { return a < 0; });
+  return !x->shape().ranked() && std::ranges::any_of(axes, [](std::int64_t a) { return a < 0; });
 }
 
 template <Axes form>
@@ -98,10 +96,7 @@ std::optional<Ints> known_axes(MapperContext& c, const Value* x, bool all) {
   if (axes && axes->empty()) return axes;
   if (!x->shape().ranked() || (!axes && !all)) return std::nullopt;
   const int rank = x->shape().rank();
-  if (!axes) {
-    axes.emplace(static_cast<std::size_t>(rank));
-    std::iota(axes->begin(), axes->end(), 0);
-  }
+  if (!axes) axes = ints_from(0, rank);
   for (std::int64_t& a : *axes) a += a < 0 ? rank : 0;
   return axes;
 }
@@ -129,8 +124,8 @@ bool surely_not_empty(MapperContext& c) {
   const auto axes = c.maybe_ints(1);
   if (!s.ranked()) return false;
   for (int i = 0; i < s.rank(); ++i) {
-    const bool is_reduced = !axes || std::any_of(axes->begin(), axes->end(),
-                                                 [&](std::int64_t a) { return a == i || a == i - s.rank(); });
+    const bool is_reduced =
+        !axes || std::ranges::any_of(*axes, [&](std::int64_t a) { return a == i || a == i - s.rank(); });
     if (is_reduced && s[i] < 1) return false;
   }
   return true;
@@ -157,7 +152,7 @@ Value* narrow_extremum(MapperContext& c, const std::string& op) {
 }
 
 // Without the highest bit 64-bit numbers without a sign have the order of those with one.
-Value* half_of_unsigned(MapperContext& c) { return c.constant(std::numeric_limits<std::int64_t>::min()); }
+Value* half_of_unsigned(MapperContext& c) { return c.i64(std::numeric_limits<std::int64_t>::min()); }
 Value* with_sign(MapperContext& c, Value* x, Value* half) { return c.add(c.cast(x, DType::i64), half); }
 
 template <Axes form>
@@ -201,7 +196,7 @@ Values map_min(MapperContext& c) {
 // by min(elements, 1), which is 0 / 0 for nothing.
 Value* nan_when_empty(MapperContext& c, Value* mean) {
   Value* elements = c.size_of(c.in(0));
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* divisor = c.cast(c.minimum(elements, one), mean->dtype());
   return c.div(mean, divisor);
 }
@@ -210,7 +205,7 @@ Value* nan_when_empty(MapperContext& c, Value* mean) {
 template <Axes form>
 Value* mean_of_integers(MapperContext& c, Value* x) {
   Value* sum = summed<form>(c, x);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* results = c.maximum(c.size_of(sum), one);
   Value* count = c.maximum(c.div(c.size_of(x), results), one);
   return c.div(sum, c.cast_like(count, sum));
@@ -260,7 +255,7 @@ Value* without_nan(MapperContext& c, Value* x, bool for_max) {
   if (!is_float(x->dtype())) return x->dtype() == DType::boolean ? c.cast(x, DType::i32) : x;
   const float worst =
       for_max ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
-  Value* is_nan = c.emit("IsNaN", {x});
+  Value* is_nan = c.is_nan(x);
   return c.where(is_nan, c.cast(c.constant(worst), x->dtype()), x);
 }
 
@@ -268,7 +263,7 @@ Value* without_nan(MapperContext& c, Value* x, bool for_max) {
 Value* index_along(MapperContext& c, const std::string& op, Value* x) {
   const Sides s = sides(c, x, counted_from_front(c, c.in(1), x));
   Value* three = as_three(c, x, s);
-  Value* index = c.emit(op, {three}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}});
+  Value* index = c.emit(op, {three}, {{"axis", 1}, {"keepdims", 0}});
   return c.reshape_to(index, c.concat({s.before, s.after}, 0));
 }
 
@@ -278,7 +273,7 @@ Values arg_extremum(MapperContext& c, const std::string& op) {
   Value* x = without_nan(c, c.in(0), op == "ArgMax");
   if (x->dtype() == DType::u64) x = with_sign(c, x, half_of_unsigned(c));
   if (!axis || counts_from_back(x, *axis)) return {c.cast(index_along(c, op, x), c.output_dtype())};
-  Value* index = c.emit(op, {x}, {{"axis", c.const_int(1)}, {"keepdims", std::int64_t{0}}});
+  Value* index = c.emit(op, {x}, {{"axis", c.const_int(1)}, {"keepdims", 0}});
   return {c.cast(index, c.output_dtype())};
 }
 // log(sum(exp(x - m))) + m, m the highest of the numbers between the finite ends. An infinity or a NaN comes

@@ -81,7 +81,7 @@ bool fits(std::string_view op, std::string_view pattern) {
 
 Refusal refusal_of(std::string_view op) {
   for (const Kind& k : kinds())
-    if (std::any_of(k.ops.begin(), k.ops.end(), [&](std::string_view p) { return fits(op, p); }))
+    if (std::ranges::any_of(k.ops, [&](std::string_view p) { return fits(op, p); }))
       return {std::string(k.why), std::string(k.remedy)};
   return {"this operation is not supported", "{cut} | {custom op}"};
 }

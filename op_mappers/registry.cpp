@@ -27,8 +27,7 @@ void OpRegistry::Row::to(std::string onnx_op, std::vector<std::string> copied) {
 
 std::string OpRegistry::form_of(const ir::Node& n) {
   const auto complex = [](const Value* v) { return v && is_complex(v->dtype()); };
-  const bool any = std::any_of(n.inputs().begin(), n.inputs().end(), complex) ||
-                   std::any_of(n.outputs().begin(), n.outputs().end(), complex);
+  const bool any = std::ranges::any_of(n.inputs(), complex) || std::ranges::any_of(n.outputs(), complex);
   if (any) return complex_form(n.op());
   return n.op().find(' ') == std::string::npos ? n.op()
                                                : "";  // a file may hold anything, the name of such a row too

@@ -27,7 +27,7 @@ std::string name_of(const Value* v, const CutOptions& cuts) {
 
 bool may_be_listed(const Value* v) {
   const DType t = v->dtype();
-  return t != DType::undefined && t != DType::resource && t != DType::variant;
+  return !contains({DType::undefined, DType::resource, DType::variant}, t);
 }
 
 // The tensors to list, one after the other; none where the graph cannot be cut there.
@@ -123,7 +123,7 @@ void replace(std::string& text, std::string_view token, const std::string& by) {
 
 bool is_open(const Value& v) {
   const Shape& s = v.shape();
-  return !s.ranked() || std::any_of(s.dims().begin(), s.dims().end(), [](Dim d) { return !is_known(d); });
+  return !s.ranked() || std::ranges::any_of(s.dims(), [](Dim d) { return !is_known(d); });
 }
 
 std::string settled_remedy(std::string_view remedy, const ir::Node& n, const ir::Node& top,

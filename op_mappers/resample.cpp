@@ -33,14 +33,14 @@ Taps area_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* pixel = e.reshape(pixel_range(e, axis.out), {-1, 1});
   Value* begin = e.mul(pixel, scale);
   Value* end = e.mul(e.add(pixel, one), scale);
-  Value* taps = e.add(e.cast(e.emit("Ceil", {scale}), DType::i64), e.scalar(DType::i64, 1));
-  Value* cell = e.add(e.emit("Floor", {begin}), pixel_range(e, taps));
+  Value* taps = e.add(e.cast(e.ceil(scale), DType::i64), e.scalar(DType::i64, 1));
+  Value* cell = e.add(e.floor(begin), pixel_range(e, taps));
   Value* right = e.minimum(e.add(cell, one), end);
   Value* left = e.maximum(cell, begin);
   Value* weight = e.maximum(e.sub(right, left), e.scalar(DType::f32, 0));
   // A tap without weight reads the last pixel that counts and shares its weight: 0 times an infinity would
   // spoil the sum.
-  Value* last = e.sub(e.emit("Ceil", {end}), one);
+  Value* last = e.sub(e.ceil(end), one);
   weight = shared_weights(e, weight, e.greater_equal(cell, last));
   Value* index = e.cast(e.maximum(e.minimum(cell, last), e.scalar(DType::f32, 0)), DType::i64);
   return {e.minimum(index, e.sub(axis.in, e.scalar(DType::i64, 1))), weight, scale};
@@ -93,9 +93,9 @@ Taps cubic_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* pixel = e.reshape(pixel_range(e, axis.out), {-1, 1});
   Value* half = e.scalar(DType::f32, 0.5);
   Value* position = keys ? e.sub(e.mul(e.add(pixel, half), scale), half) : e.mul(pixel, scale);
-  Value* left = e.emit("Floor", {position});
+  Value* left = e.floor(position);
   Value* steps = e.scalar(DType::f32, 1024);
-  Value* t = e.div(e.emit("Round", {e.mul(e.sub(position, left), steps)}), steps);
+  Value* t = e.div(e.round(e.mul(e.sub(position, left), steps)), steps);
   Value* one = e.scalar(DType::f32, 1);
   Value* rest = e.sub(one, t);
   Value* before = cubic_far(e, e.add(t, one), a);
@@ -163,7 +163,7 @@ CropAxis crop_axis(MapperContext& c, Value* begin, Value* end, int axis, const A
 class Pixels {
  public:
   Pixels(MapperContext& c, Value* image, Value* height, Value* width) : c_(c), width_(width) {
-    flat_ = c.emit("Flatten", {image}, {{"axis", std::int64_t{3}}});
+    flat_ = c.emit("Flatten", {image}, {{"axis", 3}});
     if (image->shape().ranked() && image->shape()[0] == 1)
       return;  // whose boxes can have no other index than 0
     Value* index = c.reshape(c.cast(c.in(2), DType::i64), {-1, 1, 1});
@@ -185,12 +185,12 @@ class Pixels {
 Value* between(Emitter& e, Value* a, Value* b, Value* t) { return e.add(a, e.mul(e.sub(b, a), t)); }
 
 Value* crop_bilinear(MapperContext& c, Pixels& pixels, const CropAxis& y, const CropAxis& x) {
-  Value* floor_y = c.emit("Floor", {y.position});
-  Value* floor_x = c.emit("Floor", {x.position});
+  Value* floor_y = c.floor(y.position);
+  Value* floor_x = c.floor(x.position);
   Value* top = pixels.row(floor_y);
-  Value* bottom = pixels.row(c.emit("Ceil", {y.position}));
+  Value* bottom = pixels.row(c.ceil(y.position));
   Value* left = pixels.column(floor_x);
-  Value* right = pixels.column(c.emit("Ceil", {x.position}));
+  Value* right = pixels.column(c.ceil(x.position));
   Value* down = c.unsqueeze(c.sub(y.position, floor_y), {3});
   Value* across = c.unsqueeze(c.sub(x.position, floor_x), {3});
   Value* top_left = pixels.pick(top, left);
@@ -204,7 +204,7 @@ Value* crop_bilinear(MapperContext& c, Pixels& pixels, const CropAxis& y, const 
 
 // Halves go up; positions are never negative.
 Value* rounded(Emitter& e, Value* position) {
-  Value* index = e.emit("Floor", {position});
+  Value* index = e.floor(position);
   Value* up = e.greater_equal(e.sub(position, index), e.scalar(DType::f32, 0.5));
   return e.add(index, e.cast(up, DType::f32));
 }
@@ -225,11 +225,11 @@ struct CropColumns {
   CropColumns(const Ints& crop, int copies) {
     for (std::int64_t a = 0; a < 2; ++a)
       for (int copy = 0; copy < copies; ++copy)
-        for (std::int64_t i = 0; i < crop[static_cast<std::size_t>(a)]; ++i) {
+        for (std::int64_t i = 0; i < nth(crop, a); ++i) {
           axis.push_back(a);
           end.push_back(a + 2);
           pixel.push_back(static_cast<float>(i));
-          steps.push_back(static_cast<float>(crop[static_cast<std::size_t>(a)] - 1));
+          steps.push_back(static_cast<float>(nth(crop, a) - 1));
           low.push_back(copy == 0 ? 1 : 0);
         }
   }
@@ -267,12 +267,12 @@ Values crop_together(MapperContext& c, const Ints& crop, bool bilinear) {
   const std::int64_t h = crop[0], w = crop[1], n = bilinear ? 2 : 1;
   const CropColumns columns(crop, static_cast<int>(n));
   const Crops at = crop_columns(c, columns);
-  Value* floor = c.emit("Floor", {at.position});
+  Value* floor = c.floor(at.position);
   Value* low = c.cast(columns.constant<std::int64_t>(c, columns.low), DType::boolean);
-  Value* index = bilinear ? c.where(low, floor, c.emit("Ceil", {at.position})) : rounded(c, at.position);
+  Value* index = bilinear ? c.where(low, floor, c.ceil(at.position)) : rounded(c, at.position);
   const Values places = c.split(c.cast(index, DType::i64), {n * h, n * w}, 1);
-  Pixels pixels(c, c.cast(c.in(0), DType::f32), c.gather(at.sizes, c.constant<std::int64_t>(0), 0),
-                c.gather(at.sizes, c.constant<std::int64_t>(1), 0));
+  Pixels pixels(c, c.cast(c.in(0), DType::f32), c.gather(at.sizes, c.i64(0), 0),
+                c.gather(at.sizes, c.i64(1), 0));
   Value* rows = pixels.row(c.squeeze(places[0], {3}));
   Value* crops = pixels.pick(rows, c.reshape(places[1], {0, 1, n * w}));
   Ints parts{h, w};
@@ -332,10 +332,10 @@ Value* crop_weights(MapperContext& c, Value* position, Value* inside, Value* siz
   const auto is_at = [&](Value* place) { return c.cast(c.equal(place, pixel), DType::f32); };
   Value* weights = nullptr;
   if (bilinear) {
-    Value* below = c.emit("Floor", {position});
+    Value* below = c.floor(position);
     Value* share = c.sub(position, below);
     Value* low = c.mul(is_at(below), c.sub(c.scalar(DType::f32, 1), share));
-    weights = c.add(low, c.mul(is_at(c.emit("Ceil", {position})), share));
+    weights = c.add(low, c.mul(is_at(c.ceil(position)), share));
   } else {
     weights = is_at(rounded(c, position));
   }
@@ -357,12 +357,9 @@ Values map_crop_grad(MapperContext& c) {
       crop_weights(c, c.transpose(x.position, turned), c.transpose(x.inside, turned), x.in, bilinear);
   Value* rows = crop_weights(c, y.position, y.inside, y.in, bilinear);
   Value* g = to_channels_first(c, c.in(0), Layout::channels_last, 2);
-  Value* wide = weighted_sums(c, g, {columns}, [&](Value* pixels, Value* m) {
-    return c.emit("MatMul", {pixels, m});
-  });
-  Value* images = weighted_sums(c, wide, {c.transpose(rows, {0, 1, 3, 2})}, [&](Value* pixels, Value* m) {
-    return c.emit("MatMul", {m, pixels});
-  });
+  Value* wide = weighted_sums(c, g, {columns}, [&](Value* pixels, Value* m) { return c.matmul(pixels, m); });
+  Value* images = weighted_sums(c, wide, {c.transpose(rows, {0, 1, 3, 2})},
+                                [&](Value* pixels, Value* m) { return c.matmul(m, pixels); });
   Value* sum = segment_sum(c, by, images, c.cast(c.in(2), DType::i64), as_vector(c, size(0)));
   return {c.cast(from_channels_first(c, sum, Layout::channels_last, 2), c.output_dtype())};
 }

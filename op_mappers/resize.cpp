@@ -162,11 +162,11 @@ Weights linear_weights(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* i = pixel_range(e, axis.out);
   Value* position =
       sampling == Sampling::half_pixel ? e.sub(e.mul(e.add(i, half), scale), half) : e.mul(i, scale);
-  Value* below = e.emit("Floor", {position});
+  Value* below = e.floor(position);
   Value* share = e.sub(position, below);
   Value* last = e.sub(e.cast(axis.in, DType::f32), e.scalar(DType::f32, 1));
   Value* low = e.maximum(below, e.scalar(DType::f32, 0));
-  Value* high = e.minimum(e.emit("Ceil", {position}), last);
+  Value* high = e.minimum(e.ceil(position), last);
   Value* pixel = pixel_range(e, axis.in);
   const auto at = [&](Value* place, Value* weight) {
     Value* here = e.cast(e.equal(e.unsqueeze(place, {1}), pixel), DType::f32);
@@ -194,8 +194,8 @@ Values map_bilinear_grad(MapperContext& c) {
 }
 Values map_nearest_grad(MapperContext& c) {
   Value* size = c.cast(c.in(1), DType::i64);
-  Value* height = c.gather(size, c.constant<std::int64_t>(0), 0);
-  return {gradient_to(c, height, c.gather(size, c.constant<std::int64_t>(1), 0), nearest_weights)};
+  Value* height = c.gather(size, c.i64(0), 0);
+  return {gradient_to(c, height, c.gather(size, c.i64(1), 0), nearest_weights)};
 }
 
 // TensorFlow tabulates the cubic kernel at multiples of 1/1024 of a pixel: does each pixel lie on one? ONNX
@@ -225,8 +225,7 @@ bool has_few_channels_last(const Value* nhwc) {
     const ir::Node* n = nhwc->producer();
     if (!n) return true;
     constexpr std::string_view kElementwise[] = {"Add", "Cast", "Clip", "Div", "Mul", "Sub"};
-    if (std::find(std::begin(kElementwise), std::end(kElementwise), n->op()) == std::end(kElementwise))
-      return false;
+    if (!contains(kElementwise, n->op())) return false;
     nhwc = n->input(n->input(0)->constant() ? 1 : 0);
   }
   return false;
@@ -242,7 +241,7 @@ Value* resize_cubic(MapperContext& c, ResizeForm form) {
   const bool keys = sampling == Sampling::half_pixel;
   Attrs attrs{{"mode", std::string("cubic")},
               {"coordinate_transformation_mode", std::string(coordinates(sampling))}};
-  if (keys) attrs.push_back({"exclude_outside", std::int64_t{1}});
+  if (keys) attrs.push_back({"exclude_outside", 1});
   attrs.push_back({"cubic_coeff_a", keys ? -0.5f : -0.75f});
   Value* x = c.cast(c.in(0), DType::f32);
   Value* none = form == Form::empty_inputs ? c.constant<float>({0}, std::vector<float>{}) : nullptr;
@@ -280,7 +279,7 @@ Value* nearest_index(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   Value* i = pixel_range(e, axis.out);
   if (sampling == Sampling::half_pixel) i = e.add(i, e.scalar(DType::f32, 0.5));
   Value* position = e.mul(i, scale);
-  Value* index = e.emit("Floor", {position});
+  Value* index = e.floor(position);
   if (sampling == Sampling::align_corners) {  // halves go up
     Value* up = e.greater_equal(e.sub(position, index), e.scalar(DType::f32, 0.5));
     index = e.add(index, e.cast(up, DType::f32));

@@ -3,7 +3,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
@@ -23,7 +23,7 @@ Value* reversed_at_run_time(MapperContext& c, Value* axes) {  // 1-D i64
   Value* count = c.shape_of(axes);
   Value* starts = c.expand(c.constant(kLast), count);
   Value* ends = c.expand(c.constant(kFirst), count);
-  Value* steps = c.expand(c.constant<std::int64_t>(-1), count);
+  Value* steps = c.expand(c.i64(-1), count);
   return c.slice(c.in(0), starts, ends, axes, steps);
 }
 
@@ -57,8 +57,7 @@ Value* reverse_of_any_rank(MapperContext& c, std::int64_t time, std::int64_t bat
   const Ints perm = time < batch ? Ints{3, 1, 0, 2, 4} : Ints{1, 3, 0, 2, 4};  // batch, time, the others
   const Ints back = time < batch ? Ints{2, 1, 3, 0, 4} : Ints{2, 0, 3, 1, 4};
   Value* five = c.transpose(c.reshape_to(x, dims), perm);
-  Value* y = c.emit("ReverseSequence", {five, lengths},
-                    {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}});
+  Value* y = c.emit("ReverseSequence", {five, lengths}, {{"batch_axis", 0}, {"time_axis", 1}});
   return c.reshape_to(c.transpose(y, back), c.shape_of(x));
 }
 
@@ -89,7 +88,7 @@ Value* rolled(Emitter& c, Value* x, Value* shift, std::int64_t axis) {
   Value* size = c.gather(c.shape_of(x), c.ints({axis}), 0);
   Value* one = c.ints({1});
   Value* divisor = c.maximum(size, one);  // an empty axis
-  Value* cut = c.emit("Mod", {c.neg(shift), divisor});
+  Value* cut = c.mod(c.neg(shift), divisor);
   Value* axes = c.ints({axis});
   Value* tail = c.slice(x, cut, c.ints({kLast}), axes);
   Value* head = c.slice(x, c.ints({0}), cut, axes);

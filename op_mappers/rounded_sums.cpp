@@ -23,10 +23,6 @@ bool has_full_mantissas(const Value* weights) {
   return some > 0 && 2 * full >= some;
 }
 
-bool is_one_of(const std::string& op, std::initializer_list<std::string_view> ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
 bool is_harmless_bound(const Value* bound, const std::function<bool(float)>& harmless) {
   return !bound || (bound->constant() && bound->shape().is_scalar() && bound->dtype() == DType::f32 &&
                     harmless(bound->constant()->at<float>(0)));
@@ -39,18 +35,19 @@ bool is_rounded_sum(const Value* x, const std::function<bool(float)>& harmless) 
   for (int depth = 0; depth < kDeepest; ++depth) {
     const ir::Node* n = x->producer();
     if (!n || x->index() != 0) return false;
-    if (is_one_of(n->op(), {"Conv", "ConvTranspose", "Gemm", "MatMul"}))
+    if (contains({"Conv", "ConvTranspose", "Gemm", "MatMul"}, n->op()))
       return has_full_mantissas(n->input(1));
     if (n->op() == "Clip") {
       if (!is_harmless_bound(n->input(1), harmless) || !is_harmless_bound(n->input(2), harmless))
         return false;
       x = n->input(0);
-    } else if (is_one_of(n->op(), {"Add", "Sub", "Mul", "Div"})) {
+    } else if (contains({"Add", "Sub", "Mul", "Div"}, n->op())) {
       const bool first = n->input(0)->constant() != nullptr;
       if (n->input_count() != 2 || !n->input(first ? 0 : 1)->constant()) return false;
       x = n->input(first ? 1 : 0);
-    } else if (is_one_of(n->op(), {"Relu", "MaxPool", "Transpose", "Reshape", "Squeeze", "Unsqueeze",
-                                   "Identity", "BatchNormalization"})) {
+    } else if (contains({"Relu", "MaxPool", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity",
+                         "BatchNormalization"},
+                        n->op())) {
       x = n->input(0);
     } else {
       return false;

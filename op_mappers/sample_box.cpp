@@ -34,14 +34,12 @@ Bounds bounds(MapperContext& c, const char* attr, Bounds fallback) {
   return {v[0], v[1]};
 }
 
-Value* rounded_width(Emitter& e, Value* height, Value* aspect) {
-  return e.emit("Round", {e.mul(height, aspect)});
-}
+Value* rounded_width(Emitter& e, Value* height, Value* aspect) { return e.round(e.mul(height, aspect)); }
 
 // The heights that a crop of this aspect may have, by area and by the size of the image.
 Value* highest(Emitter& e, const Image& image, Value* aspect, Value* max_area) {
-  Value* by_area = e.emit("Round", {e.sqrt(e.div(max_area, aspect))});
-  Value* by_width = e.emit("Floor", {e.div(e.add(image.width, number(e, 0.5)), aspect)});
+  Value* by_area = e.round(e.sqrt(e.div(max_area, aspect)));
+  Value* by_width = e.floor(e.div(e.add(image.width, number(e, 0.5)), aspect));
   Value* over = e.greater(rounded_width(e, by_width, aspect), image.width);
   by_width = e.sub(by_width, e.cast(over, DType::f32));
   return e.minimum(e.minimum(by_area, by_width), image.height);
@@ -57,9 +55,9 @@ Crops crops(MapperContext& c, const Image& image, const RandomSource& from) {
   Value* min_area = c.mul(c.constant(area.low), whole);
   Value* max_area = c.mul(c.constant(area.high), whole);
   Value* most = highest(c, image, aspect, max_area);
-  Value* least = c.minimum(c.emit("Round", {c.sqrt(c.div(min_area, aspect))}), most);
+  Value* least = c.minimum(c.round(c.sqrt(c.div(min_area, aspect))), most);
   Value* choices = c.add(c.sub(most, least), number(c, 1));
-  Value* height = c.add(least, c.emit("Floor", {c.mul(u[1], choices)}));
+  Value* height = c.add(least, c.floor(c.mul(u[1], choices)));
   // one pixel up or down, where rounding left the area
   Value* small = c.less(c.mul(height, rounded_width(c, height, aspect)), min_area);
   height = c.add(height, c.cast(small, DType::f32));
@@ -71,8 +69,8 @@ Crops crops(MapperContext& c, const Image& image, const RandomSource& from) {
   Value* size_fits = c.logical_and(c.less_equal(height, image.height), c.less_equal(width, image.width));
   Value* not_empty = c.greater_equal(covered, number(c, 1));
   Value* possible = c.logical_and(c.logical_and(area_fits, size_fits), not_empty);
-  Value* y = c.emit("Floor", {c.mul(u[2], c.sub(image.height, height))});
-  Value* x = c.emit("Floor", {c.mul(u[3], c.sub(image.width, width))});
+  Value* y = c.floor(c.mul(u[2], c.sub(image.height, height)));
+  Value* x = c.floor(c.mul(u[3], c.sub(image.width, width)));
   return {y, x, height, width, possible};
 }
 
@@ -84,10 +82,10 @@ Value* overlap(Emitter& e, Value* begin_a, Value* end_a, Value* begin_b, Value* 
 Value* covers(MapperContext& c, const Crops& crop, const Image& image, Value* boxes, Value* counts,
               Value* least) {
   const Values side = c.split(boxes, {1, 1, 1, 1}, 1);
-  Value* top = c.emit("Floor", {c.mul(side[0], image.height)});
-  Value* left = c.emit("Floor", {c.mul(side[1], image.width)});
-  Value* bottom = c.emit("Floor", {c.mul(side[2], image.height)});
-  Value* right = c.emit("Floor", {c.mul(side[3], image.width)});
+  Value* top = c.floor(c.mul(side[0], image.height));
+  Value* left = c.floor(c.mul(side[1], image.width));
+  Value* bottom = c.floor(c.mul(side[2], image.height));
+  Value* right = c.floor(c.mul(side[3], image.width));
   Value* area = c.mul(c.sub(bottom, top), c.sub(right, left));
   Value* rows = overlap(c, crop.y, c.add(crop.y, crop.height), top, bottom);
   Value* columns = overlap(c, crop.x, c.add(crop.x, crop.width), left, right);
@@ -105,7 +103,7 @@ Values sample(MapperContext& c, Value* least, const RandomSource& from) {
   Value* boxes = c.reshape(c.in(1), {-1, 4});
   Value* counts = nullptr;
   if (whole_image) {  // counts as a box only where there is no other
-    Value* none = c.equal(c.size_of(c.in(1)), c.constant<std::int64_t>(0));
+    Value* none = c.equal(c.size_of(c.in(1)), c.i64(0));
     Value* others = c.expand(c.logical_not(none), c.concat({c.dims(boxes, 0, 1), c.ints({1})}, 0));
     counts = c.concat({others, c.reshape(none, {1, 1})}, 0);
     boxes = c.concat({boxes, c.constant<float>({1, 4}, {0, 0, 1, 1})}, 0);
@@ -113,7 +111,7 @@ Values sample(MapperContext& c, Value* least, const RandomSource& from) {
   const Crops crop = crops(c, image, from);
   Value* good =
       c.cast(c.logical_and(crop.possible, covers(c, crop, image, boxes, counts, least)), DType::i32);
-  Value* first = c.emit("ArgMax", {good}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}});
+  Value* first = c.emit("ArgMax", {good}, {{"axis", 1}, {"keepdims", 0}});
   Value* found = c.greater(c.reduce("ReduceMax", good, Ints{1}, false), c.scalar(DType::i32, 0));
   const auto taken = [&](Value* v, Value* otherwise) {
     return c.where(found, c.reshape(c.gather(v, first, 1), {1}), otherwise);

@@ -29,8 +29,8 @@ Value* piecewise(Emitter& e, Value* x, const std::vector<double>& near, const st
 Value* lanczos(Emitter& e, Value* x, double radius) {
   Value* at_zero = e.less_equal(x, number(e, 1e-3));
   Value* angle = e.mul(e.where(at_zero, number(e, 1), x), number(e, std::numbers::pi));
-  Value* wave = e.emit("Sin", {angle});
-  Value* window = e.emit("Sin", {e.div(angle, number(e, radius))});
+  Value* wave = e.sin(angle);
+  Value* window = e.sin(e.div(angle, number(e, radius)));
   Value* y = e.div(e.mul(e.mul(wave, window), number(e, radius)), e.mul(angle, angle));
   Value* outside = e.greater(x, number(e, radius));
   return e.where(at_zero, number(e, 1), e.where(outside, number(e, 0), y));
@@ -83,8 +83,8 @@ Value* within_image(Emitter& e, Value* place, Value* last) {
 // The place of the pixel o is (o + 0.5) / scale - translate / scale. Where that is no place of the source,
 // the weights are 0; where the image gets smaller, antialiasing widens the kernel.
 Taps taps_of(MapperContext& c, const Kernel& kernel, bool antialias, int axis, const AxisSizes& sizes) {
-  Value* scale = c.gather(c.in(2), c.constant<std::int64_t>(axis), 0);
-  Value* translation = c.gather(c.in(3), c.constant<std::int64_t>(axis), 0);
+  Value* scale = c.gather(c.in(2), c.i64(axis), 0);
+  Value* translation = c.gather(c.in(3), c.i64(axis), 0);
   Value* step = c.div(number(c, 1), scale);
   Value* offset = c.mul(c.neg(step), translation);
   Value* width = antialias ? c.maximum(step, number(c, 1)) : number(c, 1);
@@ -94,11 +94,11 @@ Taps taps_of(MapperContext& c, const Kernel& kernel, bool antialias, int axis, c
   Value* place = c.add(c.mul(c.add(pixel, half), step), offset);
   Value* in = c.cast(sizes.in, DType::f32);
   Value* last = c.sub(in, number(c, 1));
-  Value* begin = c.emit("Ceil", {c.sub(c.sub(place, radius), half)});
-  Value* end = c.emit("Floor", {c.sub(c.add(place, radius), half)});
+  Value* begin = c.ceil(c.sub(c.sub(place, radius), half));
+  Value* end = c.floor(c.sub(c.add(place, radius), half));
   begin = within_image(c, begin, last);
   end = within_image(c, end, last);
-  Value* reach = c.add(c.mul(c.emit("Ceil", {radius}), number(c, 2)), number(c, 1));
+  Value* reach = c.add(c.mul(c.ceil(radius), number(c, 2)), number(c, 1));
   Value* count = c.cast(c.minimum(reach, in), DType::i64);
   Value* index = c.add(begin, pixel_range(c, count));
   Value* distance = c.abs(c.sub(c.add(index, half), place));
@@ -137,7 +137,7 @@ Weights gradient_weights(MapperContext& c, Value* matrix) {
   Value* is_none = c.equal(matrix, zero);
   Value* has_weight = c.cast(c.logical_not(is_none), DType::f32);
   Value* most = c.reduce_all("ReduceMax", c.reduce("ReduceSum", has_weight, Ints{0}, false), false);
-  Value* first = c.emit("ArgMax", {has_weight}, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{0}}});
+  Value* first = c.emit("ArgMax", {has_weight}, {{"axis", 0}, {"keepdims", 0}});
   Value* pixel = c.unsqueeze(iota(c, c.dim(matrix, 0)), {1});
   Value* is_behind = c.greater_equal(pixel, first);
   Value* is_read = c.logical_and(is_behind, c.less(pixel, c.add(first, c.cast(most, DType::i64))));

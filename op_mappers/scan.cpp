@@ -5,7 +5,7 @@
 #include "onnx/reshape.h"
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/three_axes.h"
 
 namespace t2o::op_mappers {
@@ -20,9 +20,8 @@ Values map_cumsum(MapperContext& c) {
 
 Values map_cumprod(MapperContext& c) {
   Value* axis = c.cast(c.in(1), DType::i64);
-  return {c.emit(
-      "CumProd", {c.in(0), axis},
-      {{"exclusive", std::int64_t{c.flag("exclusive")}}, {"reverse", std::int64_t{c.flag("reverse")}}})};
+  return {c.emit("CumProd", {c.in(0), axis},
+                 {{"exclusive", c.flag("exclusive")}, {"reverse", c.flag("reverse")}})};
 }
 
 // x moved by `by` places along the axis, `fill` where nothing comes from.
@@ -114,7 +113,7 @@ Values map_cumulative_logsumexp(MapperContext& c) {
   Value* x = c.in(0);
   const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");
   Value* nothing = c.cast(c.constant(-std::numeric_limits<float>::infinity()), x->dtype());
-  Value* is_nan = c.emit("IsNaN", {x});
+  Value* is_nan = c.is_nan(x);
   Value* twos = c.where(is_nan, c.scalar_like(x, std::numbers::ln2), c.scalar_like(x, 0));
   Value* doubled = c.cumsum(twos, c.in(1), false, reverse);
   Value* rest = c.sub(c.where(is_nan, nothing, x), doubled);

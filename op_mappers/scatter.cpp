@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 #include <set>
 #include <string>
@@ -28,11 +27,11 @@ Updates updates_within(MapperContext& c, Updates u, Value* shape) {
   Value* depth = c.dims(indices, -1, onnx::kToEnd);
   Value* count = c.product(c.dims(indices, 0, -1));
   Value* rows = c.reshape_to(indices, c.concat({count, depth}, 0));
-  Value* not_below = c.greater_equal(rows, c.constant<std::int64_t>(0));
+  Value* not_below = c.greater_equal(rows, c.i64(0));
   Value* within = c.logical_and(not_below, c.less(rows, head(c, shape, depth)));
   Value* kept = c.cast(c.reduce("ReduceMin", c.cast(within, DType::i32), Ints{1}, false), DType::boolean);
   Value* values = c.reshape_to(u.values, c.concat({count, after(c, shape, depth)}, 0));
-  const Attrs axis{{"axis", std::int64_t{0}}};
+  const Attrs axis{{"axis", 0}};
   Value* good = c.emit("Compress", {rows, kept}, axis);
   return {good, c.emit("Compress", {values, kept}, axis)};
 }
@@ -93,8 +92,8 @@ Value* row_numbers(MapperContext& c, Value* indices, Value* outer) {
     Value* offsets = c.mul(indices, c.ints(strides));
     return c.reshape(c.reduce("ReduceSum", offsets, Ints{-1}, false), {-1});
   }
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* all = c.range(zero, c.reduce("ReduceProd", outer, Ints{0}, false), one);
   return c.reshape(c.emit("GatherND", {c.reshape_to(all, outer), indices}), {-1});
 }
@@ -112,10 +111,9 @@ Places places(MapperContext& c, Value* indices, Value* shape) {
 Value* as_rows(MapperContext& c, Value* x, Value* count, Value* inner) {
   auto known = constant_ints(inner);
   if (inner->shape() == Shape(Ints{0})) known = Ints{};
-  if (!known || std::find(known->begin(), known->end(), 0) != known->end())
-    return c.reshape_to(x, c.concat({count, inner}, 0));
+  if (!known || contains(*known, 0)) return c.reshape_to(x, c.concat({count, inner}, 0));
   Ints dims{-1};
-  dims.insert(dims.end(), known->begin(), known->end());
+  append(dims, *known);
   return c.reshape(x, dims);
 }
 
@@ -160,7 +158,7 @@ Value* combined(MapperContext& c, const Combination& how, Value* data, Value* sh
   Value* to = c.cast(data, work);
   Value* from = c.cast(updates, work);
   Value* result = combined_by_scatter(c, how, to, shape, indices, from);
-  if (is_extremum(how) && is_float(work)) result = c.where(c.emit("IsNaN", {to}), to, result);  // NaN stays
+  if (is_extremum(how) && is_float(work)) result = c.where(c.is_nan(to), to, result);  // NaN stays
   return c.cast(result, data->dtype());
 }
 
@@ -174,7 +172,7 @@ Value* without_nan(MapperContext& c, const Combination& how, Value* updates) {
   if (!is_extremum(how) || !is_float(updates->dtype())) return updates;
   const DType work = is_half(updates->dtype()) ? DType::f32 : updates->dtype();
   Value* wide = c.cast(updates, work);
-  return c.cast(c.where(c.emit("IsNaN", {wide}), none_of(c, how, wide), wide), updates->dtype());
+  return c.cast(c.where(c.is_nan(wide), none_of(c, how, wide), wide), updates->dtype());
 }
 
 // One number for all updates, as ScatterUpdate of a variable allows.
@@ -284,14 +282,14 @@ Values map_stitch_constant(MapperContext& c) {
     }
   }
   Value* rows = stitch_inputs(c).rows;
-  if (std::find(position.begin(), position.end(), -1) != position.end()) rows = with_zero_row(c, rows);
+  if (contains(position, -1)) rows = with_zero_row(c, rows);
   return {c.gather(rows, c.ints(position), 0)};
 }
 
 // The row that comes last of each place; -1 where there is none.
 template <By by>
 Value* last_rows(MapperContext& c, Value* indices, Value* count, Value* order) {
-  Value* none = c.constant<std::int64_t>(-1);
+  Value* none = c.i64(-1);
   if (by == By::scatter) return scatter_rows(c, c.expand(none, count), indices, order, "max");
   return segment_reduce(c, by, Reduction::max, order, indices, count, none);
 }
@@ -302,8 +300,8 @@ Values map_stitch(MapperContext& c) {
   for (std::size_t m = 0; m < c.input_count() / 2; ++m) constant = constant && c.maybe_ints(m).has_value();
   if (constant) return map_stitch_constant(c);
   const Stitch s = stitch_inputs(c);
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* highest = c.reduce("ReduceMax", c.concat({c.ints({-1}), s.indices}, 0), {0}, true);
   Value* order = c.range(zero, c.dim(s.indices, 0), one);
   Value* last = last_rows<by>(c, s.indices, c.add(highest, one), order);
@@ -319,7 +317,7 @@ Values map_partition(MapperContext& c) {
   Values out;
   for (std::int64_t i = 0; i < n; ++i) {
     Value* chosen = c.equal(partitions, c.scalar_like(partitions, static_cast<double>(i)));
-    out.push_back(c.emit("Compress", {data, chosen}, {{"axis", std::int64_t{0}}}));
+    out.push_back(c.emit("Compress", {data, chosen}, {{"axis", 0}}));
   }
   return out;
 }
@@ -329,7 +327,7 @@ Values map_partition(MapperContext& c) {
 Value* scatter_combined(MapperContext& c, By by, Reduction reduction, Value* data, Value* indices,
                         Value* updates) {
   constexpr const char* kNames[] = {"add", "mul", "max", "min"};
-  const Combination how{reduction, kNames[static_cast<std::size_t>(reduction)]};
+  const Combination how{reduction, nth(kNames, reduction)};
   return by == By::scatter ? combined_into<By::scatter>(c, how, data, indices, updates)
                            : combined_into<By::compare>(c, how, data, indices, updates);
 }

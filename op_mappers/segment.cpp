@@ -53,7 +53,7 @@ Value* flat_ids(MapperContext& c, Value* ids) {
 
 bool none_is_negative(const Value* ids) {
   const auto known = constant_ints(ids);
-  return known && std::all_of(known->begin(), known->end(), [](std::int64_t i) { return i >= 0; });
+  return known && std::ranges::all_of(*known, [](std::int64_t i) { return i >= 0; });
 }
 
 template <By by>
@@ -70,7 +70,7 @@ Values map_unsorted(MapperContext& c) {
   };
   if (by == By::compare || none_is_negative(ids))  // a negative id is equal to none
     return {reduced_rows(ids, count)};
-  Value* dropped = c.less(ids, c.constant<std::int64_t>(0));
+  Value* dropped = c.less(ids, c.i64(0));
   Value* places = c.where(dropped, count, ids);  // one segment more, for these
   Value* more = c.add(count, c.ints({1}));
   return {head(c, reduced_rows(places, more), count)};
@@ -115,7 +115,7 @@ Values map_mean(MapperContext& c) {
   const DType work = is_half(type) ? DType::f32 : type;
   Value* sum = segment_sum(c, by, c.cast(r.data, work), r.ids, r.count);
   Value* sizes = segment_sizes(c, by, r.ids, r.count);
-  Value* some = c.cast(c.maximum(sizes, c.constant<std::int64_t>(1)), work);
+  Value* some = c.cast(c.maximum(sizes, c.i64(1)), work);
   const bool by_root = c.node().op().find("SqrtN") != std::string::npos;
   Value* divisor = by_root ? c.sqrt(some) : some;
   return {c.cast(c.div(sum, with_tail(c, divisor, r.data)), type)};
@@ -143,7 +143,7 @@ Values map_extremum_by_compare(MapperContext& c) {
       is_float(r.data->dtype()) ? c.scalar(r.data->dtype(), sign * kInfinity) : unit(c, how, r.data->dtype());
   Value* most = segment_extremum(c, By::compare, how, r.data, r.ids, r.count, init);
   Value* sizes = segment_sizes(c, By::compare, r.ids, r.count);
-  Value* none = c.equal(sizes, c.constant<std::int64_t>(0));
+  Value* none = c.equal(sizes, c.i64(0));
   Value* zero = c.scalar_like(most, 0);
   return {c.where(with_tail(c, none, r.data), zero, most)};
 }
@@ -158,7 +158,7 @@ Value* gradient_rows(MapperContext& c) {
   Value* rows = c.gather(c.in(0), ids, 0);
   const std::string& op = c.node().op();
   if (op.starts_with("SparseSegmentSum")) return rows;
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* sizes = c.maximum(segment_sizes(c, by, ids, c.dims(c.in(0), 0, 1)), one);
   const DType work = is_half(rows->dtype()) ? DType::f32 : rows->dtype();
   Value* count = c.cast(c.gather(sizes, ids, 0), work);
@@ -174,7 +174,7 @@ Values map_sparse_gradient(MapperContext& c) {
 template <By by>
 Values map_sparse_gradient_v2(MapperContext& c) {
   Value* rows = gradient_rows<by>(c);
-  const Values u = c.emit_n("Unique", {c.in(1)}, {{"sorted", std::int64_t{1}}}, 4);
+  const Values u = c.emit_n("Unique", {c.in(1)}, {{"sorted", 1}}, 4);
   return {segment_sum(c, by, rows, u[2], c.dims(u[0], 0, 1)), u[0]};
 }
 

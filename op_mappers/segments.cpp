@@ -77,7 +77,7 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
 // Without the highest bit 64-bit numbers without a sign have the order of those with one.
 Value* extremum_of_unsigned(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count,
                             Value* init) {
-  Value* half = c.constant(std::numeric_limits<std::int64_t>::min());
+  Value* half = c.i64(std::numeric_limits<std::int64_t>::min());
   const auto with_sign = [&](Value* x) { return c.add(c.cast(x, DType::i64), half); };
   Value* numbers = with_sign(rows);
   Value* best = segment_reduce(c, by, how, numbers, ids, count, with_sign(init));
@@ -92,9 +92,9 @@ Value* since_last_nan(Emitter& c, Reduction how, Value* rows, Value* ids, Value*
   Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
   Value* x = c.unsqueeze(rows, {1});
   Value* zero = c.scalar(DType::f32, 0);
-  Value* number = c.add(iota(c, c.size_of(ids)), c.constant<std::int64_t>(1));
+  Value* number = c.add(iota(c, c.size_of(ids)), c.i64(1));
   Value* place = with_tail(c, c.unsqueeze(c.cast(number, DType::f32), {1}), rows);
-  Value* of_nan = c.where(c.emit("IsNaN", {x}), place, zero);
+  Value* of_nan = c.where(c.is_nan(x), place, zero);
   Value* last_nan = highest_place(c.where(hit, of_nan, zero));
   Value* last = highest_place(c.where(hit, place, zero));
   Value* counts = c.logical_and(hit, c.greater(place, last_nan));
@@ -124,7 +124,7 @@ Value* with_tail(Emitter& c, Value* v, const Value* like) {
     for (int i = 1; i < rows->shape().rank(); ++i) axes.push_back(v->shape().rank() + i - 1);
     return c.unsqueeze(v, axes);
   }
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* ones = c.expand(one, c.unsqueeze(c.sub(c.rank_of(rows), one), {0}));
   return c.reshape_to(v, c.concat({c.shape_of(v), ones}, 0));
 }
@@ -139,7 +139,7 @@ Value* scatter_rows(Emitter& c, Value* base, Value* ids, Value* rows, const std:
   const bool is_vector = rows->shape().ranked() && rows->shape().rank() == 1;
   Value* dims = is_vector ? nullptr : c.shape_of(rows);
   Value* places = is_vector ? ids : c.expand(with_tail(c, ids, rows), dims);
-  Attrs attrs{{"axis", std::int64_t{0}}};
+  Attrs attrs{{"axis", 0}};
   if (!reduction.empty()) attrs.push_back({"reduction", reduction});
   return c.emit("ScatterElements", {base, places, rows}, attrs);
 }
@@ -174,7 +174,7 @@ Value* segment_sum(Emitter& c, By by, Value* rows, Value* ids, Value* count) {
 }
 
 Value* segment_sizes(Emitter& c, By by, Value* ids, Value* count) {
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* ones = c.expand(one, c.shape_of(ids));
   return segment_sum(c, by, ones, ids, count);
 }
@@ -189,9 +189,9 @@ Value* row_ids(Emitter& c, Value* splits, Value* count) {
   Value* before = c.concat({c.ints({0}), c.slice(rows, {0}, {-1}, {0})}, 0);
   Value* steps = c.sub(rows, before);
   Value* first = c.gather(starts, rows, 0);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* zeros = c.expand(zero, c.unsqueeze(count, {0}));
-  Value* marks = c.emit("ScatterElements", {zeros, first, steps}, {{"axis", std::int64_t{0}}});
+  Value* marks = c.emit("ScatterElements", {zeros, first, steps}, {{"axis", 0}});
   return c.cumsum(marks, zero, false, false);
 }
 

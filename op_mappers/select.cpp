@@ -20,7 +20,7 @@ Value* aligned_condition(MapperContext& c, Value* condition, Value* x) {
     return c.unsqueeze(condition, tail);
   }
   Value* missing = c.sub(c.rank_of(x), c.rank_of(condition));
-  Value* ones = c.expand(c.constant<std::int64_t>(1), c.unsqueeze(missing, {0}));
+  Value* ones = c.expand(c.i64(1), c.unsqueeze(missing, {0}));
   return c.reshape_to(condition, c.concat({c.shape_of(condition), ones}, 0));
 }
 
@@ -33,7 +33,7 @@ Values map_select(MapperContext& c) {
 Values top_k(MapperContext& c, Value* k, bool largest = true) {
   Value* x = c.in(0);
   const DType type = x->dtype();
-  Value* half = type == DType::u64 ? c.constant(std::numeric_limits<std::int64_t>::min()) : nullptr;
+  Value* half = type == DType::u64 ? c.i64(std::numeric_limits<std::int64_t>::min()) : nullptr;
   if (half) x = c.add(c.cast(x, DType::i64), half);
   const Values top = c.topk(x, k, -1, largest);
   Value* best = half ? c.cast(c.add(top[0], half), type) : top[0];
@@ -59,7 +59,7 @@ Values map_approx_top_k(MapperContext& c) {
 
 Values map_nth_element(MapperContext& c) {
   Value* n = c.cast(c.in(1), DType::i64);
-  Value* k = c.add(n, c.constant<std::int64_t>(1));
+  Value* k = c.add(n, c.i64(1));
   const Values top = top_k(c, k, c.flag("reverse"));
   return {c.gather(top[0], n, -1)};
 }
@@ -70,13 +70,13 @@ Values in_top_k(MapperContext& c, Value* k) {
   Value* scores = c.in(0);
   Value* target = c.cast(c.in(1), DType::i64);
   Value* classes = c.dim(scores, 1);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* below = c.less(target, zero);
   Value* outside = c.logical_or(below, c.greater_equal(target, classes));
   Value* safe = c.unsqueeze(c.where(outside, zero, target), {1});
-  Value* chosen = c.emit("GatherElements", {scores, safe}, {{"axis", std::int64_t{1}}});
+  Value* chosen = c.emit("GatherElements", {scores, safe}, {{"axis", 1}});
   Value* better = c.reduce("ReduceSum", c.cast(c.greater(scores, chosen), DType::i64), {1}, false);
-  Value* not_finite = c.cast(c.emit("IsNaN", {c.sub(scores, scores)}), DType::i64);
+  Value* not_finite = c.cast(c.is_nan(c.sub(scores, scores)), DType::i64);
   Value* bad = c.greater(c.reduce("ReduceSum", not_finite, {1}, false), zero);
   Value* within = c.less(better, c.cast(k, DType::i64));
   return {c.logical_and(within, c.logical_not(c.logical_or(bad, outside)))};

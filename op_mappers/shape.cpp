@@ -42,7 +42,7 @@ std::optional<Ints> dims_to_infer(const Value* x, const Value* shape) {
     if (is_copied(i)) ++copied;
     dims[i] = is_copied(i) ? 0 : -1;
   }
-  if (unknown == 1) std::replace(dims.begin(), dims.end(), std::int64_t{0}, std::int64_t{-1});
+  if (unknown == 1) std::ranges::replace(dims, std::int64_t{0}, std::int64_t{-1});
   return unknown <= 1 || copied == unknown ? std::optional(dims) : std::nullopt;
 }
 
@@ -62,8 +62,7 @@ std::optional<Ints> copied_dims(const Shape& x, const Shape& y) {
 // The same before anything is written: the size that is left is what the symbols leave of x.
 std::optional<Ints> dims_left_over(MapperContext& c) {
   const auto& known = c.in(1)->known_elements();
-  if (c.in(1)->constant() || !known || std::find(known->begin(), known->end(), 0) != known->end())
-    return std::nullopt;
+  if (c.in(1)->constant() || !known || contains(*known, 0)) return std::nullopt;
   const Shape y = onnx::refined_shape("Reshape", {c.in(0), c.in(1)}, {}, Shape(*known), c.graph().symbols());
   return copied_dims(c.in(0)->shape(), y);
 }
@@ -76,9 +75,9 @@ Value* empty_reshape(MapperContext& c, const Ints& dims) {
   for (const std::int64_t d : dims)
     if (d > 0 && __builtin_mul_overflow(product, d, &product))
       c.fail(Code::bad_model, "the shape of Reshape is too large");
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* sizes = c.shape_of(x);
-  Value* is_empty = c.equal(sizes, c.constant<std::int64_t>(0));
+  Value* is_empty = c.equal(sizes, c.i64(0));
   Value* count = c.product(c.where(is_empty, one, sizes));
   Value* inferred = c.div(count, c.constant(product));
   Values parts;
@@ -88,7 +87,7 @@ Value* empty_reshape(MapperContext& c, const Ints& dims) {
 }
 
 bool infers_beside_nothing(const Ints& dims) {
-  return std::count(dims.begin(), dims.end(), 0) > 0 && std::count(dims.begin(), dims.end(), -1) == 1;
+  return std::ranges::count(dims, 0) > 0 && std::ranges::count(dims, -1) == 1;
 }
 
 // What cannot run at all, as after an input's shape was given that the model is not made for. What a branch
@@ -99,7 +98,7 @@ void check_elements(MapperContext& c, const Ints& dims) {
   std::int64_t product = 1;
   for (const std::int64_t d : dims)
     if (d >= 0 && __builtin_mul_overflow(product, d, &product)) return;
-  const bool inferred = std::count(dims.begin(), dims.end(), -1) == 1;
+  const bool inferred = std::ranges::count(dims, -1) == 1;
   if (inferred ? product == 0 || *elements % product == 0 : product == *elements) return;
   std::string sizes;
   for (const std::int64_t d : dims) sizes += (sizes.empty() ? "" : ",") + std::to_string(d);
@@ -123,8 +122,8 @@ Values map_reshape(MapperContext& c) {
 Values map_expand_dims(MapperContext& c) {
   if (const auto axis = c.maybe_ints(1); axis && axis->size() == 1) return {c.unsqueeze(c.in(0), *axis)};
   Value* dims = c.shape_of(c.in(0));
-  Value* places = c.add(c.rank_of(c.in(0)), c.constant<std::int64_t>(1));
-  Value* axis = c.emit("Mod", {c.reshape(c.cast(c.in(1), DType::i64), {-1}), places});
+  Value* places = c.add(c.rank_of(c.in(0)), c.i64(1));
+  Value* axis = c.mod(c.reshape(c.cast(c.in(1), DType::i64), {-1}), places);
   Value* first = c.ints({0});
   Value* end = c.ints({std::numeric_limits<std::int64_t>::max()});
   Value* before = c.slice(dims, first, axis, first);
@@ -155,7 +154,7 @@ Value* element(MapperContext& c, Value* vector, std::int64_t i) { return c.gathe
 Value* gathered_transpose(MapperContext& c, Value* x, Value* perm) {
   const int rank = c.rank(0);
   Value* shape = c.shape_of(x);
-  Value* stride = c.constant<std::int64_t>(1);
+  Value* stride = c.i64(1);
   Values strides;
   for (int i = rank - 1; i >= 0; --i) {
     strides.insert(strides.begin(), c.unsqueeze(stride, {0}));
@@ -163,8 +162,8 @@ Value* gathered_transpose(MapperContext& c, Value* x, Value* perm) {
   }
   Value* sizes = c.gather(shape, perm, 0);
   Value* steps = c.gather(c.concat(strides, 0), perm, 0);
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* index = zero;
   for (int i = 0; i < rank; ++i) {
     Value* along = c.mul(c.range(zero, element(c, sizes, i), one), element(c, steps, i));
@@ -177,23 +176,23 @@ Value* gathered_transpose(MapperContext& c, Value* x, Value* perm) {
 
 // The same without a rank: a Loop over the axes makes the index, flat.
 Value* gathered_transpose_of_any_rank(MapperContext& c, Value* x, Value* perm) {
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* shape = c.shape_of(x);
-  perm = c.emit("Mod", {perm, c.maximum(c.rank_of(x), one)});
+  perm = c.mod(perm, c.maximum(c.rank_of(x), one));
   Value* sizes = c.gather(shape, perm, 0);
   Value* axes = c.range(zero, c.rank_of(x), one);
   Value* is_behind = c.less(c.unsqueeze(perm, {1}), axes);  // [axis of y, axis of x]
   Value* strides = c.reduce("ReduceProd", c.where(is_behind, shape, one), Ints{1}, false);
   Value* start = c.ints({0});
-  Value* index = counted_loop_of_any_size(
-      c, c.rank_of(x), {start}, [&](Emitter& e, Value* k, const Values& state) -> Values {
-        Value* size = e.squeeze(e.gather(sizes, k, 0), {0});
-        Value* places = e.range(e.constant<std::int64_t>(0), size, e.constant<std::int64_t>(1));
-        Value* along = e.mul(places, e.gather(strides, k, 0));
-        Value* all = e.add(e.unsqueeze(state[0], {1}), along);
-        return {e.reshape(all, {-1})};
-      })[0];
+  Value* index = counted_loop_of_any_size(c, c.rank_of(x), {start},
+                                          [&](Emitter& e, Value* k, const Values& state) -> Values {
+                                            Value* size = e.squeeze(e.gather(sizes, k, 0), {0});
+                                            Value* places = e.range(e.i64(0), size, e.i64(1));
+                                            Value* along = e.mul(places, e.gather(strides, k, 0));
+                                            Value* all = e.add(e.unsqueeze(state[0], {1}), along);
+                                            return {e.reshape(all, {-1})};
+                                          })[0];
   return c.reshape_to(c.gather(c.reshape(x, {-1}), index, 0), sizes);
 }
 
@@ -201,9 +200,8 @@ Ints counted_from_front(MapperContext& c, Ints perm) {
   const auto rank = static_cast<std::int64_t>(perm.size());
   for (std::int64_t& axis : perm) axis = c.front_axis(axis, rank);
   Ints each = perm;
-  std::sort(each.begin(), each.end());
-  if (std::adjacent_find(each.begin(), each.end()) != each.end())
-    c.fail(Code::bad_model, "perm names an axis twice");
+  std::ranges::sort(each);
+  if (std::ranges::adjacent_find(each) != each.end()) c.fail(Code::bad_model, "perm names an axis twice");
   if (c.has_rank(0) && c.rank(0) != rank)
     c.fail(Code::bad_model, "perm is for a rank of " + std::to_string(rank));
   return perm;
@@ -228,16 +226,16 @@ Values map_broadcast_args(MapperContext& c) {
   Value* size = c.maximum(size_a, c.size_of(b));
   a = with_ones_before(c, a, size);
   b = with_ones_before(c, b, size);
-  Value* is_one = c.equal(a, c.constant<std::int64_t>(1));
+  Value* is_one = c.equal(a, c.i64(1));
   return {c.cast(c.where(is_one, b, a), c.output_dtype())};
 }
 
 Values map_invert_permutation(MapperContext& c) {  // y[x[i]] = i
   Value* x = c.cast(c.in(0), DType::i64);
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
   Value* places = c.range(zero, c.dim(x, 0), one);
-  Value* y = c.emit("ScatterElements", {x, x, places}, {{"axis", std::int64_t{0}}});
+  Value* y = c.emit("ScatterElements", {x, x, places}, {{"axis", 0}});
   return {c.cast(y, c.output_dtype())};
 }
 
@@ -245,8 +243,8 @@ Values map_invert_permutation(MapperContext& c) {  // y[x[i]] = i
 Values map_unravel_index(MapperContext& c) {
   Value* dims = c.cast(c.in(1), DType::i64);
   Value* index = c.cast(c.in(0), DType::i64);
-  Value* one = c.constant<std::int64_t>(1);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.i64(1);
+  Value* zero = c.i64(0);
   Value* axes = c.range(zero, c.dim(dims, 0), one);
   Value* is_behind = c.less(c.unsqueeze(axes, {1}), axes);
   Value* strides = c.reduce("ReduceProd", c.where(is_behind, dims, one), Ints{1}, false);

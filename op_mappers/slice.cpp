@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
-Ints iota(std::size_t n) {
-  Ints v(n);
-  std::iota(v.begin(), v.end(), 0);
-  return v;
-}
-
 Value* constant_slice(MapperContext& c, const Ints& begin, const Ints& size) {
   if (begin.size() != size.size()) c.fail(Code::bad_model, "begin and size have different lengths");
   Ints starts, ends, axes;
@@ -47,9 +41,9 @@ Values map_slice(MapperContext& c) {
   if (rank && *rank == 0) return {c.in(0)};
   Value* starts = c.cast(c.in(1), DType::i64);
   Value* sizes = c.cast(c.in(2), DType::i64);
-  Value* to_end = c.equal(sizes, c.constant<std::int64_t>(-1));
+  Value* to_end = c.equal(sizes, c.i64(-1));
   Value* ends = c.where(to_end, c.constant(kEnd), c.add(starts, sizes));
-  if (rank) return {c.slice(c.in(0), starts, ends, c.ints(iota(static_cast<std::size_t>(*rank))))};
+  if (rank) return {c.slice(c.in(0), starts, ends, c.ints(ints_from(0, *rank)))};
   return {c.emit("Slice", {c.in(0), starts, ends})};  // of all axes
 }
 
@@ -124,7 +118,7 @@ Values split_around_rest(MapperContext& c, Value* x, const Ints& sizes, std::siz
 }
 
 Values constant_split(MapperContext& c, Value* x, Ints sizes, std::int64_t axis) {
-  const auto rest = std::find(sizes.begin(), sizes.end(), -1);
+  const auto rest = std::ranges::find(sizes, -1);
   if (rest == sizes.end()) return c.split(x, sizes, axis);
   const Dim size = dim_if_known(x, axis);
   if (!is_known(size))
@@ -137,7 +131,7 @@ Values constant_split(MapperContext& c, Value* x, Ints sizes, std::int64_t axis)
 // The sizes as they are when the model runs: what is left stands for the -1.
 Value* runtime_sizes(MapperContext& c, Value* x, std::int64_t axis) {
   Value* sizes = c.cast(c.in(1), DType::i64);
-  Value* minus_one = c.constant<std::int64_t>(-1);
+  Value* minus_one = c.i64(-1);
   Value* others = c.sub(c.reduce("ReduceSum", sizes, {0}, true), minus_one);
   Value* size = c.gather(c.shape_of(x), c.ints({axis}), 0);
   Value* is_rest = c.equal(sizes, minus_one);
@@ -151,7 +145,7 @@ Values split_by_input(MapperContext& c, Value* x, std::size_t n, std::int64_t ax
 // Below opset 13 sizes are attributes: slices between the sums of the sizes.
 Values split_by_slices(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
   Value* sizes = runtime_sizes(c, x, axis);
-  Value* ends = c.cumsum(sizes, c.constant<std::int64_t>(0), false, false);
+  Value* ends = c.cumsum(sizes, c.i64(0), false, false);
   Value* starts = c.sub(ends, sizes);
   Value* along = c.ints({axis});
   Values out;
@@ -185,7 +179,7 @@ Values map_unpack(MapperContext& c) {
   }
   Values out;
   for (std::size_t i = 0; i < n; ++i)
-    out.push_back(c.gather(c.in(0), c.constant(static_cast<std::int64_t>(i)), axis));
+    out.push_back(c.gather(c.in(0), c.i64(static_cast<std::int64_t>(i)), axis));
   return out;
 }
 

@@ -16,7 +16,7 @@ bool is_height_and_width(const ir::Value* v, const ir::Value* image) {
   if (!is_op(v, "StridedSlice")) return false;
   const ir::Node& n = *v->producer();
   for (const char* mask : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
-    if (const auto* m = n.attr_if<std::int64_t>(mask); m && *m != 0) return false;
+    if (n.attr_or<std::int64_t>(mask, 0) != 0) return false;
   return is_op(n.input(0), "Shape") && n.input(0)->producer()->input(0) == image &&
          is_list(n.input(1), {1}) && is_list(n.input(2), {3}) && is_list(n.input(3), {1});
 }

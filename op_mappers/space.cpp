@@ -1,4 +1,3 @@
-#include <numeric>
 
 #include "onnx/image_layout.h"
 #include "op_mappers/all.h"
@@ -14,9 +13,7 @@ std::int64_t block_size(MapperContext& c) {
 }
 
 // The runtime's kernels compute in floating point, which holds all types but these.
-bool needs_reshapes(DType t) {
-  return t == DType::i64 || t == DType::u64 || t == DType::string || is_complex(t);
-}
+bool needs_reshapes(DType t) { return contains({DType::i64, DType::u64, DType::string}, t) || is_complex(t); }
 
 // [n, h, w, c] with every axis split or merged by reshapes around one transpose.
 Value* rearranged(Emitter& e, Value* x, const Values& split, const Ints& perm, const Values& merged) {

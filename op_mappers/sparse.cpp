@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <string>
 
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -31,7 +29,7 @@ Values map_to_dense(MapperContext& c) {
 
 Value* inverse_of(MapperContext& c, Value* order) {
   Value* places = iota(c, c.dim(order, 0));
-  return c.emit("ScatterElements", {places, order, places}, {{"axis", std::int64_t{0}}});
+  return c.emit("ScatterElements", {places, order, places}, {{"axis", 0}});
 }
 
 struct Filled {
@@ -42,7 +40,7 @@ Filled fill_empty_rows(MapperContext& c, Value* rows, Value* row_count) {
   Value* all = c.expand(c.constant(true), row_count);
   Value* no = c.constant(false);
   Value* hits = c.expand(no, c.shape_of(rows));
-  Value* empty = c.emit("ScatterElements", {all, rows, hits}, {{"axis", std::int64_t{0}}});
+  Value* empty = c.emit("ScatterElements", {all, rows, hits}, {{"axis", 0}});
   Value* added = c.reshape(c.emit("NonZero", {empty}), {-1});
   Value* order = ascending_order(c, c.concat({rows, added}, 0));
   Value* inverse = inverse_of(c, order);
@@ -62,7 +60,7 @@ Values map_fill_empty_rows(MapperContext& c) {
   Value* first = c.unsqueeze(f.added, {1});
   Value* one = c.ints({1});
   Value* width = c.sub(c.dims(indices, 1, 2), one);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* others = c.expand(zero, c.concat({c.shape_of(f.added), width}, 0));
   Value* all = c.concat({indices, c.concat({first, others}, 1)}, 0);
   Value* filled = c.gather(all, f.order, 0);
@@ -81,9 +79,9 @@ Values map_ragged_fill_empty_rows(MapperContext& c) {
 // A size of -1 is what is left of the product.
 Value* completed(MapperContext& c, Value* dims, Value* wanted) {
   const auto known = constant_ints(wanted);
-  if (known && std::find(known->begin(), known->end(), -1) == known->end()) return wanted;
-  Value* open = c.less(wanted, c.constant<std::int64_t>(0));
-  Value* others = c.product(c.where(open, c.constant<std::int64_t>(1), wanted));
+  if (known && !contains(*known, -1)) return wanted;
+  Value* open = c.less(wanted, c.i64(0));
+  Value* others = c.product(c.where(open, c.i64(1), wanted));
   Value* divisor = c.maximum(others, c.ints({1}));
   Value* rest = c.div(c.product(dims), divisor);
   return c.where(open, rest, wanted);
@@ -116,7 +114,7 @@ Sparse part(MapperContext& c, const Sparse& s, Value* begin, Value* end) {
   Value* within = c.logical_and(c.logical_not(before), below);
   Value* all = c.reduce("ReduceMin", c.cast(within, DType::i32), Ints{1}, false);
   Value* chosen = c.cast(all, DType::boolean);
-  const Attrs axis{{"axis", std::int64_t{0}}};
+  const Attrs axis{{"axis", 0}};
   Value* indices = c.sub(c.emit("Compress", {s.indices, chosen}, axis), begin);
   return {indices, c.emit("Compress", {s.values, chosen}, axis)};
 }
@@ -124,7 +122,7 @@ Sparse part(MapperContext& c, const Sparse& s, Value* begin, Value* end) {
 Values map_slice(MapperContext& c) {
   Value *dims = c.in(2), *start = c.in(3), *size = c.in(4);
   const Sparse s = part(c, {c.in(0), c.in(1)}, start, c.add(start, size));
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* left = c.maximum(c.sub(dims, start), zero);
   return {s.indices, s.values, c.minimum(size, left)};
 }
@@ -132,7 +130,7 @@ Values map_slice(MapperContext& c) {
 // 1 at the axis, 0 elsewhere: [rank]
 Value* axis_mask(MapperContext& c, Value* dims, Value* axis) {
   Value* rank = c.dim(dims, 0);
-  Value* at = c.emit("Mod", {axis, rank});
+  Value* at = c.mod(axis, rank);
   return c.cast(c.equal(iota(c, rank), at), DType::i64);
 }
 
@@ -146,7 +144,7 @@ Values map_split(MapperContext& c) {
   Value* parts = c.constant(n);
   Value* base = c.div(size, parts);
   Value* longer = c.sub(size, c.mul(base, parts));
-  Value* begin = c.constant<std::int64_t>(0);
+  Value* begin = c.i64(0);
   Values indices, values, shapes;
   for (std::int64_t i = 0; i < n; ++i) {
     Value* extra = c.cast(c.less(c.constant(i), longer), DType::i64);
@@ -161,8 +159,8 @@ Values map_split(MapperContext& c) {
     shapes.push_back(own_dims);
     begin = end;
   }
-  indices.insert(indices.end(), values.begin(), values.end());
-  indices.insert(indices.end(), shapes.begin(), shapes.end());
+  append(indices, values);
+  append(indices, shapes);
   return indices;
 }
 
@@ -178,7 +176,7 @@ Values map_concat(MapperContext& c) {
     Value* size = c.mul(c.in(2 * n + i), mask);
     offset = offset ? c.add(offset, size) : size;
   }
-  Value* others = c.mul(c.in(2 * n), c.sub(c.constant<std::int64_t>(1), mask));
+  Value* others = c.mul(c.in(2 * n), c.sub(c.i64(1), mask));
   Value* dims = c.add(others, offset);
   const Sparse s = in_order(c, {c.concat(indices, 0), c.concat(values, 0)}, dims);
   return {s.indices, s.values, dims};

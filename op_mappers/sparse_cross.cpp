@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "op_mappers/apply.h"
-#include "op_mappers/numbers.h"
 
 // Crosses of integers, as Keras' HashedCrossing makes them: each feature of a row with each one of the other
 // columns, all of which go into one number of 64 bits. It is held as an i64, whose products are the same
@@ -15,7 +14,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 const std::int64_t kFactor = static_cast<std::int64_t>(0xc6a4a7935bd1e995ULL);
 
-Value* number(MapperContext& c, std::int64_t n) { return c.constant<std::int64_t>(n); }
+Value* number(MapperContext& c, std::int64_t n) { return c.i64(n); }
 
 Value* exclusive_or(MapperContext& c, Value* a, Value* b) { return apply_one(c, "BitwiseXor", {a, b}); }
 
@@ -40,8 +39,8 @@ Value* bucket(MapperContext& c, Value* x, Value* count) {
   Value* zero = number(c, 0);
   Value* is_high = c.less(x, zero);
   Value* low = c.where(is_high, c.sub(x, number(c, kLeast)), x);
-  Value* rest = c.emit("Mod", {low, count});
-  Value* more = c.add(c.emit("Mod", {number(c, kMost), count}), number(c, 1));  // 2^63 modulo count, or count
+  Value* rest = c.mod(low, count);
+  Value* more = c.add(c.mod(number(c, kMost), count), number(c, 1));  // 2^63 modulo count, or count
   Value* missing = c.sub(count, rest);
   Value* fits = c.less(more, missing);
   Value* high = c.where(fits, c.add(rest, more), c.sub(more, missing));

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -17,7 +16,7 @@ struct Merged {
 };
 
 Merged merged(MapperContext& c, Value* a, Value* b) {
-  const Values u = c.emit_n("Unique", {c.concat({a, b}, 0)}, {{"sorted", std::int64_t{1}}}, 4);
+  const Values u = c.emit_n("Unique", {c.concat({a, b}, 0)}, {{"sorted", 1}}, 4);
   Value* split = c.dims(a, 0, 1);
   Value* of_a = head(c, u[2], split);
   Value* of_b = after(c, u[2], split);
@@ -26,7 +25,7 @@ Merged merged(MapperContext& c, Value* a, Value* b) {
 
 Value* spread(MapperContext& c, Value* values, Value* places, Value* count) {
   Value* zeros = c.expand(c.scalar_like(values, 0), count);
-  return c.emit("ScatterElements", {zeros, places, values}, {{"axis", std::int64_t{0}}});
+  return c.emit("ScatterElements", {zeros, places, values}, {{"axis", 0}});
 }
 
 // ---- two sparse tensors, each of which has a place but once
@@ -58,9 +57,9 @@ Values map_add(MapperContext& c) {
   if (keeps_all) return {unravel(c, p.places, dims), sum, dims};
   Value* size = is_unsigned_int(sum->dtype()) ? sum : c.abs(sum);
   Value* threshold = c.cast_like(c.in(6), sum);
-  Value* alone = c.equal(p.counts, c.constant<std::int64_t>(1));
+  Value* alone = c.equal(p.counts, c.i64(1));
   Value* kept = c.logical_or(alone, c.greater_equal(size, threshold));
-  const Attrs axis{{"axis", std::int64_t{0}}};
+  const Attrs axis{{"axis", 0}};
   Value* places = c.emit("Compress", {p.places, kept}, axis);
   return {unravel(c, places, dims), c.emit("Compress", {sum, kept}, axis), dims};
 }
@@ -101,10 +100,10 @@ Values map_dense_add(MapperContext& c) {
     Value* sum = scatter_rows(c, base, places, c.cast_like(c.in(1), base), "add");
     return {c.cast_like(c.reshape_to(sum, dims), c.in(3))};
   }
-  const Values u = c.emit_n("Unique", {places}, {{"sorted", std::int64_t{0}}}, 4);
+  const Values u = c.emit_n("Unique", {places}, {{"sorted", 0}}, 4);
   Value* sums = segment_sum(c, by, c.in(1), u[2], c.dims(u[0], 0, 1));
   Value* changed = c.add(c.gather(flat, u[0], 0), sums);
-  Value* written = c.emit("ScatterElements", {flat, u[0], changed}, {{"axis", std::int64_t{0}}});
+  Value* written = c.emit("ScatterElements", {flat, u[0], changed}, {{"axis", 0}});
   return {c.reshape_to(written, dims)};
 }
 
@@ -116,8 +115,8 @@ Value* dense_at_places(MapperContext& c) {
   Value* dense_rank = c.dims(dims, 0, 1);
   Value* first = c.sub(c.dims(c.in(2), 0, 1), dense_rank);
   Value* own = after(c, c.in(0), first, 1);
-  Value* one = c.constant<std::int64_t>(1);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* one = c.i64(1);
+  Value* zero = c.i64(0);
   Value* places = c.where(c.equal(dims, one), zero, own);
   return c.emit("GatherND", {dense, places});
 }
@@ -138,14 +137,14 @@ struct Kept {
 // Reduced axes count as axes of 1, at 0.
 Kept kept_axes_at_run_time(MapperContext& c) {
   Value* rank = c.dim(c.in(2), 0);
-  Value* axes = c.emit("Mod", {c.reshape(c.cast(c.in(3), DType::i64), {-1}), rank});
+  Value* axes = c.mod(c.reshape(c.cast(c.in(3), DType::i64), {-1}), rank);
   Value* all = c.unsqueeze(iota(c, rank), {1});
   Value* hits = c.cast(c.equal(all, axes), DType::i64);
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* is_kept = c.equal(c.reduce("ReduceSum", hits, Ints{1}, false), zero);
-  Value* full = c.where(is_kept, c.in(2), c.constant<std::int64_t>(1));
+  Value* full = c.where(is_kept, c.in(2), c.i64(1));
   Value* groups = ravel(c, c.where(is_kept, c.in(0), zero), full);
-  return {groups, c.emit("Compress", {c.in(2), is_kept}, {{"axis", std::int64_t{0}}}), full};
+  return {groups, c.emit("Compress", {c.in(2), is_kept}, {{"axis", 0}}), full};
 }
 
 Kept kept_axes(MapperContext& c) {
@@ -154,17 +153,17 @@ Kept kept_axes(MapperContext& c) {
   if (!given || !s.ranked() || !is_known(s[0])) return kept_axes_at_run_time(c);
   const std::int64_t rank = s[0];
   std::vector<bool> reduced(static_cast<std::size_t>(rank), false);
-  for (const std::int64_t a : *given) reduced[static_cast<std::size_t>(c.front_axis(a, rank))] = true;
+  for (const std::int64_t a : *given) nth(reduced, c.front_axis(a, rank)) = true;
   Ints axes, ones;
   for (std::int64_t i = 0; i < rank; ++i) {
-    ones.push_back(reduced[static_cast<std::size_t>(i)] ? 1 : 0);
-    if (!reduced[static_cast<std::size_t>(i)]) axes.push_back(i);
+    ones.push_back(nth(reduced, i) ? 1 : 0);
+    if (!nth(reduced, i)) axes.push_back(i);
   }
   Value* dims = c.gather(c.in(2), c.ints(axes), 0);
   Value* is_reduced = c.cast(c.ints(ones), DType::boolean);
-  Value* full = c.where(is_reduced, c.constant<std::int64_t>(1), c.in(2));
+  Value* full = c.where(is_reduced, c.i64(1), c.in(2));
   if (axes.empty()) {
-    Value* zero = c.constant<std::int64_t>(0);
+    Value* zero = c.i64(0);
     return {c.expand(zero, c.shape_of(c.in(1))), dims, full};
   }
   Value* coordinates = c.gather(c.in(0), c.ints(axes), 1);
@@ -204,7 +203,7 @@ Values map_reduce_max(MapperContext& c) {
 template <By by>
 Values map_reduce_sparse(MapperContext& c) {
   const Kept k = kept_axes(c);
-  const Values u = c.emit_n("Unique", {k.groups}, {{"sorted", std::int64_t{1}}}, 4);
+  const Values u = c.emit_n("Unique", {k.groups}, {{"sorted", 1}}, 4);
   Value* count = c.dims(u[0], 0, 1);
   const bool sums = c.node().op().find("Sum") != std::string::npos;
   Value* values = sums ? segment_sum(c, by, c.in(1), u[2], count) : group_maximum<by>(c, u[2], count);
@@ -218,7 +217,7 @@ Values map_softmax(MapperContext& c) {
   Value* dims = c.slice(c.in(2), {0}, {-1}, {0});
   Value* outer = c.slice(c.in(0), {0}, {-1}, {1});
   Value* rows = ravel(c, outer, dims);
-  const Values u = c.emit_n("Unique", {rows}, {{"sorted", std::int64_t{0}}}, 4);
+  const Values u = c.emit_n("Unique", {rows}, {{"sorted", 0}}, 4);
   Value* count = c.dims(u[0], 0, 1);
   Value* most = c.gather(group_maximum<by>(c, u[2], count), u[2], 0);
   Value* powers = c.exp(c.sub(c.in(1), most));

@@ -71,11 +71,11 @@ Value* erf(MapperContext& c, Value* x) {
   Value* a = c.abs(x);
   Value* one = c.scalar_like(x, 1);
   Value* near = c.mul(x, chebyshev(c, c.mul(x, x), kErf, 0, 1));
-  Value* far = c.mul(c.emit("Sign", {x}), c.sub(one, erfc_of_positive(c, a)));
+  Value* far = c.mul(c.sign(x), c.sub(one, erfc_of_positive(c, a)));
   Value* y = c.where(c.less(a, one), near, far);
   // the Sign of NaN is 1 or -1; of infinities TensorFlow's is NaN too, in f64 alone
   Value* nan = c.sub(x, x);
-  return c.where(c.emit("IsNaN", {nan}), nan, y);
+  return c.where(c.is_nan(nan), nan, y);
 }
 
 namespace {
@@ -99,7 +99,7 @@ Value* erfinv_ratio(MapperContext& c, Value* w) {
   Value* s = c.sqrt(w);
   Value* small = chebyshev(c, w, kErfInvSmall, 0, 6);
   Value* middle = chebyshev(c, s, kErfInvMiddle, std::sqrt(6.0), 6);
-  Value* tail = c.mul(s, chebyshev(c, c.emit("Reciprocal", {s}), kErfInvTail, 1.0 / 28, 1.0 / 6));
+  Value* tail = c.mul(s, chebyshev(c, c.reciprocal(s), kErfInvTail, 1.0 / 28, 1.0 / 6));
   Value* large = c.where(c.less(s, number(c, 6)), middle, tail);
   return c.where(c.less(w, number(c, 6)), small, large);
 }
@@ -147,9 +147,7 @@ Value* lgamma_of_positive(MapperContext& c, Value* x) {
 }
 
 // With the sign of x, and exact next to zero.
-Value* fraction(MapperContext& c, Value* x) {
-  return c.emit("Mod", {x, number(c, 1)}, {{"fmod", std::int64_t{1}}});
-}
+Value* fraction(MapperContext& c, Value* x) { return c.emit("Mod", {x, number(c, 1)}, {{"fmod", 1}}); }
 
 }  // namespace
 
@@ -158,7 +156,7 @@ Value* lgamma(MapperContext& c, Value* x) {
   Value* is_small = c.less(x, number(c, 0.5));
   Value* mirrored = c.where(is_small, c.sub(number(c, 1), x), x);
   Value* y = lgamma_of_positive(c, mirrored);
-  Value* sine = c.emit("Sin", {c.mul(c.abs(fraction(c, x)), number(c, kPi))});
+  Value* sine = c.sin(c.mul(c.abs(fraction(c, x)), number(c, kPi)));
   Value* reflected = c.sub(c.log(c.div(number(c, kPi), sine)), y);
   Value* result = c.where(is_small, reflected, y);
   return c.where(c.equal(x, number(c, -kInf)), number(c, kInf), result);
@@ -177,12 +175,12 @@ Value* horner(MapperContext& c, Value* x, std::span<const double> coefficients) 
 Value* digamma_of_positive(MapperContext& c, Value* x) {
   constexpr std::array<double, 7> kBernoulli = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
                                                 1.0 / 132, -691.0 / 32760, 1.0 / 12};
-  Value* sum = c.emit("Reciprocal", {x});
+  Value* sum = c.reciprocal(x);
   for (int i = 1; i < 8; ++i) {
     Value* shifted = c.add(x, number(c, i));
-    sum = c.add(sum, c.emit("Reciprocal", {shifted}));
+    sum = c.add(sum, c.reciprocal(shifted));
   }
-  Value* r = c.emit("Reciprocal", {c.add(x, number(c, 8))});
+  Value* r = c.reciprocal(c.add(x, number(c, 8)));
   Value* square = c.mul(r, r);
   Value* tail = c.add(c.mul(square, horner(c, square, kBernoulli)), c.mul(r, number(c, 0.5)));
   return c.sub(c.sub(c.neg(c.log(r)), tail), sum);
@@ -196,7 +194,7 @@ Value* digamma(MapperContext& c, Value* x) {
   Value* y = digamma_of_positive(c, c.where(is_small, c.sub(number(c, 1), x), x));
   Value* part = fraction(c, x);
   Value* angle = c.mul(part, number(c, kPi));
-  Value* cotangent = c.div(c.emit("Cos", {angle}), c.emit("Sin", {angle}));
+  Value* cotangent = c.div(c.cos(angle), c.sin(angle));
   Value* is_pole = c.equal(part, number(c, 0));
   cotangent = c.where(is_pole, number(c, kNan), cotangent);
   return c.where(is_small, c.sub(y, c.mul(cotangent, number(c, kPi))), y);
@@ -208,14 +206,14 @@ namespace {
 Value* dawson(MapperContext& c, Value* x) {
   Value* square = c.mul(x, x);
   Value* near = c.mul(x, chebyshev(c, square, kDawsonSmall, 0, 16));
-  Value* far = c.div(chebyshev(c, c.emit("Reciprocal", {square}), kDawsonLarge, 0, 1.0 / 16), x);
+  Value* far = c.div(chebyshev(c, c.reciprocal(square), kDawsonLarge, 0, 1.0 / 16), x);
   return c.where(c.less(square, number(c, 16)), near, far);
 }
 
 // Ei(x) of a positive x
 Value* expint(MapperContext& c, Value* x) {
   constexpr std::array<double, 11> kFactorials = {1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800};
-  Value* r = c.emit("Reciprocal", {x});
+  Value* r = c.reciprocal(x);
   Value* half_power = c.exp(c.mul(x, number(c, 0.5)));
   Value* smooth = c.mul(c.mul(x, half_power), chebyshev(c, x, kExpintSmall, 0, 6));
   Value* small = c.add(c.add(c.log(x), number(c, std::numbers::egamma)), smooth);
@@ -236,7 +234,7 @@ Value* spence(MapperContext& c, Value* x) {
   Value* one = number(c, 1);
   Value* zeta2 = number(c, kPi * kPi / 6);
   Value* is_large = c.greater(x, number(c, 1.5));
-  Value* y = c.where(is_large, c.emit("Reciprocal", {x}), x);
+  Value* y = c.where(is_large, c.reciprocal(x), x);
   Value* is_small = c.less(y, number(c, 0.5));
   Value* other = c.sub(one, y);
   Value* z = c.where(is_small, other, y);
@@ -257,20 +255,20 @@ Value* fresnel(MapperContext& c, Value* x, bool cosine) {
   Value* fourth = c.mul(square, square);
   Value* near = cosine ? c.mul(a, chebyshev(c, fourth, kFresnelC, 0, kEdge))
                        : c.mul(c.mul(square, a), chebyshev(c, fourth, kFresnelS, 0, kEdge));
-  Value* z = c.emit("Reciprocal", {fourth});
+  Value* z = c.reciprocal(fourth);
   Value* f = c.div(chebyshev(c, z, kFresnelF, 0, 1 / kEdge), c.mul(a, number(c, kPi)));
   Value* g = c.div(chebyshev(c, z, kFresnelG, 0, 1 / kEdge), c.mul(c.mul(square, a), number(c, kPi * kPi)));
   Value* turns = fraction(c, c.mul(square, number(c, 0.25)));
   Value* angle = c.mul(turns, number(c, 2 * kPi));
-  Value* sin = c.emit("Sin", {angle});
-  Value* cos = c.emit("Cos", {angle});
+  Value* sin = c.sin(angle);
+  Value* cos = c.cos(angle);
   Value* first = c.mul(f, cosine ? sin : cos);
   Value* second = c.mul(g, cosine ? cos : sin);
   Value* wave = cosine ? c.sub(first, second) : c.neg(c.add(first, second));
   Value* far = c.add(wave, number(c, 0.5));
   Value* limited = c.where(c.greater(a, number(c, 1e7)), number(c, 0.5), far);
   Value* y = c.where(c.less(fourth, number(c, kEdge)), near, limited);
-  return c.mul(y, c.emit("Sign", {x}));
+  return c.mul(y, c.sign(x));
 }
 Value* fresnel_cos(MapperContext& c, Value* x) { return fresnel(c, x, true); }
 Value* fresnel_sin(MapperContext& c, Value* x) { return fresnel(c, x, false); }

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <limits>
 #include <numbers>
 #include <string>
@@ -15,14 +14,14 @@ using Series = std::span<const double>;
 constexpr double kPi = std::numbers::pi, kEdge = 8;
 
 Value* number(MapperContext& c, double v) { return c.scalar(DType::f64, v); }
-Value* odd(MapperContext& c, Value* y, Value* x) { return c.mul(y, c.emit("Sign", {x})); }
+Value* odd(MapperContext& c, Value* y, Value* x) { return c.mul(y, c.sign(x)); }
 
 // exp(-|x|) I(x)
 Value* scaled_i(MapperContext& c, Value* x, bool first_order) {
   Value* a = c.abs(x);
   Value* small = chebyshev(c, a, first_order ? Series(kI1Small) : Series(kI0Small), 0, kEdge);
   if (first_order) small = c.mul(small, a);
-  Value* r = c.emit("Reciprocal", {a});
+  Value* r = c.reciprocal(a);
   Value* large = chebyshev(c, r, first_order ? Series(kI1Large) : Series(kI0Large), 0, 1 / kEdge);
   Value* y = c.where(c.less(a, number(c, kEdge)), small, c.mul(large, c.sqrt(r)));
   return first_order ? odd(c, y, x) : y;
@@ -41,7 +40,7 @@ Value* any_k(MapperContext& c, Value* x, bool first_order, bool scaled) {
   Value* near = chebyshev(c, square, first_order ? Series(kK1Small) : Series(kK0Small), 0, 4);
   Value* i = chebyshev(c, square, first_order ? Series(kI1Near) : Series(kI0Near), 0, 4);
   Value* term = c.mul(log, i);
-  Value* r = c.emit("Reciprocal", {x});
+  Value* r = c.reciprocal(x);
   Value* small = first_order ? c.add(c.mul(term, x), c.mul(near, r)) : c.sub(near, term);
   Value* large = c.mul(chebyshev(c, r, first_order ? Series(kK1Large) : Series(kK0Large), 0, 0.5), c.sqrt(r));
   Value* power = c.exp(scaled ? x : c.neg(x));
@@ -68,8 +67,8 @@ Wave wave(MapperContext& c, Value* x, bool first_order) {
   w.p = chebyshev(c, z, first_order ? Series(kP1) : Series(kP0), 0, 1);
   w.q = c.mul(r, chebyshev(c, z, first_order ? Series(kQ1) : Series(kQ0), 0, 1));
   Value* angle = c.sub(x, number(c, first_order ? 0.75 * kPi : 0.25 * kPi));
-  w.sin = c.emit("Sin", {angle});
-  w.cos = c.emit("Cos", {angle});
+  w.sin = c.sin(angle);
+  w.cos = c.cos(angle);
   w.root = c.sqrt(c.mul(r, number(c, 2 / (kPi * kEdge))));
   return w;
 }
@@ -89,7 +88,7 @@ Value* any_y(MapperContext& c, Value* x, bool first_order) {
   Value* product = c.mul(c.log(x), small_j(c, x, square, first_order));
   Value* rest = chebyshev(c, square, first_order ? Series(kY1Small) : Series(kY0Small), 0, kEdge * kEdge);
   if (first_order) {
-    product = c.sub(product, c.emit("Reciprocal", {x}));
+    product = c.sub(product, c.reciprocal(x));
     rest = c.mul(rest, x);
   }
   Value* near = c.add(c.mul(product, number(c, 2 / kPi)), rest);

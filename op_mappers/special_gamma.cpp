@@ -23,7 +23,7 @@ Value* step_number(Emitter& e, Value* k) {
 
 // sum over n of x^n / (a (a + 1) ... (a + n))
 Value* lower_series(MapperContext& c, Value* a, Value* x) {
-  Value* first = c.emit("Reciprocal", {a});
+  Value* first = c.reciprocal(a);
   return counted_loop(c, c.constant(kSteps), {first, first},
                       [a, x](Emitter& e, Value* k, const Values& s) -> Values {
                         Value* term = e.div(e.mul(s[0], x), e.add(a, step_number(e, k)));
@@ -34,14 +34,14 @@ Value* lower_series(MapperContext& c, Value* a, Value* x) {
 // 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...))), by Lentz's method
 Value* upper_fraction(MapperContext& c, Value* a, Value* x) {
   Value* b = c.add(c.sub(x, a), number(c, 1));
-  Value* d = c.emit("Reciprocal", {b});
+  Value* d = c.reciprocal(b);
   Value* huge = c.add(c.mul(b, number(c, 0)), number(c, 1e300));
   return counted_loop(c, c.constant(kSteps), {b, huge, d, d},
                       [a](Emitter& e, Value* k, const Values& s) -> Values {
                         Value* i = step_number(e, k);
                         Value* numerator = e.mul(i, e.sub(a, i));
                         Value* next = e.add(s[0], number(e, 2));
-                        Value* lower = e.emit("Reciprocal", {e.add(e.mul(numerator, s[2]), next)});
+                        Value* lower = e.reciprocal(e.add(e.mul(numerator, s[2]), next));
                         Value* upper = e.add(next, e.div(numerator, s[1]));
                         return {next, upper, lower, e.mul(s[3], e.mul(lower, upper))};
                       })[3];
@@ -87,7 +87,7 @@ struct Beta {
 Values half_step(Emitter& e, Value* t, const Values& s) {
   Value* one = number(e, 1);
   Value* c = e.add(one, e.div(t, s[0]));
-  Value* d = e.emit("Reciprocal", {e.add(one, e.mul(t, s[1]))});
+  Value* d = e.reciprocal(e.add(one, e.mul(t, s[1])));
   return {c, d, e.mul(s[2], e.mul(c, d))};
 }
 
@@ -95,7 +95,7 @@ Value* beta_fraction(MapperContext& c, const Beta& v) {
   Value* one = number(c, 1);
   Value* sum = c.add(v.a, v.b);
   Value* first = c.sub(one, c.div(c.mul(sum, v.x), c.add(v.a, one)));
-  Value* d = c.emit("Reciprocal", {first});
+  Value* d = c.reciprocal(first);
   Value* ones = c.add(c.mul(d, number(c, 0)), one);
   return counted_loop(c, c.constant(kSteps), {ones, d, d},
                       [v, sum](Emitter& e, Value* k, const Values& s) -> Values {
@@ -177,7 +177,7 @@ Value* zeta_of_negative(MapperContext& c, Value* s, Value* q, Value* below) {
   Value* zero = number(c, 0);
   Value* flat = c.reshape(c.minimum(q, zero), {-1});
   Value* lowest = c.reduce("ReduceMin", c.concat({c.constant<double>({1}, {0}), flat}, 0), Ints{0}, false);
-  Value* steps = c.cast(c.emit("Ceil", {c.minimum(c.neg(lowest), number(c, kMostSteps))}), DType::i64);
+  Value* steps = c.cast(c.ceil(c.minimum(c.neg(lowest), number(c, kMostSteps))), DType::i64);
   return counted_loop(c, steps, {below}, [s, q](Emitter& e, Value* k, const Values& state) -> Values {
     Value* at = e.add(q, e.sub(step_number(e, k), number(e, 1)));
     Value* is_negative = e.less(at, number(e, 0));
@@ -191,11 +191,11 @@ Value* zeta_of_negative(MapperContext& c, Value* s, Value* q, Value* below) {
 Value* zeta_below_zero(MapperContext& c, Value* s, Value* q, Value* y) {
   Value* nan = number(c, kNan);
   Value* half = c.mul(s, number(c, 0.5));
-  Value* is_even = c.equal(c.emit("Floor", {half}), half);
+  Value* is_even = c.equal(c.floor(half), half);
   Value* pole = c.where(is_even, number(c, kInf), nan);
-  Value* broken = c.logical_not(c.equal(c.emit("Floor", {s}), s));
+  Value* broken = c.logical_not(c.equal(c.floor(s), s));
   Value* negative = c.where(broken, nan, y);
-  Value* is_pole = c.equal(c.emit("Floor", {q}), q);
+  Value* is_pole = c.equal(c.floor(q), q);
   Value* low = c.where(is_pole, pole, negative);
   return c.where(c.less_equal(q, number(c, 0)), low, y);
 }
@@ -214,11 +214,11 @@ Value* hurwitz_zeta(MapperContext& c, Value* s, Value* q) {
   Value* zero = number(c, 0);
   Value* one = number(c, 1);
   Value* is_low = c.less(q, zero);
-  Value* y = zeta_of_positive(c, s, c.where(is_low, c.sub(q, c.emit("Floor", {q})), q));
+  Value* y = zeta_of_positive(c, s, c.where(is_low, c.sub(q, c.floor(q)), q));
   y = zeta_below_zero(c, s, q, zeta_of_negative(c, s, q, y));
   y = c.where(c.equal(s, number(c, kInf)), zeta_steep(c, q), y);
   y = c.where(c.equal(q, number(c, kInf)), zero, y);
-  y = c.where(c.emit("IsNaN", {q}), q, y);
+  y = c.where(c.is_nan(q), q, y);
   y = c.where(c.greater(s, one), y, number(c, kNan));
   return c.where(c.equal(s, one), number(c, kInf), y);
 }
@@ -230,10 +230,10 @@ Value* polygamma(MapperContext& c) {
   Value* order = c.add(n, number(c, 1));
   Value* size = c.mul(c.exp(lgamma(c, order)), hurwitz_zeta(c, order, x));
   Value* half = c.mul(n, number(c, 0.5));
-  Value* is_even = c.equal(c.emit("Floor", {half}), half);
+  Value* is_even = c.equal(c.floor(half), half);
   Value* is_negated = c.logical_and(is_even, c.less(n, number(c, kInf)));
   Value* y = c.where(is_negated, c.neg(size), size);
-  Value* whole = c.equal(c.emit("Floor", {n}), n);
+  Value* whole = c.equal(c.floor(n), n);
   y = c.where(whole, y, number(c, kNan));
   return c.where(c.equal(n, number(c, 0)), digamma(c, x), y);
 }

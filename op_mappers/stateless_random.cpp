@@ -6,8 +6,8 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/philox.h"
-#include "op_mappers/segments.h"
 
 // TensorFlow's stateless random numbers, bit for bit. Words are kept in u64, so that products do not
 // overflow.
@@ -163,7 +163,7 @@ Value* known_words(MapperContext& c, const Numbers& start, std::int64_t groups, 
   for (std::int64_t g = 0; g < groups; ++g)
     for (std::int64_t t = 0; t < l.tried; ++t) {
       const Block b = block(start.key, plus(start.counter, static_cast<U64>(g * l.skip + t)));
-      words.insert(words.end(), b.begin(), b.end());
+      append(words, b);
     }
   return c.constant<U64>({groups * l.tried, 4}, words);
 }
@@ -173,9 +173,9 @@ Value* runtime_words(MapperContext& c, Stream s, Value* dims, const Grouping& l)
     s.key = u64s(c, s.known->key);
     s.counter = u64s(c, s.known->counter);
   }
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* one = c.constant<std::int64_t>(1);
-  Value* count = c.emit("ReduceProd", {c.cast(dims, DType::i64)}, {{"keepdims", std::int64_t{0}}});
+  Value* zero = c.i64(0);
+  Value* one = c.i64(1);
+  Value* count = c.emit("ReduceProd", {c.cast(dims, DType::i64)}, {{"keepdims", 0}});
   if (const auto n = known_count(c, dims)) count = c.constant(*n);
   Value* rounded = c.add(count, c.constant(l.results - 1));
   Value* group = c.range(zero, c.div(rounded, c.constant(l.results)), one);
@@ -227,8 +227,8 @@ Value* box_muller(MapperContext& c, Value* u, Value* v) {
   Value* radius = c.sqrt(c.mul(c.log(positive), c.scalar(type, -2)));
   Value* turn = c.mul(c.cast(v, DType::f64), c.scalar(DType::f64, 2 * std::numbers::pi));
   Value* angle = c.cast(turn, type);
-  Value* first = c.mul(c.emit("Sin", {angle}), radius);
-  Value* second = c.mul(c.emit("Cos", {angle}), radius);
+  Value* first = c.mul(c.sin(angle), radius);
+  Value* second = c.mul(c.cos(angle), radius);
   Value* left = c.unsqueeze(first, {1});
   Value* right = c.unsqueeze(second, {1});
   return c.concat({left, right}, 1);
@@ -251,7 +251,7 @@ Value* shaped(MapperContext& c, const Wanted& w, Value* results, std::int64_t in
   const auto n = known_count(c, w.dims);
   Value* dims = c.cast(w.dims, DType::i64);
   if (!n || *n % in_group != 0) {
-    Value* count = n ? c.ints({*n}) : c.emit("ReduceProd", {dims}, {{"keepdims", std::int64_t{1}}});
+    Value* count = n ? c.ints({*n}) : c.emit("ReduceProd", {dims}, {{"keepdims", 1}});
     if (!n) count = c.reshape(count, {1});
     Value* from = c.ints({0});
     flat = c.slice(flat, from, count, c.ints({0}));
@@ -288,8 +288,8 @@ Value* truncated_normal(MapperContext& c, const Wanted& w) {
   Value* in_order = c.ints(order);
   Value* rank = c.where(near, in_order, c.ints(penalty));
   Value* chosen = c.topk(rank, c.constant(in_group), -1, false)[0];
-  Value* at = c.emit("Mod", {chosen, c.constant(drawn)});
-  Value* kept = c.emit("GatherElements", {tries, at}, {{"axis", std::int64_t{1}}});
+  Value* at = c.mod(chosen, c.constant(drawn));
+  Value* kept = c.emit("GatherElements", {tries, at}, {{"axis", 1}});
   return c.cast(shaped(c, w, kept, in_group), type);
 }
 
@@ -319,7 +319,7 @@ Value* uniform_int(MapperContext& c, const Wanted& w) {
   Value* low = as_u64(c, c.in(first));
   Value* high = as_u64(c, c.in(first + 1));
   const auto [x, in_group] = integers(c, w, type);
-  Value* offset = c.emit("Mod", {x, c.sub(high, low)});
+  Value* offset = c.mod(x, c.sub(high, low));
   Value* y = shaped(c, w, c.add(offset, low), in_group);
   return type == DType::i32 ? c.cast(c.cast(y, DType::i64), type) : c.cast(y, type);
 }
@@ -343,7 +343,7 @@ Value* multinomial(MapperContext& c, const Wanted& w) {
   Value* greatest = c.reduce("ReduceMax", c.where(is_finite, logits, lowest), Ints{1}, true);
   Value* weight = c.exp(c.sub(c.where(is_finite, logits, lowest), greatest));
   Value* counted = c.where(is_finite, weight, c.scalar(DType::f64, 0));
-  Value* sums = c.cumsum(counted, c.constant<std::int64_t>(1), false, false);
+  Value* sums = c.cumsum(counted, c.i64(1), false, false);
   Value* all = c.slice(sums, {-1}, {std::numeric_limits<std::int64_t>::max()}, {1});
   Value* u = shaped(c, w, unit_double(c, pairs(c, words(c, w, {2}))), 2);
   Value* wanted = c.unsqueeze(c.mul(u, all), {2});
@@ -373,7 +373,7 @@ Value* runtime_shuffled(MapperContext& c, Value* order, Value* words, Value* n) 
   Value* all = c.reshape(words, {-1});
   Value* from = c.ints({0});
   Value* drawn = c.slice(all, from, c.reshape(n, {1}), c.ints({0}));
-  Value* step = c.cast(c.emit("Mod", {drawn, c.cast(others, DType::u64)}), DType::i64);
+  Value* step = c.cast(c.mod(drawn, c.cast(others, DType::u64)), DType::i64);
   Value* places = c.add(order, step);
   return counted_loop(c, n, {order}, [places](Emitter& e, Value* k, const Values& state) -> Values {
     Value* other = e.gather(places, k, 0);
@@ -381,7 +381,7 @@ Value* runtime_shuffled(MapperContext& c, Value* order, Value* words, Value* n) 
     Value* there = e.gather(state[0], other, 0);
     Value* at = e.concat({k, other}, 0);
     Value* exchanged = e.concat({there, here}, 0);
-    return {e.emit("ScatterElements", {state[0], at, exchanged}, {{"axis", std::int64_t{0}}})};
+    return {e.emit("ScatterElements", {state[0], at, exchanged}, {{"axis", 0}})};
   })[0];
 }
 

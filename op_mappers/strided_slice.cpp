@@ -41,8 +41,7 @@ std::vector<Entry> entries(const Masks& m, std::size_t n) {
       kind = Kind::index;
     list.push_back({kind, i});
   }
-  const auto front =
-      std::find_if(list.begin(), list.end(), [](const Entry& e) { return e.kind == Kind::ellipsis; });
+  const auto front = std::ranges::find_if(list, [](const Entry& e) { return e.kind == Kind::ellipsis; });
   std::int64_t axis = 0, place = 0;
   for (auto e = list.begin(); e != front; ++e) {
     e->axis = axis, e->place = place;
@@ -79,7 +78,7 @@ class Bounds {
   Value* scalar(std::size_t i) {
     if (const auto k = known(i)) return c_->constant(*k);
     if (!wide_) wide_ = c_->cast(input_, DType::i64);
-    return c_->gather(wide_, c_->constant(static_cast<std::int64_t>(i)), 0);
+    return c_->gather(wide_, c_->i64(static_cast<std::int64_t>(i)), 0);
   }
 
  private:
@@ -191,8 +190,8 @@ Value* ranges_of_any_count(MapperContext& c, const Masks& m) {
            "give begin, end or strides a known length");
   const auto vector = [&](std::size_t i) { return c.reshape(c.cast(c.in(i), DType::i64), {-1}); };
   Value *begin = vector(1), *end = vector(2), *step = vector(3);
-  Value* zero = c.constant<std::int64_t>(0);
-  Value* axes = c.range(zero, c.size_of(begin), c.constant<std::int64_t>(1));
+  Value* zero = c.i64(0);
+  Value* axes = c.range(zero, c.size_of(begin), c.i64(1));
   Value* size = c.gather(c.shape_of(c.in(0)), axes, 0);
   Value* backward = c.less(step, zero);
   Value* is_before = c.logical_and(backward, c.less(c.add(begin, size), zero));

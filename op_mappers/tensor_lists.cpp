@@ -83,8 +83,8 @@ Value* make_fresh(Emitter& e, DType type, Value* length) {
 
 Value* zeros(Emitter& e, DType type, Value* length, const Shape& element) {
   Ints dims = element.dims();
-  std::replace_if(
-      dims.begin(), dims.end(), [](Dim d) { return !is_known(d); }, std::int64_t{1});
+  std::ranges::replace_if(
+      dims, [](Dim d) { return !is_known(d); }, std::int64_t{1});
   Value* of_element = e.ints(dims);
   Value* shape = dims.empty() ? length : e.concat({length, of_element}, 0);
   Value* made = e.expand(zero_of(e, type), shape);
@@ -105,8 +105,8 @@ Shape shape_of_tensor_input(GraphContext& c, std::size_t input, DType element) {
     if (has_count) s = Shape::unknown_dims(static_cast<int>(v->shape()[0]));
   } else if (!v->shape().is_scalar()) {
     Ints all = dims ? *dims : *known;
-    std::replace_if(
-        all.begin(), all.end(), [](Dim d) { return !is_known(d); }, kUnknownDim);
+    std::ranges::replace_if(
+        all, [](Dim d) { return !is_known(d); }, kUnknownDim);
     s = Shape(std::move(all));
   }
   return is_complex(element) ? shape_of_pairs(s) : s;
@@ -283,7 +283,7 @@ MappedValues map_pop(GraphContext& c) {
   Value* cut = c.slice(list, Ints{0}, Ints{-1}, Ints{0});
   const Mapped rest(list->shape().ranked() ? of_rank(c, cut, list->shape().rank()) : cut, type);
   if (!c.node().output(1)->is_used()) return {rest, nullptr};
-  Value* last = c.constant<std::int64_t>(-1);
+  Value* last = c.i64(-1);
   return {rest, c.gather(list, last, 0)};
 }
 
@@ -372,7 +372,7 @@ Mapped map_split(GraphContext& c) {
   const auto lengths = c.maybe_ints(2);
   Value* x = rows_at(c, 0);
   if (!lengths || lengths->empty() ||
-      std::any_of(lengths->begin(), lengths->end(), [&](std::int64_t n) { return n != lengths->front(); })) {
+      std::ranges::any_of(*lengths, [&](std::int64_t n) { return n != lengths->front(); })) {
     if (c.opset() >= kSequenceOpset) c.lists().make_sequence(c.node().output());
     refuse_sizes(c);
   }
@@ -402,7 +402,7 @@ GraphMapper either() {
 // Whether an element of one shape may have another size than one of the other.
 bool may_differ(const Shape& a, const Shape& b) {
   const Shape both = common(a, b);
-  return !both.ranked() || std::count(both.dims().begin(), both.dims().end(), kUnknownDim) != 0;
+  return !both.ranked() || std::ranges::count(both.dims(), kUnknownDim) != 0;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace t2o::op_mappers {
 
 Sides sides(Emitter& e, Value* x, Value* axis) {
   Value* dims = e.shape_of(x);
-  Value* next = e.add(axis, e.constant<std::int64_t>(1));
+  Value* next = e.add(axis, e.i64(1));
   Value* first = e.ints({0});
   Value* end = e.ints({std::numeric_limits<std::int64_t>::max()});
   Value* along = e.ints({0});
@@ -27,8 +27,8 @@ Value* from_three(Emitter& e, Value* y, const Sides& s) {
 }
 
 Value* counted_from_front(Emitter& e, Value* axes, Value* x) {
-  Value* rank = e.maximum(e.rank_of(x), e.constant<std::int64_t>(1));
-  return e.emit("Mod", {e.reshape(e.cast(axes, DType::i64), {-1}), rank});
+  Value* rank = e.maximum(e.rank_of(x), e.i64(1));
+  return e.mod(e.reshape(e.cast(axes, DType::i64), {-1}), rank);
 }
 
 }  // namespace t2o::op_mappers

@@ -1,6 +1,5 @@
 #include "op_mappers/uniform_quant.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -22,7 +21,7 @@ std::int64_t axis_of(MapperContext& c, const std::string& whose) {
 Value* along(Emitter& e, Value* v, std::int64_t axis, int rank) {
   if (axis < 0) return v->shape().is_scalar() ? v : e.reshape(v, {});
   if (axis >= rank) e.fail(Code::bad_model, "the quantization axis is beyond the tensor's rank");
-  Ints dims(static_cast<std::size_t>(rank - axis), 1);
+  Ints dims = repeated(1, rank - axis);
   dims[0] = -1;
   return e.reshape(v, dims);
 }
@@ -32,7 +31,7 @@ Value* along_of(MapperContext& c, std::size_t parameter, std::int64_t axis, Valu
   const Shape& shape = tensor->shape();
   if (axis < 0 || shape.ranked()) return along(c, c.in(parameter), axis, axis < 0 ? 0 : shape.rank());
   Value* behind = c.sub(c.rank_of(tensor), c.constant(axis + 1));
-  Value* ones = c.expand(c.constant<std::int64_t>(1), c.reshape(behind, {1}));
+  Value* ones = c.expand(c.i64(1), c.reshape(behind, {1}));
   return c.reshape_to(c.in(parameter), c.concat({c.shape_of(c.in(parameter)), ones}, 0));
 }
 Value* along_input(MapperContext& c, std::size_t parameter, std::int64_t axis, std::size_t tensor) {
@@ -54,7 +53,7 @@ Value* centered(MapperContext& c, Value* levels, Value* zero) {
   return c.sub(c.cast(levels, DType::i32), zero);
 }
 
-Value* floor_of_half_more(Emitter& e, Value* x) { return e.emit("Floor", {e.add(x, e.scalar_like(x, 0.5))}); }
+Value* floor_of_half_more(Emitter& e, Value* x) { return e.floor(e.add(x, e.scalar_like(x, 0.5))); }
 
 Values map_quantize(MapperContext& c) {
   const std::int64_t axis = axis_of(c, "");
@@ -132,7 +131,7 @@ Values map_dot(MapperContext& c) {
     c.fail(Code::bad_model, "scales along another axis than that of the channels");
   Value* left = centered(c, c.in(0), along_input(c, 3, -1, 0));
   Value* right = centered(c, c.in(1), along(c, c.in(5), r, 2));
-  Value* sum = c.emit("MatMul", {left, right});
+  Value* sum = c.matmul(left, right);
   Value* factor = as_wide(c, along_input(c, 2, -1, 0));
   factor = c.mul(factor, as_wide(c, along(c, c.in(4), r, 2)));
   factor = c.div(factor, as_wide(c, along(c, c.in(6), out, 2)));
@@ -169,7 +168,7 @@ Values map_hybrid_dot(MapperContext& c) {
   const std::int64_t r = axis_of(c, "rhs_");
   const CenteredRows rows = centered_rows(c, c.in(0));
   Value* right = centered(c, c.in(1), along(c, c.in(3), r, 2));
-  Value* sum = c.cast(c.emit("MatMul", {rows.levels, right}), DType::f32);
+  Value* sum = c.cast(c.matmul(rows.levels, right), DType::f32);
   Value* scaled = c.mul(sum, rows.scale);
   return {c.mul(scaled, along(c, c.in(2), r, 2))};
 }

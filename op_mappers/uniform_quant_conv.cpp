@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <numeric>
 
-#include "op_mappers/all.h"
 #include "op_mappers/uniform_quant.h"
 #include "op_mappers/window_gather.h"
 #include "op_mappers/xla.h"
@@ -15,7 +13,7 @@ struct Axes {
 
   Ints order() const {
     Ints perm{first, second};
-    perm.insert(perm.end(), spatial.begin(), spatial.end());
+    append(perm, spatial);
     return perm;
   }
 };
@@ -28,8 +26,7 @@ struct Layouts {
 Layouts layouts_of(MapperContext& c) {
   const int rank = c.has_rank(1) ? c.rank(1) : c.rank(0);
   if (rank < 3 || rank > 16) c.fail(Code::bad_model, "a convolution without spatial axes");
-  Axes plain{0, 1, Ints(static_cast<std::size_t>(rank) - 2)};
-  std::iota(plain.spatial.begin(), plain.spatial.end(), 2);
+  const Axes plain{0, 1, ints_from(2, rank)};
   if (c.attr_or<std::string>("dimension_numbers", "").empty()) return {plain, plain, plain, rank};
   const XlaMessage m(c, "dimension_numbers", {1, 2, 3, 4, 5, 6, 7, 8, 9});
   const Layouts l{{m.number(1), m.number(2), m.list(3)},
@@ -47,7 +44,7 @@ Layouts layouts_of(MapperContext& c) {
 Ints list_or_ones(MapperContext& c, const char* name, std::size_t n) {
   Ints v = c.attr_or(name, Ints{});
   if (v.empty()) v.assign(n, 1);
-  if (v.size() != n || std::any_of(v.begin(), v.end(), [](std::int64_t e) { return e < 1 || e > 1 << 20; }))
+  if (v.size() != n || std::ranges::any_of(v, [](std::int64_t e) { return e < 1 || e > 1 << 20; }))
     c.fail(Code::bad_model, std::string(name) + " needs a number above 0 for each spatial axis");
   return v;
 }
@@ -100,8 +97,7 @@ Value* convolved(MapperContext& c, Value* x, const Layouts& l, Value* kernel_zer
 Value* in_layout(MapperContext& c, Value* y, const Axes& result) {
   const Ints order = result.order();
   Ints perm(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    perm[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) nth(perm, order[i]) = static_cast<std::int64_t>(i);
   return c.transpose(y, perm);
 }
 
@@ -130,7 +126,7 @@ Values map_hybrid_conv(MapperContext& c) {
   Value* flat = c.reshape_to(x, c.concat({c.dims(x, 0, 1), c.ints({-1})}, 0));
   const CenteredRows rows = centered_rows(c, flat);
   Value* y = convolved(c, c.reshape_to(rows.levels, c.shape_of(x)), l, c.in(3));
-  Ints each(static_cast<std::size_t>(l.rank), 1);
+  Ints each = repeated(1, l.rank);
   each[0] = -1;
   Value* scaled = c.mul(c.cast(y, DType::f32), c.reshape(rows.scale, each));
   return {in_layout(c, c.mul(scaled, of_features(c, 2, "rhs_", l)), l.result)};

@@ -15,7 +15,7 @@ struct Unique {
 // ONNX Runtime's Unique has no unsigned 64 bits; as signed ones they are told apart as well.
 Unique unique(Emitter& c, Value* x, bool sorted, std::optional<std::int64_t> axis = {}) {
   const DType type = x->dtype();
-  Attrs attrs{{"sorted", std::int64_t{sorted}}};
+  Attrs attrs{{"sorted", sorted}};
   if (axis) attrs.push_back({"axis", *axis});
   const Values out = c.emit_n("Unique", {type == DType::u64 ? c.cast(x, DType::i64) : x}, attrs, 4);
   return {c.cast(out[0], type), out[1], out[2], out[3]};
@@ -37,11 +37,11 @@ Value* flat_rows(MapperContext& c, Value* x) {
 Unique unique_floats(MapperContext& c, Value* front) {
   const bool flat = front->shape().ranked() && front->shape().rank() == 1;
   Value* rows = c.cast(flat ? c.unsqueeze(front, {1}) : flat_rows(c, front), DType::f64);
-  Value* is_nan = c.emit("IsNaN", {rows});
+  Value* is_nan = c.is_nan(rows);
   Value* zero = c.scalar(DType::f64, 0);
   Value* numbers = c.where(is_nan, zero, rows);
   Value* own = c.unsqueeze(iota(c, c.squeeze(c.dims(rows, 0, 1), {0})), {1});
-  Value* place = c.cast(c.add(own, c.constant<std::int64_t>(1)), DType::f64);
+  Value* place = c.cast(c.add(own, c.i64(1)), DType::f64);
   Value* marks = flat ? is_nan
                       : c.greater(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true),
                                   c.constant<std::int32_t>(0));
@@ -122,7 +122,7 @@ Value* flags_of(Emitter& c, Value* ids, Value* count) {
   Value *no = c.constant(false), *yes = c.constant(true);
   Value* blank = c.expand(no, c.unsqueeze(count, {0}));
   Value* hits = c.expand(yes, c.shape_of(ids));
-  return c.emit("ScatterElements", {blank, ids, hits}, {{"axis", std::int64_t{0}}});
+  return c.emit("ScatterElements", {blank, ids, hits}, {{"axis", 0}});
 }
 
 // A NaN is in no list, as no two are equal.
@@ -176,7 +176,7 @@ struct Keys {
 
 Keys keys_of(Emitter& c, Value* groups, Value* values) {
   const Unique u = unique(c, values, true);
-  Value* one = c.constant<std::int64_t>(1);
+  Value* one = c.i64(1);
   Value* count = c.maximum(c.size_of(u.values), one);  // runtimes divide by it
   Value* keys = c.add(c.mul(groups, count), u.inverse);
   const Unique k = unique(c, keys, true);
@@ -196,7 +196,7 @@ Value* chosen_keys(MapperContext& c, const Keys& k, Value* split) {
   else if (op != "intersection")
     c.fail(Code::unsupported_attr, "set_operation \"" + op + "\" is not known");
   Value* both = c.logical_and(in_a, in_b);
-  return c.emit("Compress", {k.sorted, both}, {{"axis", std::int64_t{0}}});
+  return c.emit("Compress", {k.sorted, both}, {{"axis", 0}});
 }
 
 Values set_operation(MapperContext& c, const Sets& a, const Sets& b) {
@@ -204,7 +204,7 @@ Values set_operation(MapperContext& c, const Sets& a, const Sets& b) {
   const Keys k = keys_of(c, groups, c.concat({a.values, b.values}, 0));
   Value* keys = chosen_keys(c, k, c.unsqueeze(c.size_of(a.values), {0}));
   Value* group = c.div(keys, k.count);
-  Value* values = c.gather(k.values, c.emit("Mod", {keys, k.count}), 0);
+  Value* values = c.gather(k.values, c.mod(keys, k.count), 0);
   const Unique row = unique(c, group, false);
   Value* begin = c.gather(row.first, row.inverse, 0);
   Value* place = c.sub(iota(c, c.dim(keys, 0)), begin);

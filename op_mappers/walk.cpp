@@ -125,7 +125,7 @@ const Mapped* Walk::find(const Value* v) const {
 }
 
 bool Walk::has_mapped(const ir::Node& n) const {
-  return std::any_of(n.outputs().begin(), n.outputs().end(), [&](const Value* v) { return find(v); });
+  return std::ranges::any_of(n.outputs(), [&](const Value* v) { return find(v); });
 }
 
 Mapped& Walk::entry(const Value* v) {
@@ -205,8 +205,7 @@ namespace {
 
 // A node that is not for lists hands a list on as it is.
 void take_list(Mapped& to, const MappedValues& in) {
-  const auto from =
-      std::find_if(in.begin(), in.end(), [&](const Mapped& m) { return m.list && m.value == to.value; });
+  const auto from = std::ranges::find_if(in, [&](const Mapped& m) { return m.list && m.value == to.value; });
   if (from != in.end()) to = *from;
 }
 
@@ -250,7 +249,7 @@ void Walk::finish(const ir::Node& n, const MappedValues& in, MappedValues result
 
 void Walk::note_unread(const ir::Node& n, const OpRegistry::Entry& row, const MapperContext& c) {
   for (const std::string& a : c.unread_attrs())
-    if (std::find(row.ignored.begin(), row.ignored.end(), a) == row.ignored.end())
+    if (!contains(row.ignored, a))
       diagnostics_.push_back({Severity::note, Code::attr_ignored, "attribute '" + a + "' was not read", "",
                               n.origin(), SourceLoc::here()});
 }

@@ -14,8 +14,8 @@ namespace {
 bool is_list_of_sizes(const Value* v) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   const auto& known = v->known_elements();
-  return known && std::all_of(known->begin(), known->end(),
-                              [](Dim d) { return is_symbol(d) || (is_known(d) && d <= kLargest); });
+  return known &&
+         std::ranges::all_of(*known, [](Dim d) { return is_symbol(d) || (is_known(d) && d <= kLargest); });
 }
 
 bool are_sizes(const Value* a, const Value* b) { return is_made_of_sizes(a) && is_made_of_sizes(b); }
@@ -25,8 +25,8 @@ Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
   if (!x->shape().ranked() || x->shape()[static_cast<int>(axis)] > 0) return x;
   Value* worst = e.constant(of_max ? std::numeric_limits<std::int64_t>::min()
                                    : std::numeric_limits<std::int64_t>::max());
-  Ints pads(static_cast<std::size_t>(2 * x->shape().rank()), 0);
-  pads[static_cast<std::size_t>(x->shape().rank() + axis)] = 1;
+  Ints pads = repeated(0, 2 * x->shape().rank());
+  nth(pads, x->shape().rank() + axis) = 1;
   return e.pad(x, e.ints(pads), worst);
 }
 
@@ -53,11 +53,6 @@ constexpr std::string_view kMoves[] = {
 constexpr std::string_view kChoices[] = {"Max", "Min", "Concat", "Where"};
 constexpr std::string_view kCombined[] = {"Max", "Min", "Concat", "Where", "Add", "Sub", "Mul", "Div"};
 
-template <std::size_t n>
-bool is_one_of(const std::string_view (&names)[n], std::string_view op) {
-  return std::find(std::begin(names), std::end(names), op) != std::end(names);
-}
-
 int bits_of(const Value* v, int& steps);  // of which a walk takes so many and no more
 
 int bits_of_result(const Value* v, int& steps) {
@@ -66,15 +61,15 @@ int bits_of_result(const Value* v, int& steps) {
   const ir::Node* n = v->producer();
   if (!n || --steps < 0) return kWide;
   const std::string_view op = n->op();
-  if (is_one_of(kPlaces, op) || (op == "TopK" && v->index() == 1)) return kSizes;
-  if (is_one_of(kMoves, op)) return bits_of(n->input(0), steps);
+  if (contains(kPlaces, op) || (op == "TopK" && v->index() == 1)) return kSizes;
+  if (contains(kMoves, op)) return bits_of(n->input(0), steps);
   if (op == "OneHot") return bits_of(n->input(2), steps);
   if (op == "Mul") {
     const int bits = bits_of(n->input(0), steps);
     return std::min(kWide, bits + bits_of(n->input(1), steps));
   }
   const bool is_sum = op == "Add" || op == "Sub";
-  if (!is_sum && !is_one_of(kChoices, op)) return kWide;
+  if (!is_sum && !contains(kChoices, op)) return kWide;
   int most = 0;
   for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i)
     most = std::max(most, bits_of(n->input(i), steps));
@@ -99,10 +94,10 @@ Made made(const Value* v, int& steps) {
   if (!n || --steps < 0) return Made::otherwise;
   const std::string_view op = n->op();
   if (op == "Shape" || op == "Size") return Made::of_sizes;
-  if (is_one_of(kMoves, op))
+  if (contains(kMoves, op))
     return is_int(n->input(0)->dtype()) && made(n->input(0), steps) == Made::of_sizes ? Made::of_sizes
                                                                                       : Made::otherwise;
-  if (!is_one_of(kCombined, op)) return Made::otherwise;
+  if (!contains(kCombined, op)) return Made::otherwise;
   Made most = Made::of_constants;
   for (std::size_t i = op == "Where" ? 1 : 0; i < n->input_count(); ++i) {
     const Made part = n->input(i) ? made(n->input(i), steps) : Made::otherwise;
@@ -123,8 +118,8 @@ Value* sum_of_halves(Emitter& e, Value* x, const std::function<Value*(Value*)>& 
 }
 
 Value* is_odd(Emitter& e, Value* x) {
-  Value* rest = e.emit("Mod", {x, e.constant<std::int64_t>(2)});
-  return e.equal(rest, e.constant<std::int64_t>(1));
+  Value* rest = e.mod(x, e.i64(2));
+  return e.equal(rest, e.i64(1));
 }
 
 constexpr int kMostUnrolled = 6;  // bits of a constant exponent; more are counted when the model runs
@@ -164,18 +159,18 @@ bool is_made_of_sizes(const Value* x) {
 // All rows are one segment, whose products are those of integers.
 Value* wrapping_product(Emitter& e, By by, Value* x, Ints axes, bool keep_dims) {
   const int rank = x->shape().rank();
-  std::sort(axes.begin(), axes.end());
+  std::ranges::sort(axes);
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
   Ints kept;
   for (std::int64_t i = 0; i < rank; ++i)
-    if (!std::binary_search(axes.begin(), axes.end(), i)) kept.push_back(i);
+    if (!std::ranges::binary_search(axes, i)) kept.push_back(i);
   Ints order = axes;
-  order.insert(order.end(), kept.begin(), kept.end());
+  append(order, kept);
   Value* shape = e.shape_of(x);
   Value* count = e.product(e.gather(shape, e.ints(axes), 0));
   Value* rest = e.gather(shape, e.ints(kept), 0);
   Value* rows = e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0));
-  Value* ids = e.expand(e.constant<std::int64_t>(0), count);
+  Value* ids = e.expand(e.i64(0), count);
   Value* one = e.scalar_like(rows, 1);
   Value* product = e.squeeze(segment_reduce(e, by, Reduction::mul, rows, ids, e.ints({1}), one), {0});
   return keep_dims ? e.unsqueeze(product, axes) : product;
@@ -185,12 +180,12 @@ Value* wrapping_product(Emitter& e, By by, Value* x, Ints axes, bool keep_dims) 
 Value* wrapping_power(Emitter& e, Value* base, Value* exponent) {
   const auto next = [](Emitter& in, const Values& state) -> Values {
     Value* square = in.mul(state[1], state[1]);
-    Value* rest = in.div(state[2], in.constant<std::int64_t>(2));
+    Value* rest = in.div(state[2], in.i64(2));
     Value* product = in.mul(state[0], square);
     return {in.where(is_odd(in, rest), product, state[0]), square, rest};
   };
   Value* lowest_bit = is_odd(e, exponent);
-  Values state{e.where(lowest_bit, base, e.constant<std::int64_t>(1)), base, exponent};
+  Values state{e.where(lowest_bit, base, e.i64(1)), base, exponent};
   const int bits = exponent->constant() ? bits_of_constant(*exponent->constant()) : kWide;
   if (bits > kMostUnrolled)
     return counted_loop(e, higher_bits(e, exponent), state,
@@ -213,11 +208,11 @@ Value* reduced_wide(Emitter& e, const std::string& op, Value* x, const Ints& axe
   const bool of_max = op == "ReduceMax";
   Ints reduced;
   for (const std::int64_t a : axes) reduced.push_back(a < 0 ? a + x->shape().rank() : a);
-  std::sort(reduced.begin(), reduced.end());
+  std::ranges::sort(reduced);
   reduced.erase(std::unique(reduced.begin(), reduced.end()), reduced.end());
   for (const std::int64_t axis : reduced) {
     x = not_empty(e, x, axis, of_max);
-    Value* place = e.emit(of_max ? "ArgMax" : "ArgMin", {x}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
+    Value* place = e.emit(of_max ? "ArgMax" : "ArgMin", {x}, {{"axis", axis}, {"keepdims", 1}});
     x = e.emit("GatherElements", {x, place}, {{"axis", axis}});
   }
   return keep_dims || reduced.empty() ? x : e.squeeze(x, reduced);

@@ -89,7 +89,7 @@ Window read_window(MapperContext& c, Layout layout, std::size_t spatial, const I
     read_explicit_padding(c, w);
   } else if (w.padding != "SAME" && w.padding != "VALID") {
     c.fail(Code::unsupported_attr, "padding '" + w.padding + "' is not known");
-  } else if (std::any_of(explicit_pads.begin(), explicit_pads.end(), [](std::int64_t p) { return p != 0; })) {
+  } else if (std::ranges::any_of(explicit_pads, [](std::int64_t p) { return p != 0; })) {
     c.fail(Code::bad_model, "explicit_paddings is set although padding is '" + w.padding + "'");
   }
   return w;
@@ -179,12 +179,12 @@ Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill, 
   const int n = static_cast<int>(w.spatial());
   Ints dims(w.spatial(), kUnknownDim);
   if (x->shape().ranked())
-    for (int i = 0; i < n; ++i) dims[static_cast<std::size_t>(i)] = x->shape()[2 + i];
+    for (int i = 0; i < n; ++i) nth(dims, i) = x->shape()[2 + i];
   const PadPlan plan = plan_padding(w, dims);
   Windowed r{x, {}, false};
-  if (std::all_of(w.kernel.begin(), w.kernel.end(), is_known)) r.attrs.push_back({"kernel_shape", w.kernel});
+  if (std::ranges::all_of(w.kernel, is_known)) r.attrs.push_back({"kernel_shape", w.kernel});
   r.attrs.push_back({"strides", w.strides});
-  if (std::any_of(w.dilations.begin(), w.dilations.end(), [](std::int64_t d) { return d != 1; }))
+  if (std::ranges::any_of(w.dilations, [](std::int64_t d) { return d != 1; }))
     r.attrs.push_back({"dilations", w.dilations});
   switch (plan.kind) {
     case PadPlan::Kind::fixed: {
@@ -195,9 +195,8 @@ Windowed apply_window(MapperContext& c, Value* x, const Window& w, double fill, 
         starts.push_back(-std::exchange(pads[i], 0));
       }
       if (!cropped.empty()) r.x = c.slice(x, starts, Ints(starts.size(), onnx::kToEnd), cropped);
-      pads.insert(pads.end(), plan.end.begin(), plan.end.end());
-      if (std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
-        r.attrs.push_back({"pads", pads});
+      append(pads, plan.end);
+      if (std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; })) r.attrs.push_back({"pads", pads});
       break;
     }
     case PadPlan::Kind::automatic:

@@ -15,8 +15,8 @@ Value* pad_for_windows(Emitter& e, Value* x, const Window& w, int first_axis, Va
     begins = e.slice(pads, {0}, {n}, {0});
     ends = e.slice(pads, {n}, {2 * n}, {0});
   }
-  Value* before = e.ints(Ints(static_cast<std::size_t>(first_axis), 0));
-  Value* behind = e.ints(Ints(static_cast<std::size_t>(2 - first_axis), 0));
+  Value* before = e.ints(repeated(0, first_axis));
+  Value* behind = e.ints(repeated(0, 2 - first_axis));
   return e.pad(x, e.concat({before, begins, behind, before, ends, behind}, 0), fill);
 }
 
@@ -40,7 +40,7 @@ Value* integer_convolution(Emitter& e, Value* x, Value* kernel, const Window& w,
     windows.push_back(3 + 2 * i);
     back.push_back(i + 1);
   }
-  perm.insert(perm.end(), windows.begin(), windows.end());
+  append(perm, windows);
   x = e.transpose(x, perm);
   Value* places = e.dims(x, 0, n + 1);
   Value* elements = e.product(e.dims(kernel, 1, n + 2));
@@ -48,7 +48,7 @@ Value* integer_convolution(Emitter& e, Value* x, Value* kernel, const Window& w,
   Value* own = e.div(filters, e.ints({groups}));
   Value* rows = e.reshape_to(x, e.concat({places, e.ints({groups, 1}), elements}, 0));
   Value* columns = e.reshape_to(kernel, e.concat({e.ints({groups}), own, elements}, 0));
-  Value* y = e.emit("MatMul", {rows, e.transpose(columns, {0, 2, 1})});
+  Value* y = e.matmul(rows, e.transpose(columns, {0, 2, 1}));
   return e.transpose(e.reshape_to(y, e.concat({places, filters}, 0)), back);
 }
 

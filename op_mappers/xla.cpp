@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 
 #include "support/wire.h"
 
@@ -50,9 +49,9 @@ std::string formula(const Value* v, const ir::Graph& g, int depth) {
   }
   if (op.starts_with("Greater")) {
     op = "Less" + op.substr(7);
-    std::reverse(parts.begin(), parts.end());
+    std::ranges::reverse(parts);
   }
-  if (commutes(op)) std::sort(parts.begin(), parts.end());
+  if (commutes(op)) std::ranges::sort(parts);
   if (op == "Cast" || op == "Bitcast") op += ":" + std::string(name(v->dtype()));
   std::string text = op + (v->index() == 0 ? "" : ":" + std::to_string(v->index())) + "(";
   for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : ",") + parts[i];
@@ -66,7 +65,7 @@ XlaMessage::XlaMessage(MapperContext& c, const std::string& attribute,
   const auto bytes = c.attr<std::string>(attribute);
   try {
     for (WireReader r(std::as_bytes(std::span(bytes.data(), bytes.size()))); r.next();) {
-      if (std::find(known.begin(), known.end(), r.field()) == known.end())
+      if (!contains(known, r.field()))
         c.fail(Code::unsupported_attr,
                "field " + std::to_string(r.field()) + " of its " + attribute + " is not known");
       Ints& list = fields_[r.field()];
@@ -88,13 +87,11 @@ std::int64_t XlaMessage::number(std::uint32_t field) const {
   return list(field).empty() ? 0 : list(field).back();
 }
 
-bool has_axis(const Ints& axes, std::int64_t axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
+bool has_axis(const Ints& axes, std::int64_t axis) { return contains(axes, axis); }
 
 Ints joined(const Ints& a, const Ints& b) {
   Ints all = a;
-  all.insert(all.end(), b.begin(), b.end());
+  append(all, b);
   return all;
 }
 
@@ -103,7 +100,7 @@ void check_axes(MapperContext& c, const Ints& axes, std::int64_t rank, const std
     if (axes[i] < 0 || axes[i] >= rank)
       c.fail(Code::bad_model, what + " names axis " + std::to_string(axes[i]) + " of a tensor of rank " +
                                   std::to_string(rank));
-    if (std::count(axes.begin(), axes.end(), axes[i]) != 1)
+    if (std::ranges::count(axes, axes[i]) != 1)
       c.fail(Code::bad_model, what + " names axis " + std::to_string(axes[i]) + " twice");
   }
 }
@@ -214,7 +211,7 @@ Value* sizes_of(Emitter& e, Value* x, const Ints& axes) {
 }
 
 Value* clamped(Emitter& e, Value* start, Value* room) {
-  Value* zero = e.constant<std::int64_t>(0);
+  Value* zero = e.i64(0);
   Value* low = e.minimum(start, room);
   return e.maximum(low, zero);
 }

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "op_mappers/context.h"

@@ -57,13 +57,12 @@ DotLetters dot_letters(MapperContext& c) {
     c.fail(Code::bad_model, "dimension_numbers pairs axes with none");
   if (rank_l > 26 || rank_r > 26) c.fail(Code::unsupported_attr, "tensors of more than 26 axes");
   DotLetters d{letters(rank_l, 'a'), letters(rank_r, 'A'), ""};
-  for (std::size_t i = 0; i < paired_l.size(); ++i)
-    d.rhs[static_cast<std::size_t>(paired_r[i])] = d.lhs[static_cast<std::size_t>(paired_l[i])];
-  for (const std::int64_t a : batch_l) d.out += d.lhs[static_cast<std::size_t>(a)];
+  for (std::size_t i = 0; i < paired_l.size(); ++i) nth(d.rhs, paired_r[i]) = nth(d.lhs, paired_l[i]);
+  for (const std::int64_t a : batch_l) d.out += nth(d.lhs, a);
   for (int a = 0; a < rank_l; ++a)
-    if (!has_axis(paired_l, a)) d.out += d.lhs[static_cast<std::size_t>(a)];
+    if (!has_axis(paired_l, a)) d.out += nth(d.lhs, a);
   for (int a = 0; a < rank_r; ++a)
-    if (!has_axis(paired_r, a)) d.out += d.rhs[static_cast<std::size_t>(a)];
+    if (!has_axis(paired_r, a)) d.out += nth(d.rhs, a);
   return d;
 }
 
@@ -88,11 +87,7 @@ struct Conv {
   std::int64_t group = 1, batch_groups = 1;
   Ints input, kernel, output;  // where N C spatial, O I spatial, N C spatial are
   std::size_t spatial() const { return strides.size(); }
-  Ints axes() const {  // of the channels-first tensors
-    Ints a(spatial());
-    std::iota(a.begin(), a.end(), 2);
-    return a;
-  }
+  Ints axes() const { return ints_from(2, 2 + std::ssize(strides)); }  // of the channels-first tensors
 };
 
 Ints placed(MapperContext& c, const XlaMessage& m, std::uint32_t first, std::uint32_t second,
@@ -185,7 +180,7 @@ Value* turned_kernel(MapperContext& c, Value* k, const Conv& v) {
 }
 
 bool is_all(const Ints& v, std::int64_t x) {
-  return std::all_of(v.begin(), v.end(), [x](std::int64_t e) { return e == x; });
+  return std::ranges::all_of(v, [x](std::int64_t e) { return e == x; });
 }
 
 Value* convolved_integers(MapperContext& c, Value* x, Value* kernel, const Conv& v) {
@@ -194,7 +189,7 @@ Value* convolved_integers(MapperContext& c, Value* x, Value* kernel, const Conv&
   w.dilations = v.dilations;
   for (int i = 0; i < static_cast<int>(v.spatial()); ++i)
     w.kernel.push_back(kernel->shape().ranked() ? kernel->shape()[i + 2] : kUnknownDim);
-  if (!std::all_of(w.kernel.begin(), w.kernel.end(), is_known))
+  if (!std::ranges::all_of(w.kernel, is_known))
     c.fail(Code::not_constant, "the size of a kernel of integers is not known", "give it a static shape");
   const Ints none{0, 0};
   Value* padded = c.pad(x, c.ints(joined(joined(none, v.begin), joined(none, v.end))), c.scalar_like(x, 0));
@@ -213,8 +208,7 @@ Value* convolved(MapperContext& c, Value* x, Value* kernel, Conv v) {
   Ints sizes;
   for (std::size_t i = 0; i < v.spatial() && kernel->shape().ranked(); ++i)
     sizes.push_back(kernel->shape()[static_cast<int>(i) + 2]);
-  if (!sizes.empty() && std::all_of(sizes.begin(), sizes.end(), is_known))
-    attrs.push_back({"kernel_shape", sizes});
+  if (!sizes.empty() && std::ranges::all_of(sizes, is_known)) attrs.push_back({"kernel_shape", sizes});
   attrs.push_back({"strides", t ? v.stretch : v.strides});
   if (!is_all(v.dilations, 1)) attrs.push_back({"dilations", v.dilations});
   if (v.group != 1) attrs.push_back({"group", v.group});
@@ -266,8 +260,7 @@ Values map_conv(MapperContext& c) {
   }
   check_channels(c, v, x, kernel);
   Ints back(v.output.size());
-  for (std::size_t i = 0; i < back.size(); ++i)
-    back[static_cast<std::size_t>(v.output[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < back.size(); ++i) nth(back, v.output[i]) = static_cast<std::int64_t>(i);
   return {c.cast(c.transpose(convolved(c, x, kernel, v), back), result_type(c))};
 }
 

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <numeric>
 
 #include "op_mappers/all.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/xla_index.h"
 
 // XlaGather, and slices at places that are known when the model runs. An index beyond the tensor is brought
@@ -12,7 +11,7 @@ namespace {
 
 Ints picked(const Ints& all, const Ints& at) {
   Ints some;
-  for (const std::int64_t i : at) some.push_back(all[static_cast<std::size_t>(i)]);
+  for (const std::int64_t i : at) some.push_back(nth(all, i));
   return some;
 }
 
@@ -25,7 +24,7 @@ Value* sliced(MapperContext& c, Value* x, Value* starts, Value* sizes, const Int
   const auto known = constant_ints(sizes);
   if (known && x->shape().ranked() && !y->constant()) {
     Ints dims = x->shape().dims();
-    for (std::size_t i = 0; i < axes.size(); ++i) dims[static_cast<std::size_t>(axes[i])] = (*known)[i];
+    for (std::size_t i = 0; i < axes.size(); ++i) nth(dims, axes[i]) = (*known)[i];
     c.graph().set_type(y, y->dtype(), Shape(dims));
   }
   return y;
@@ -57,8 +56,7 @@ struct SliceSizes {
   Value* runtime;  // i64
   Value* at(MapperContext& c, const Ints& axes) const {
     const Ints sizes = picked(known, axes);
-    return std::all_of(sizes.begin(), sizes.end(), is_known) ? c.ints(sizes)
-                                                             : c.gather(runtime, c.ints(axes), 0);
+    return std::ranges::all_of(sizes, is_known) ? c.ints(sizes) : c.gather(runtime, c.ints(axes), 0);
   }
 };
 
@@ -131,7 +129,7 @@ Value* arranged(MapperContext& c, const Gathered& g, const GatherNumbers& n) {
   std::int64_t batch = -1;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(g.axes.size()); ++i) {
     const std::int64_t axis = has_axis(n.offset, i) ? n.kept[kept++] : batch--;
-    perm.push_back(std::find(g.axes.begin(), g.axes.end(), axis) - g.axes.begin());
+    perm.push_back(std::ranges::find(g.axes, axis) - g.axes.begin());
   }
   check_axes(c, perm, static_cast<std::int64_t>(g.axes.size()), "offset_dims");
   return c.transpose(g.value, perm);
@@ -142,7 +140,7 @@ Values map_gather(MapperContext& c) {
   const auto rank = static_cast<std::int64_t>(sizes.known.size());
   const GatherNumbers n = gather_numbers(c, rank);
   for (const std::int64_t a : joined(n.collapsed, n.own))
-    if (const Dim size = sizes.known[static_cast<std::size_t>(a)]; is_known(size) && size != 1)
+    if (const Dim size = nth(sizes.known, a); is_known(size) && size != 1)
       c.fail(Code::bad_model, "a slice of a size other than 1 loses its axis");
   check_axes(c, n.offset, rank + (c.has_rank(1) ? c.rank(1) : 0) + 1, "offset_dims");
   Coordinates at = read_coordinates(c, c.in(1), n.mapped, n.vector_axis, n.own, n.batch);

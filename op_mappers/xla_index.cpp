@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -31,7 +31,7 @@ std::vector<std::int64_t> offsets(const Ints& sizes, const std::vector<bool>& wi
       index[i] = rest % sizes[i];
       rest /= sizes[i];
     }
-    all.insert(all.end(), index.begin(), index.end());
+    append(all, index);
   }
   return all;
 }
@@ -42,7 +42,7 @@ Value* moved(MapperContext& c, Value* spread, const std::vector<bool>& windows, 
   std::int64_t behind = fresh;  // axes from this one's on, without the coordinates'
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (!windows[i]) continue;
-    Value* size = c.gather(runtime, c.constant(static_cast<std::int64_t>(i)), 0);
+    Value* size = c.gather(runtime, c.i64(static_cast<std::int64_t>(i)), 0);
     Ints axes, own(windows.size(), 0);
     for (std::int64_t a = 1; a <= behind; ++a) axes.push_back(a);
     own[i] = 1;
@@ -105,7 +105,7 @@ Value* with_windows(MapperContext& c, const Coordinates& at, const Ints& sizes, 
   }
   if (dims.empty()) return at.values;
   Value* spread = c.unsqueeze(at.values, fresh);
-  if (std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d == 1; })) return spread;
+  if (std::ranges::all_of(dims, [](std::int64_t d) { return d == 1; })) return spread;
   if (!known) return moved(c, spread, windows, static_cast<std::int64_t>(fresh.size()), runtime);
   const std::int64_t places = element_count(dims);
   dims.push_back(static_cast<std::int64_t>(sizes.size()));

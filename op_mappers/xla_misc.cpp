@@ -3,7 +3,6 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
-#include "op_mappers/segments.h"
 #include "op_mappers/xla.h"
 
 // What else TensorFlow has of XLA's operators.
@@ -27,12 +26,11 @@ Value* padded_at_ends(MapperContext& c, Value* x, const Ints& low, const Ints& h
 }
 
 Value* padded_at_runtime(MapperContext& c, Value* x, Value* low, Value* high, std::size_t rank, Value* fill) {
-  Value* zero = c.constant<std::int64_t>(0);
+  Value* zero = c.i64(0);
   Value* begins = c.maximum(low, zero);
   Value* ends = c.maximum(high, zero);
   Value* y = c.pad(x, c.concat({begins, ends}, 0), fill);
-  Ints axes;
-  for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
+  const Ints axes = ints_from(0, static_cast<std::int64_t>(rank));
   Value* starts = c.sub(begins, low);
   Value* cut = c.sub(ends, high);
   Value* stops = c.sub(c.shape_of(y), cut);
@@ -70,8 +68,7 @@ Values map_broadcast_helper(MapperContext& c) {
   check_axes(c, dims, most, "broadcast_dims");
   if (dims.size() != static_cast<std::size_t>(fewest))
     c.fail(Code::bad_model, "broadcast_dims needs one entry for each axis of the operand of lower rank");
-  if (!std::is_sorted(dims.begin(), dims.end()))
-    c.fail(Code::unsupported_attr, "broadcast_dims that are not in order");
+  if (!std::ranges::is_sorted(dims)) c.fail(Code::unsupported_attr, "broadcast_dims that are not in order");
   Ints fresh;
   for (int a = 0; a < most; ++a)
     if (!has_axis(dims, a)) fresh.push_back(a);
@@ -131,7 +128,7 @@ Values map_split_nd(MapperContext& c) {
     if (g.counts[axis] == 1) continue;
     const std::int64_t padded = c.dim_of(0, static_cast<int>(axis)) + g.paddings[axis];
     if (padded % g.counts[axis] != 0) c.fail(Code::bad_model, "num_splits does not divide its padded axes");
-    const Ints sizes(static_cast<std::size_t>(g.counts[axis]), padded / g.counts[axis]);
+    const Ints sizes = repeated(padded / g.counts[axis], g.counts[axis]);
     Values parts;
     for (Value* b : blocks)
       for (Value* part : c.split(b, sizes, static_cast<std::int64_t>(axis))) parts.push_back(part);
@@ -156,8 +153,7 @@ Values map_shard(MapperContext& c) {
     const XlaMessage m(c, "manual_sharding", {1, 3, 4, 6, 8, 9, 10, 11, 12, 13});
     constexpr std::int64_t kReplicated = 0, kTiled = 3;
     const Ints& tiles = m.list(3);
-    const bool uncut =
-        !tiles.empty() && std::all_of(tiles.begin(), tiles.end(), [](std::int64_t n) { return n == 1; });
+    const bool uncut = !tiles.empty() && std::ranges::all_of(tiles, [](std::int64_t n) { return n == 1; });
     if (m.number(1) != kReplicated && !(m.number(1) == kTiled && uncut))
       c.fail(Code::unsupported_attr, "its sharding cuts the tensor into parts for several devices",
              "export the model for one device");

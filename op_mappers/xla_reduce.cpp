@@ -83,13 +83,13 @@ Extremum extremum(const ir::Graph& g) {
 
 Value* equal_or_nan(MapperContext& c, Value* x, Value* best) {
   Value* same = c.equal(x, best);
-  return is_float(x->dtype()) ? c.logical_or(same, c.emit("IsNaN", {x})) : same;
+  return is_float(x->dtype()) ? c.logical_or(same, c.is_nan(x)) : same;
 }
 
 // Among the places of the best value the lowest; the initial pair is one of the candidates.
 Values map_extremum(MapperContext& c, Extremum which) {
   Ints axes = reduced_axes(c);
-  std::sort(axes.begin(), axes.end());
+  std::ranges::sort(axes);
   const Combiner how = which == Extremum::highest ? Combiner::max : Combiner::min;
   Value *x = c.in(0), *index = c.in(1), *init = c.in(2), *init_index = c.in(3);
   if (!is_int(index->dtype()))
@@ -175,10 +175,9 @@ Value* running_sum(MapperContext& c, Value* x, const Windows& w, const Ints& axe
 
 // A pooling: the windows move along all axes but two.
 bool is_pooling(const Value* x, const Windows& w, const Ints& axes, Combiner how) {
-  if (!is_float(x->dtype()) || (how != Combiner::add && how != Combiner::max && how != Combiner::min))
-    return false;
+  if (!is_float(x->dtype()) || (!contains({Combiner::add, Combiner::max, Combiner::min}, how))) return false;
   if (axes.empty() || axes.size() > 3 || axes.size() + 2 != w.rank()) return false;
-  return std::all_of(axes.begin(), axes.end(), [&](std::int64_t a) {
+  return std::ranges::all_of(axes, [&](std::int64_t a) {
     const auto i = static_cast<std::size_t>(a);
     return (w.dilation[i] == 1 || how != Combiner::add) && w.begin[i] < w.size[i] && w.end[i] < w.size[i];
   });
@@ -189,8 +188,7 @@ Value* pooled(MapperContext& c, Value* x, const Windows& w, const Ints& axes, Co
   for (std::size_t i = 0; i < w.rank(); ++i)
     if (w.is_plain(i)) perm.push_back(static_cast<std::int64_t>(i));
   perm = joined(perm, axes);
-  for (std::size_t i = 0; i < perm.size(); ++i)
-    back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm.size(); ++i) nth(back, perm[i]) = static_cast<std::int64_t>(i);
   double elements = 1;
   for (const std::int64_t a : axes) {
     const auto i = static_cast<std::size_t>(a);
@@ -203,15 +201,15 @@ Value* pooled(MapperContext& c, Value* x, const Windows& w, const Ints& axes, Co
   }
   Attrs attrs{{"kernel_shape", kernel}, {"strides", strides}};
   if (const Ints pads = joined(begins, ends);
-      std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))
+      std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; }))
     attrs.push_back({"pads", pads});
   x = c.transpose(x, perm);
   if (how == Combiner::add) {
-    attrs.push_back({"count_include_pad", std::int64_t{1}});
+    attrs.push_back({"count_include_pad", 1});
     Value* mean = c.transpose(c.emit("AveragePool", {x}, attrs), back);
     return c.mul(mean, c.scalar_like(mean, elements));
   }
-  if (std::any_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d != 1; }))
+  if (std::ranges::any_of(dilations, [](std::int64_t d) { return d != 1; }))
     attrs.push_back({"dilations", dilations});
   if (how == Combiner::min) x = c.neg(x);
   Value* y = c.transpose(c.emit("MaxPool", {x}, attrs), back);
@@ -300,8 +298,7 @@ Image image_of(MapperContext& c, Value* x, const Windows& w, const Ints& axes) {
     if (w.is_plain(a)) i.perm.push_back(static_cast<std::int64_t>(a));
   i.perm = joined(i.perm, axes);
   i.back.resize(w.rank());
-  for (std::size_t a = 0; a < w.rank(); ++a)
-    i.back[static_cast<std::size_t>(i.perm[a])] = static_cast<std::int64_t>(a);
+  for (std::size_t a = 0; a < w.rank(); ++a) nth(i.back, i.perm[a]) = static_cast<std::int64_t>(a);
   i.dims = c.shape_of(c.transpose(x, i.perm));
   return i;
 }

@@ -45,7 +45,7 @@ void add_beginnings(MapperContext& c, const ScatterNumbers& n, Coordinates& at) 
     if (own != kUnknownDim && own == window_size(n, c.in(2), a)) continue;
     Value* dims = at.values ? c.dims(at.values, 0, at.batch_rank) : nullptr;
     if (!dims) c.fail(Code::unsupported_attr, "indices without coordinates have no ONNX form");
-    Value* zero = c.constant<std::int64_t>(0);
+    Value* zero = c.i64(0);
     Value* zeros = c.expand(zero, c.concat({dims, c.ints({1})}, 0));
     at.values = c.concat({at.values, zeros}, -1);
     at.axes.push_back(a);
@@ -63,7 +63,7 @@ Sizes update_sizes(MapperContext& c, const ScatterNumbers& n, const Coordinates&
   for (const std::int64_t a : at.axes) {
     const Dim known = window_size(n, c.in(2), a);
     s.known.push_back(known);
-    const auto kept = static_cast<std::size_t>(std::find(n.kept.begin(), n.kept.end(), a) - n.kept.begin());
+    const auto kept = static_cast<std::size_t>(std::ranges::find(n.kept, a) - n.kept.begin());
     each.push_back(is_known(known) ? c.ints({known}) : sizes_of(c, c.in(2), {n.window[kept]}));
   }
   s.runtime = each.size() == 1 ? each[0] : c.concat(each, 0);
@@ -74,14 +74,14 @@ Sizes update_sizes(MapperContext& c, const ScatterNumbers& n, const Coordinates&
 // never to be.
 Value* outside(MapperContext& c, const Coordinates& at, Value* sizes) {
   Value* room = c.sub(sizes_of(c, c.in(0), at.axes), sizes);
-  Value* below = c.less(at.values, c.constant<std::int64_t>(0));
+  Value* below = c.less(at.values, c.i64(0));
   Value* above = c.greater(at.values, room);
   Value* any = c.logical_or(below, above);
   if (at.axes.size() != 1)
     any = c.cast(c.reduce("ReduceMax", c.cast(any, DType::i32), Ints{at.batch_rank}, true), DType::boolean);
   if (const TensorPtr& t = any->constant()) {
     const Ints v = t->to_ints();
-    if (std::all_of(v.begin(), v.end(), [](std::int64_t x) { return x == 0; })) return nullptr;
+    if (std::ranges::all_of(v, [](std::int64_t x) { return x == 0; })) return nullptr;
   }
   return any;
 }
@@ -147,8 +147,7 @@ Values map_scatter(MapperContext& c) {
   }
   for (const std::int64_t a : n.kept)
     if (!has_axis(at.axes, a)) order.push_back(a);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) nth(back, order[i]) = static_cast<std::int64_t>(i);
   Value* x = c.transpose(c.in(0), order);
   Value* places = with_windows(c, at, sizes.known, sizes.runtime, windows);
   Value* lost = outside(c, at, sizes.runtime);
@@ -156,7 +155,7 @@ Values map_scatter(MapperContext& c) {
   // one more row takes what is outside
   Value* rows = c.dims(x, 0, 1);
   Ints pads(2 * static_cast<std::size_t>(n.rank), 0);
-  pads[static_cast<std::size_t>(n.rank)] = 1;
+  nth(pads, n.rank) = 1;
   Value* nothing = zero_of(c, x->dtype());
   Value* longer = c.pad(x, c.ints(pads), nothing);
   Value* there = at.axes.size() == 1 ? rows : c.concat({rows, c.ints(Ints(at.axes.size() - 1, 0))}, 0);

@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "op_mappers/all.h"
-#include "op_mappers/segments.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/xla.h"
 
 // Sorts of XLA: TopK of the whole axis, which keeps the order of equal elements.
@@ -95,7 +94,7 @@ bool read_keys(const Value* v, const ir::Graph& g, std::vector<Key>& keys) {
           !read_keys(conjunction->input(1 - i), g, rest))
         continue;
       keys.push_back(own[0]);
-      keys.insert(keys.end(), rest.begin(), rest.end());
+      append(keys, rest);
       return true;
     }
   }
@@ -123,7 +122,7 @@ Value* sortable(MapperContext& c, Value* x) {
     case DType::bf16:
       return c.cast(x, DType::f32);
     case DType::u64:  // without the highest bit they have the order of signed ones
-      return c.add(c.cast(x, DType::i64), c.constant(std::numeric_limits<std::int64_t>::min()));
+      return c.add(c.cast(x, DType::i64), c.i64(std::numeric_limits<std::int64_t>::min()));
     default:
       return x;
   }
@@ -131,7 +130,7 @@ Value* sortable(MapperContext& c, Value* x) {
 
 // Numbers above which NaN has room: finite ones keep their order in f64, the infinite ones become 1e308.
 Value* with_room_for_nan(MapperContext& c, Value* x) {
-  Value* is_nan = c.emit("IsNaN", {sortable(c, x)});
+  Value* is_nan = c.is_nan(sortable(c, x));
   Value* bounded = c.clip(c.cast(x, DType::f64), -1e308, 1e308);
   return c.where(is_nan, infinite(c, bounded), bounded);
 }
@@ -154,7 +153,7 @@ Value* sorted_alone(MapperContext& c, const Key& key, Value* x, const Axis& axis
     Value* places = c.topk(wide, axis.size, axis.number, key.descending)[1];
     return c.emit("GatherElements", {x, places}, {{"axis", axis.number}});
   }
-  Value* is_nan = c.emit("IsNaN", {wide});
+  Value* is_nan = c.is_nan(wide);
   Value* numbers =
       c.topk(c.where(is_nan, infinite(c, wide), wide), axis.size, axis.number, key.descending)[0];
   Value* count = c.reduce("ReduceSum", c.cast(is_nan, DType::i64), Ints{axis.number}, true);

@@ -90,7 +90,7 @@ std::vector<Told> shorten(const std::vector<std::string>& causes) {
 }
 
 bool has_errors(const Diagnostics& ds) {
-  return std::any_of(ds.begin(), ds.end(), [](const Diagnostic& d) { return d.severity == Severity::error; });
+  return std::ranges::any_of(ds, [](const Diagnostic& d) { return d.severity == Severity::error; });
 }
 
 void fail(Code code, std::string message, std::string remedy, SourceLoc at) {

@@ -24,7 +24,7 @@ ExitCode exit_code(Code code) {
 ExitCode exit_code(const Diagnostics& diagnostics) {
   static constexpr ExitCode kFirst[] = {kBadInput, kUsage, kEngineMissing, kNotConvertible};
   for (const ExitCode candidate : kFirst)
-    if (std::any_of(diagnostics.begin(), diagnostics.end(), [candidate](const Diagnostic& d) {
+    if (std::ranges::any_of(diagnostics, [candidate](const Diagnostic& d) {
           return d.severity == Severity::error && exit_code(d.code) == candidate;
         }))
       return candidate;

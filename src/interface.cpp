@@ -15,8 +15,7 @@ std::string_view bare(std::string_view name) {
 }
 
 Value* find_by_name(const Values& values, const std::string& name) {
-  const auto it = std::find_if(values.begin(), values.end(),
-                               [&](const Value* v) { return bare(v->name()) == bare(name); });
+  const auto it = std::ranges::find_if(values, [&](const Value* v) { return bare(v->name()) == bare(name); });
   return it == values.end() ? nullptr : *it;
 }
 
@@ -68,7 +67,7 @@ void input_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
   g.replace_all_uses(v, nhwc);
   Values order = g.inputs();
   order.pop_back();
-  std::replace(order.begin(), order.end(), v, fresh);
+  std::ranges::replace(order, v, fresh);
   g.reorder_inputs(std::move(order));
   g.remove_input(v);
   g.rename(fresh, name);
@@ -82,7 +81,7 @@ void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
   g.derive(v, v, {});  // its name goes
   g.rename(v, name + "/nhwc");
   Values outputs = g.outputs();
-  std::replace(outputs.begin(), outputs.end(), v, nchw);
+  std::ranges::replace(outputs, v, nchw);
   g.set_outputs(std::move(outputs));
   g.rename(nchw, name);
 }

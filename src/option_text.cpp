@@ -6,6 +6,7 @@
 
 #include "diagnostics.h"
 #include "onnx/opset_table.h"
+#include "support/lists.h"
 #include "support/nearest.h"
 
 namespace t2o {
@@ -28,8 +29,8 @@ int to_int(std::string_view what, const std::string& text) {
 }
 
 bool to_bool(const std::string& text) {
-  if (text.empty() || text == "1" || text == "true" || text == "on" || text == "yes") return true;
-  if (text == "0" || text == "false" || text == "off" || text == "no") return false;
+  if (text.empty() || contains({"1", "true", "on", "yes"}, text)) return true;
+  if (contains({"0", "false", "off", "no"}, text)) return false;
   fail(Code::bad_option, "a switch takes true or false, not '" + text + "'");
 }
 
@@ -92,7 +93,7 @@ void set_targets(Options& o, const std::string& v) {
       fail(Code::bad_option,
            "--target nhwc is not supported: it asks tf2onnx for operators with channels last",
            "--layout nhwc writes functions with channels last");
-    if (std::find(known.begin(), known.end(), target) == known.end())
+    if (!contains(known, target))
       fail(Code::bad_option, "--target does not know '" + target + "'",
            "one of: rs4, rs5, rs6, caffe2, tensorrt; --target-runtime and --opset choose the runtime");
   }
@@ -232,7 +233,7 @@ std::span<const OptionRow> option_rows() { return kRows; }
 
 void set_option(Options& options, std::string_view name, const std::string& value) {
   std::string key(name);
-  std::replace(key.begin(), key.end(), '_', '-');
+  std::ranges::replace(key, '_', '-');
   if (key == "signature-def") key = "signature";
   Strings known;
   for (const OptionRow& row : kRows) {

@@ -33,7 +33,7 @@ constexpr bool kDebugBuild = true;
 #endif
 
 void dump(const std::string& stage, const ir::Graph& g, const Options& o) {
-  if (std::find(o.dump_after.begin(), o.dump_after.end(), stage) == o.dump_after.end()) return;
+  if (!contains(o.dump_after, stage)) return;
   std::fprintf(stderr, "# after %s\n%s\n", stage.c_str(),
                ir::to_text(g, {.origins = true, .known_elements = true, .elide_above = 64}).c_str());
 }

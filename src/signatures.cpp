@@ -23,7 +23,7 @@ std::string with_place_filled(const std::string& output, const std::string& by) 
 
 // A signature's name in a file's name.
 std::string as_file_name(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '_');
+  std::ranges::replace(name, '/', '_');
   return name;
 }
 
@@ -88,13 +88,13 @@ bool may_name_several(const Options& o) { return o.signature == kAll || split_na
 std::optional<Strings> named_signatures(const Options& o, const Source& source, Diagnostics& diagnostics) {
   if (!may_name_several(o)) return std::nullopt;
   const std::vector<ModelSignature> all = source.signatures();
-  if (std::any_of(all.begin(), all.end(), [&](const ModelSignature& s) { return s.name == o.signature; }))
+  if (std::ranges::any_of(all, [&](const ModelSignature& s) { return s.name == o.signature; }))
     return std::nullopt;
   check_options(o);
   if (o.signature == kAll) return all_with_outputs(o, all, diagnostics);
   Strings names;
   for (const std::string& name : split_names(o.signature))
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   return names;
 }
 

@@ -52,10 +52,10 @@ Diagnostics StaleModels::warnings(const std::vector<std::string>& written) const
     const fs::path& path = entry.path();
     const auto is_it = [&](const std::string& w) { return fs::equivalent(w, path, none); };
     if (fits(path.filename().string(), output) && !is_it(data_path_) && entry.is_regular_file(none) &&
-        std::none_of(written.begin(), written.end(), is_it) && names(path, data.filename().string()))
+        std::ranges::none_of(written, is_it) && names(path, data.filename().string()))
       stale.push_back(path.lexically_normal().string());
   }
-  std::sort(stale.begin(), stale.end());
+  std::ranges::sort(stale);
   for (const std::string& model : stale)
     warnings.push_back(
         {Severity::warning, Code::output,

@@ -120,7 +120,7 @@ Outcome convert_and_write(const ConvertArguments& a, const Console& console) {
     progress.now("writing " + a.output);
     const Diagnostics trouble =
         write_model(outcome.conversion, a.options, a.output, &outcome.written, &progress.meter());
-    outcome.diagnostics.insert(outcome.diagnostics.end(), trouble.begin(), trouble.end());
+    append(outcome.diagnostics, trouble);
     if (outcome.ok()) tell_of_data_file(a, files.data, outcome);
   });
   outcome.seconds = time.seconds();

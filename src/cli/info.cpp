@@ -154,7 +154,7 @@ int inform(const InfoArguments& a) {
     Diagnostics refusals;
     if (!a.options.complex_as_pairs) refuse_complex_interface(*graph, refusals);
     for (Diagnostic& d : refusals) d.severity = Severity::warning;  // it is told, not converted
-    diagnostics.insert(diagnostics.end(), refusals.begin(), refusals.end());
+    append(diagnostics, refusals);
     if (console.json())
       json.update(as_json(model, a.options, opset));
     else

@@ -1,7 +1,5 @@
 #include "cli/report_text.h"
 
-#include <algorithm>
-
 #include "cli/console.h"
 
 namespace t2o::cli {
@@ -72,7 +70,7 @@ std::string report_text(const GraphReport& r) {
                      ", weights of " + human_size(r.weight_bytes) + "\n" + operators_text(r);
   std::vector<std::string> reasons;
   for (const TransposeReport& t : r.transposes)
-    if (std::find(reasons.begin(), reasons.end(), t.why) == reasons.end()) reasons.push_back(t.why);
+    if (!contains(reasons, t.why)) reasons.push_back(t.why);
   for (const std::string& why : reasons) {
     std::string lines;
     std::size_t n = 0;

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "support/lists.h"
+
 namespace t2o::engines {
 namespace {
 
@@ -30,13 +32,13 @@ std::vector<std::string> libraries_in(const fs::path& folder, const std::string&
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     if (is_library(it->path(), file)) found.push_back(it->path().string());
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
 void append(std::vector<std::string>& to, std::vector<std::string> more) {
   for (std::string& path : more)
-    if (std::find(to.begin(), to.end(), path) == to.end()) to.push_back(std::move(path));
+    if (!contains(to, path)) to.push_back(std::move(path));
 }
 
 fs::path cache_folder() {

@@ -139,7 +139,7 @@ OwnedValue make_value(const OrtApi& api, const Tensor& t, const std::string& fee
       char* buffer = nullptr;
       const std::string& s = t.strings()[i];
       check(api, api.GetResizedStringTensorElementBuffer(value, i, s.size(), &buffer), "input " + feed);
-      std::copy(s.begin(), s.end(), buffer);
+      std::ranges::copy(s, buffer);
     }
   } else if (const Bytes bytes = t.bytes(); !bytes.empty()) {
     void* data = nullptr;

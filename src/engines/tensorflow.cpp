@@ -1,9 +1,7 @@
 #include "engines/tensorflow.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <type_traits>
 
 #include "engines/tensorflow_api.h"
 #include "engines/tensorflow_tensor.h"
@@ -257,7 +255,7 @@ Shape TfGraph::shape(const std::string& tensor) const {
   const int rank = api.get_tensor_rank(impl_->graph, output, status.get());
   check(api, status, "the shape of " + tensor);
   if (rank < 0) return {};
-  Ints dims(static_cast<std::size_t>(rank));
+  Ints dims = repeated(0, rank);
   api.get_tensor_shape(impl_->graph, output, dims.data(), rank, status.get());
   check(api, status, "the shape of " + tensor);
   return Shape(std::move(dims));

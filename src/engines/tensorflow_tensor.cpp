@@ -112,7 +112,7 @@ OwnedTensor::~OwnedTensor() {
 
 TensorPtr read_tensor(const Api& api, const TensorHandle* handle, const std::string& tensor) {
   const DType dtype = type_of_code(api.tensor_type(handle));
-  if (dtype == DType::undefined || dtype == DType::resource || dtype == DType::variant)
+  if (contains({DType::undefined, DType::resource, DType::variant}, dtype))
     fail(Code::unsupported_type,
          "TensorFlow: tensor " + tensor + " of " + std::string(name(dtype)) + " cannot be read");
   Ints dims;

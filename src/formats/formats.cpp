@@ -26,7 +26,7 @@ std::vector<FormatOp> lite_operators() { return tflite::operators(); }
 
 const ModelFormat& format_of(const tf2onnx::Options& o) {
   const auto all = formats();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const ModelFormat& f) { return f.reads(o); });
+  const auto found = std::ranges::find_if(all, [&](const ModelFormat& f) { return f.reads(o); });
   return found == all.end() ? all.back() : *found;  // which says what is wrong with the file
 }
 

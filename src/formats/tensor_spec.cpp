@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view s) {
 
 Dim parse_dim(std::string_view text, std::string_view spec) {
   const std::string_view word = trimmed(text);
-  if (word == "?" || word == "None" || word == "-1") return kUnknownDim;
+  if (contains({"?", "None", "-1"}, word)) return kUnknownDim;
   Dim d = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), d);
   if (error != std::errc{} || end != word.data() + word.size() || d < 0)

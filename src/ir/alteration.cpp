@@ -27,7 +27,7 @@ std::optional<Step> joined(const Step& first, const Step& second) {
   if (first.kind == Kind::reshape) return second;
   if (first.kind != Kind::transpose || first.ints.size() != second.ints.size()) return std::nullopt;
   Ints perm;
-  for (const std::int64_t p : second.ints) perm.push_back(first.ints[static_cast<std::size_t>(p)]);
+  for (const std::int64_t p : second.ints) perm.push_back(nth(first.ints, p));
   return Alteration::transpose(std::move(perm));
 }
 
@@ -36,7 +36,7 @@ bool moves_only_ones(const Step& dims, const Step& move) {
   std::int64_t last = -1;
   for (const std::int64_t p : move.ints) {
     if (dims.ints.size() != move.ints.size()) return false;
-    if (dims.ints[static_cast<std::size_t>(p)] == 1) continue;
+    if (nth(dims.ints, p) == 1) continue;
     if (p < last) return false;
     last = p;
   }
@@ -68,14 +68,14 @@ std::optional<std::vector<T>> parse_numbers(std::string_view& text) {
 
 // A file may hold anything.
 bool is_permutation(Ints axes) {
-  std::sort(axes.begin(), axes.end());
+  std::ranges::sort(axes);
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (axes[i] != static_cast<std::int64_t>(i)) return false;
   return true;
 }
 bool are_sizes(const Ints& dims) {
-  return std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d >= -1; }) &&
-         std::count(dims.begin(), dims.end(), -1) <= 1;
+  return std::ranges::all_of(dims, [](std::int64_t d) { return d >= -1; }) &&
+         std::ranges::count(dims, -1) <= 1;
 }
 
 std::optional<Step> parse_step(std::string_view& text) {
@@ -102,7 +102,7 @@ Step Alteration::reshape(const Shape& to) {
   Ints dims = to.dims();
   for (std::int64_t& d : dims)
     if (!t2o::is_known(d)) d = -1;
-  return std::count(dims.begin(), dims.end(), -1) > 1 ? other() : Step{Kind::reshape, std::move(dims), 1};
+  return std::ranges::count(dims, -1) > 1 ? other() : Step{Kind::reshape, std::move(dims), 1};
 }
 
 void Alteration::add(Step step) {
@@ -133,12 +133,12 @@ void Alteration::add(Step step) {
 }
 
 bool Alteration::only_moves() const {
-  return std::all_of(steps_.begin(), steps_.end(),
-                     [](const Step& s) { return s.kind == Kind::transpose || s.kind == Kind::reshape; });
+  return std::ranges::all_of(
+      steps_, [](const Step& s) { return s.kind == Kind::transpose || s.kind == Kind::reshape; });
 }
 
 bool Alteration::is_known() const {
-  return std::none_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.kind == Kind::other; });
+  return std::ranges::none_of(steps_, [](const Step& s) { return s.kind == Kind::other; });
 }
 
 std::string_view Alteration::suffix() const {

@@ -14,7 +14,7 @@ Contents contents_of(Graph& g) {
       last = n.op();
       for_each_subgraph(n, [&](Graph& inner) { c.graphs.push_back(&inner); });
     }
-  std::reverse(c.graphs.begin(), c.graphs.end());
+  std::ranges::reverse(c.graphs);
   return c;
 }
 

@@ -77,7 +77,7 @@ Graph::~Graph() {
     for (Node& n : g.nodes_)
       for (NamedAttr& a : n.attrs_) {
         if (auto* one = std::get_if<GraphPtr>(&a.value)) take_one(*one);
-        if (auto* many = std::get_if<Graphs>(&a.value)) std::for_each(many->begin(), many->end(), take_one);
+        if (auto* many = std::get_if<Graphs>(&a.value)) std::ranges::for_each(*many, take_one);
       }
   };
   take(*this);
@@ -399,7 +399,7 @@ std::size_t Graph::erase_dead() {
       continue;
     }
     walks.back().n = n->prev_;
-    if (std::none_of(n->outputs_.begin(), n->outputs_.end(), [](const Value* v) { return v->is_used(); })) {
+    if (std::ranges::none_of(n->outputs_, [](const Value* v) { return v->is_used(); })) {
       g->erase(*n);
       ++erased;
     } else {

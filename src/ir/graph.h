@@ -6,8 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "diagnostics.h"
@@ -76,6 +74,10 @@ class Node {
   template <class T> const T* attr_if(std::string_view name) const {
     const Attr* a = attr(name);
     return a ? std::get_if<T>(a) : nullptr;
+  }
+  template <class T> T attr_or(std::string_view name, T otherwise) const {
+    const T* a = attr_if<T>(name);
+    return a ? *a : otherwise;
   }
   Graph* graph() const { return graph_; }
   Node* next() const { return next_; }

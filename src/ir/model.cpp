@@ -24,16 +24,16 @@ std::array<std::uint64_t, 2> content_hash(const Value& v) {
 
 void merge(Group& into, Group& from) {
   Values& values = into.equal.values;
-  values.insert(values.end(), from.equal.values.begin(), from.equal.values.end());
+  append(values, from.equal.values);
   into.equal.is_shared |= from.equal.is_shared || from.graph != into.graph;
   from.is_merged = true;
 }
 
 // Could an equal constant of another graph be among groups of one size?
 bool is_worth_hashing(const std::vector<Group*>& groups) {
-  return std::any_of(groups.begin(), groups.end(), [](const Group* g) { return !g->equal.is_shared; }) &&
-         std::any_of(groups.begin(), groups.end(),
-                     [&](const Group* g) { return g->equal.is_shared || g->graph != groups[0]->graph; });
+  return std::ranges::any_of(groups, [](const Group* g) { return !g->equal.is_shared; }) &&
+         std::ranges::any_of(
+             groups, [&](const Group* g) { return g->equal.is_shared || g->graph != groups[0]->graph; });
 }
 
 void merge_equal(const std::vector<Group*>& groups) {

@@ -6,6 +6,12 @@
 
 namespace t2o {
 
+Ints ints_from(std::int64_t first, std::int64_t last) {
+  Ints all;
+  for (std::int64_t i = first; i < last; ++i) all.push_back(i);
+  return all;
+}
+
 Dim Symbols::intern(std::string_view name) {
   const auto [it, fresh] = ids_.try_emplace(std::string(name), -2 - static_cast<Dim>(names_.size()));
   if (fresh) names_.emplace_back(name);
@@ -124,7 +130,7 @@ Dim Shape::operator[](int axis) const {
   return (*dims_)[at];
 }
 
-bool Shape::is_static() const { return dims_ && std::all_of(dims_->begin(), dims_->end(), is_known); }
+bool Shape::is_static() const { return dims_ && std::ranges::all_of(*dims_, is_known); }
 
 std::optional<std::int64_t> Shape::elements() const {
   if (!is_static()) return std::nullopt;
@@ -140,7 +146,7 @@ std::optional<Shape> merge(const Shape& a, const Shape& b) {
   if (a.rank() != b.rank()) return std::nullopt;
   Ints dims = a.dims();
   for (int i = 0; i < b.rank(); ++i) {
-    Dim& d = dims[static_cast<std::size_t>(i)];
+    Dim& d = nth(dims, i);
     if (is_known(d) && is_known(b[i]) && d != b[i]) return std::nullopt;
     if (is_known(b[i]) || d == kUnknownDim) d = b[i];
   }

@@ -1,15 +1,18 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "support/lists.h"
+
 namespace t2o {
 
 using Ints = std::vector<std::int64_t>;
+inline Ints repeated(std::int64_t value, std::int64_t count) { return Ints(static_cast<std::size_t>(count), value); }
+Ints ints_from(std::int64_t first, std::int64_t last);  // first, first + 1 ... last - 1
 
 // A dimension. 0 and above: its size. -1: unknown. -2 and below: a symbol ("batch") of the graph's Symbols.
 // Two dims that carry the same symbol are equal at run time.

@@ -1,7 +1,5 @@
 #include "ir/tensor.h"
 
-#include <algorithm>
-#include <numeric>
 #include <stdexcept>
 
 #include "diagnostics.h"
@@ -107,7 +105,7 @@ double Tensor::float_at(std::int64_t i) const {
 
 Ints Tensor::to_ints() const {
   Ints v(list_size(*this));
-  for (std::int64_t i = 0; i < elements_; ++i) v[static_cast<std::size_t>(i)] = int_at(i);
+  for (std::int64_t i = 0; i < elements_; ++i) nth(v, i) = int_at(i);
   return v;
 }
 
@@ -122,7 +120,7 @@ std::vector<double> Tensor::to_floats() const {
     }
     return v;
   }
-  for (std::int64_t i = 0; i < elements_; ++i) v[static_cast<std::size_t>(i)] = float_at(i);
+  for (std::int64_t i = 0; i < elements_; ++i) nth(v, i) = float_at(i);
   return v;
 }
 

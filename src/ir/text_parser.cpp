@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <limits>
 
 #include "ir/text.h"
 #include "ir/text_cursor.h"
@@ -247,7 +244,7 @@ class Parser {
     do {
       const std::size_t position = in_.position();
       std::string name = in_.word_or_string("the name of an attribute");
-      if (std::any_of(as.begin(), as.end(), [&](const NamedAttr& a) { return a.name == name; }))
+      if (std::ranges::any_of(as, [&](const NamedAttr& a) { return a.name == name; }))
         in_.fail_at(position, "attribute '" + name + "' stands here twice");
       in_.expect('=');
       as.push_back({std::move(name), attr(g, depth)});
@@ -331,8 +328,7 @@ class Parser {
 
   template <class T>
   static bool as_list(std::vector<Attr>& items, Attr& result) {
-    if (!std::all_of(items.begin(), items.end(), [](const Attr& a) { return std::holds_alternative<T>(a); }))
-      return false;
+    if (!std::ranges::all_of(items, [](const Attr& a) { return std::holds_alternative<T>(a); })) return false;
     std::vector<T> list;
     for (Attr& a : items) list.push_back(std::move(std::get<T>(a)));
     result = std::move(list);

@@ -215,7 +215,7 @@ class Printer {
     if (t.byte_size() > options_.elide_above) {
       out_ += "#elided";
     } else if (t.dtype() == DType::string) {
-      elements(t, [&](std::int64_t i) { string(t.strings()[static_cast<std::size_t>(i)]); });
+      elements(t, [&](std::int64_t i) { string(nth(t.strings(), i)); });
     } else if (t.elements() > kShortSplat && is_splat(t) && !has_odd_bool(t)) {
       if (is_spelled(t.dtype())) {
         out_ += "splat ";
@@ -249,7 +249,7 @@ class Printer {
   static bool has_odd_bool(const Tensor& t) {
     if (t.dtype() != DType::boolean) return false;
     const Bytes b = t.bytes();
-    return std::any_of(b.begin(), b.end(), [](std::byte x) { return x > std::byte{1}; });
+    return std::ranges::any_of(b, [](std::byte x) { return x > std::byte{1}; });
   }
 
   static bool is_splat(const Tensor& t) {

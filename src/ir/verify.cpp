@@ -1,6 +1,5 @@
 #include "ir/verify.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 

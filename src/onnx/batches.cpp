@@ -15,7 +15,7 @@ Dim batch_dim(const Value* v, int i) {
 
 bool is_empty(const Value* v) {
   const Ints& dims = v->shape().dims();
-  return std::find(dims.begin(), dims.end(), 0) != dims.end();
+  return contains(dims, 0);
 }
 
 bool may_be_empty(const Value* v) {

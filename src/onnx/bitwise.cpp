@@ -31,7 +31,7 @@ Value* common_bits(Emitter& e, Value* a, Value* b) {
   Value* row = e.mul(digits(e, a, count), e.constant(kDigits));
   Value* both = e.add(row, digits(e, b, count));
   Value* found = e.gather(e.ints(table), both, 0);
-  Value* whole = e.emit("MatMul", {found, e.constant({count, 1}, weights)});
+  Value* whole = e.matmul(found, e.constant({count, 1}, weights));
   return e.cast(e.squeeze(whole, {-1}), a->dtype());
 }
 
@@ -45,7 +45,7 @@ std::optional<std::int64_t> modulus(const Value* b) {
 
 }  // namespace
 
-bool is_bitwise(std::string_view op) { return op == "BitwiseAnd" || op == "BitwiseOr" || op == "BitwiseXor"; }
+bool is_bitwise(std::string_view op) { return contains({"BitwiseAnd", "BitwiseOr", "BitwiseXor"}, op); }
 
 // a | b = a + b - (a & b), a ^ b = a + b - 2 (a & b), in i64 modulo 2^64
 Value* bitwise_by_table(Emitter& e, std::string_view op, Value* a, Value* b) {

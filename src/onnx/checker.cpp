@@ -3,7 +3,6 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "ir/nesting.h"
@@ -119,8 +118,8 @@ class Checker {
       if (s.fixed != DType::undefined && s.fixed != dtype)
         report_node(n, spell(s) + " is not of type " + std::string(name(s.fixed)));
       if (s.param < 0) continue;
-      const OpInfo::TypeParam& param = op.params[static_cast<std::size_t>(s.param)];
-      DTypeSet& told = refused[static_cast<std::size_t>(s.param)];
+      const OpInfo::TypeParam& param = nth(op.params, s.param);
+      DTypeSet& told = nth(refused, s.param);
       if (!param.standard.empty() && !is_sequence(dtype) && !param.standard.has(dtype) && !told.has(dtype)) {
         told.add(dtype);
         if (const int opset = opset_that_takes(n, s))
@@ -128,7 +127,7 @@ class Checker {
         else
           report_node(n, spell(s) + " has a type that is not among those of " + param.name);
       }
-      const Slot*& first = bound[static_cast<std::size_t>(s.param)];
+      const Slot*& first = nth(bound, s.param);
       if (!first) first = &s;
       if (first->value->dtype() != dtype && !s.mixed)
         report_node(n, spell(s) + " has another type than the other " + first->side + "s of " + param.name +
@@ -170,7 +169,7 @@ class Checker {
       const OpInfo* op = op_info(n.op(), opset, t.ml_opset, false);
       if (!op) continue;
       const int at = s.side[0] == 'i' ? op->param_of_input(s.index) : op->param_of_output(s.index);
-      if (at >= 0 && op->params[static_cast<std::size_t>(at)].standard.has(dtype)) return opset;
+      if (at >= 0 && nth(op->params, at).standard.has(dtype)) return opset;
     }
     return 0;
   }

@@ -20,8 +20,8 @@ std::optional<Ints> elements(const Value* v) {
   const TensorPtr& t = v->constant();
   if (!t || !is_int(t->dtype()) || t->rank() > 1 || t->elements() > 64) return std::nullopt;
   Ints out = t->to_ints();
-  return std::all_of(out.begin(), out.end(), is_known) ? std::optional(out)
-                                                       : std::nullopt;  // a negative number is no dim
+  return std::ranges::all_of(out, is_known) ? std::optional(out)
+                                            : std::nullopt;  // a negative number is no dim
 }
 
 using Binary = Dim (*)(Dim, Dim, Symbols&);
@@ -57,9 +57,8 @@ std::optional<Ints> only_element(const Values& in) {
 
 // Those at constant places, of a list.
 std::optional<Ints> picked(const Values& in, const Attrs& attrs) {
-  const bool first_axis = std::none_of(attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) {
-    return a.name == "axis" && a.value != Attr(std::int64_t{0});
-  });
+  const bool first_axis = std::ranges::none_of(
+      attrs, [](const ir::NamedAttr& a) { return a.name == "axis" && a.value != Attr(std::int64_t{0}); });
   const std::optional<Ints> all = elements(in[0]);
   if (!all || !first_axis || in.size() < 2 || !in[1]->constant() || in[1]->shape().rank() > 1 ||
       in[0]->shape().rank() != 1)
@@ -68,7 +67,7 @@ std::optional<Ints> picked(const Values& in, const Attrs& attrs) {
   for (std::int64_t i : in[1]->constant()->to_ints()) {
     if (i < 0) i += static_cast<std::int64_t>(all->size());
     if (i < 0 || i >= static_cast<std::int64_t>(all->size())) return std::nullopt;
-    out.push_back((*all)[static_cast<std::size_t>(i)]);
+    out.push_back(nth(*all, i));
   }
   return out;
 }
@@ -98,13 +97,11 @@ std::optional<Ints> joined(const Values& in) {
     std::optional<Ints> next = elements(v);
     if (!next && v->constant() && is_int(v->dtype()) && v->constant()->elements() <= 64)
       next = v->constant()->to_ints();
-    if (!next && is_known(v->shape()[0]) && v->shape()[0] <= 64)
-      next = Ints(static_cast<std::size_t>(v->shape()[0]), kUnknownDim);
+    if (!next && is_known(v->shape()[0]) && v->shape()[0] <= 64) next = repeated(kUnknownDim, v->shape()[0]);
     if (!next) return std::nullopt;
     for (const Dim d : *next) out.push_back(v->constant() && !is_known(d) ? kUnknownDim : d);
   }
-  return std::all_of(out.begin(), out.end(), [](Dim d) { return d == kUnknownDim; }) ? std::nullopt
-                                                                                     : std::optional(out);
+  return std::ranges::all_of(out, [](Dim d) { return d == kUnknownDim; }) ? std::nullopt : std::optional(out);
 }
 
 // The sizes that x is reshaped to; a negative entry is one that is not known or that is inferred.
@@ -135,7 +132,7 @@ Dim left_over(Ints from, const Ints& target, std::size_t open, Symbols& all) {
   for (std::size_t i = 0; i < target.size(); ++i) {
     if (i == open) continue;
     if (target[i] == 0) return kUnknownDim;  // any size would do
-    const auto same = std::find(from.begin(), from.end(), target[i]);
+    const auto same = std::ranges::find(from, target[i]);
     if (same != from.end())
       from.erase(same);
     else if (take_multiple(from, target[i], all, numbers, divisor))
@@ -161,8 +158,8 @@ Shape reshaped(const Values& in, const Shape& inferred, Symbols& symbols) {
       in.size() == 2 && in[0]->shape().ranked() && inferred.ranked() ? target_of_reshape(in) : std::nullopt;
   if (!target || static_cast<int>(target->size()) != inferred.rank()) return inferred;
   Ints dims = inferred.dims();
-  const auto open = std::find(dims.begin(), dims.end(), kUnknownDim);
-  if (open == dims.end() || std::count(dims.begin(), dims.end(), kUnknownDim) != 1) return inferred;
+  const auto open = std::ranges::find(dims, kUnknownDim);
+  if (open == dims.end() || std::ranges::count(dims, kUnknownDim) != 1) return inferred;
   *open = left_over(in[0]->shape().dims(), dims, static_cast<std::size_t>(open - dims.begin()), symbols);
   return Shape(std::move(dims));
 }
@@ -196,7 +193,7 @@ Shape shape_of_dft(const Values& in, const Attrs& attrs) {
   Ints dims = in[0]->shape().dims();
   const auto length = in.size() > 1 && in[1] ? elements(in[1]) : std::nullopt;
   const bool whole = int_attr(attrs, "onesided", 0) == 0 && length && length->size() == 1;
-  dims[static_cast<std::size_t>(axis)] = whole ? length->front() : kUnknownDim;
+  nth(dims, axis) = whole ? length->front() : kUnknownDim;
   const bool real = int_attr(attrs, "onesided", 0) != 0 && int_attr(attrs, "inverse", 0) != 0;
   dims.back() = real ? 1 : 2;
   return Shape(std::move(dims));
@@ -207,7 +204,7 @@ Shape shape_of_reshape(const Value& list, int rank) {
   if (!list.known_elements() || static_cast<int>(list.known_elements()->size()) != rank)
     return Shape::unknown_dims(rank);
   Ints dims = *list.known_elements();
-  std::replace(dims.begin(), dims.end(), Dim{0}, kUnknownDim);
+  std::ranges::replace(dims, Dim{0}, kUnknownDim);
   return Shape(std::move(dims));
 }
 
@@ -292,7 +289,7 @@ Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, c
     return Shape(Ints{in[1]->known_elements()->front()});
   const bool is_cut = op == "DFT" && in.size() > 1 && in[1] && !in[1]->constant();  // which ONNX does not see
   if (!inferred.ranked() || is_cut) return ranked_shape(op, in, attrs);
-  if (std::count(inferred.dims().begin(), inferred.dims().end(), kUnknownDim) == 0) return inferred;
+  if (std::ranges::count(inferred.dims(), kUnknownDim) == 0) return inferred;
   if (has(op, Trait::broadcasts) || op == "MatMul") return broadcast_shape(op, in, inferred, symbols);
   return windowed_shape(op, in, attrs, inferred, symbols);
 }
@@ -300,15 +297,14 @@ Shape refined_shape(std::string_view op, const Values& in, const Attrs& attrs, c
 std::shared_ptr<const Ints> elements_of_result(std::string_view op, const Values& in, const Attrs& attrs,
                                                Symbols& symbols) {
   if (in.empty() || !in[0] || !is_int(in[0]->dtype())) return nullptr;
-  const bool may_do_nothing = std::any_of(
-      attrs.begin(), attrs.end(), [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
+  const bool may_do_nothing =
+      std::ranges::any_of(attrs, [](const ir::NamedAttr& a) { return a.name == "noop_with_empty_axes"; });
   std::optional<Ints> out;
-  if (op == "ReduceMax" || op == "ReduceMin" || op == "ReduceSum")
+  if (contains({"ReduceMax", "ReduceMin", "ReduceSum"}, op))
     out = only_element(in);
   else if (op == "ReduceProd" && !may_do_nothing)
     out = reduced(in, multiply_dims, 1, symbols);
-  else if (op == "Reshape" || op == "Identity" || op == "Flatten" || op == "Unsqueeze" || op == "Squeeze" ||
-           op == "Cast")
+  else if (contains({"Reshape", "Identity", "Flatten", "Unsqueeze", "Squeeze", "Cast"}, op))
     out = elements(in[0]);
   else if (op == "Gather")
     out = picked(in, attrs);
@@ -341,7 +337,7 @@ std::optional<Ints> constant_ints(const Value* v) {
   if (!v) return std::nullopt;
   if (v->constant() && (is_int(v->dtype()) || v->dtype() == DType::boolean)) return v->constant()->to_ints();
   const auto& known = v->known_elements();
-  if (known && std::all_of(known->begin(), known->end(), is_known)) return *known;
+  if (known && std::ranges::all_of(*known, is_known)) return *known;
   return std::nullopt;
 }
 

@@ -13,8 +13,8 @@ namespace t2o {
 namespace {
 
 bool has_subgraph(const Attrs& attrs) {
-  return std::any_of(attrs.begin(), attrs.end(),
-                     [](const ir::NamedAttr& a) { return std::holds_alternative<GraphPtr>(a.value); });
+  return std::ranges::any_of(
+      attrs, [](const ir::NamedAttr& a) { return std::holds_alternative<GraphPtr>(a.value); });
 }
 
 std::string spell(const DTypes& ts) {
@@ -36,10 +36,9 @@ void count_from_front(const std::string& op, const Values& in, Attrs& attrs) {
 }
 
 Value* from_front(Emitter& e, Value* axes, Value* x) {
-  Value* one = e.constant<std::int64_t>(1);  // a scalar has no axes: not Mod by 0
-  Value* rank = x->shape().ranked() ? e.constant<std::int64_t>(std::max(1, x->shape().rank()))
-                                    : e.maximum(e.rank_of(x), one);
-  return e.emit("Mod", {axes, rank});
+  Value* one = e.i64(1);  // a scalar has no axes: not Mod by 0
+  Value* rank = x->shape().ranked() ? e.i64(std::max(1, x->shape().rank())) : e.maximum(e.rank_of(x), one);
+  return e.mod(axes, rank);
 }
 
 int lowest_later_opset(const std::string& op, const Values& in, const Target& t) {
@@ -58,7 +57,7 @@ bool is_defined(const std::string& op, const Values& in, const Target& t) {
 // What the operator does to a constant whose elements stay the same.
 std::optional<ir::Alteration::Step> order_given_by(const std::string& op, const Attrs& attrs,
                                                    const Value& y) {
-  if (op == "Reshape" || op == "Squeeze" || op == "Unsqueeze") return ir::Alteration::reshape(y.shape());
+  if (contains({"Reshape", "Squeeze", "Unsqueeze"}, op)) return ir::Alteration::reshape(y.shape());
   if (op != "Transpose") return std::nullopt;
   for (const ir::NamedAttr& a : attrs)
     if (const auto* perm = a.name == "perm" ? std::get_if<Ints>(&a.value) : nullptr)
@@ -108,13 +107,11 @@ Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_
   DTypes back(outputs, DType::undefined);
   for (std::size_t i = 0; i < outputs; ++i) {
     const int p = info->param_of_output(i);
-    if (p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined)
-      back[i] = onnx::bound_type(*info, in, p);
+    if (p >= 0 && nth(*wide, p) != DType::undefined) back[i] = onnx::bound_type(*info, in, p);
   }
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int p = info->param_of_input(i);
-    if (in[i] && p >= 0 && (*wide)[static_cast<std::size_t>(p)] != DType::undefined)
-      in[i] = cast(in[i], (*wide)[static_cast<std::size_t>(p)]);
+    if (in[i] && p >= 0 && nth(*wide, p) != DType::undefined) in[i] = cast(in[i], nth(*wide, p));
   }
   Values out = emit_raw(op, std::move(in), std::move(attrs), outputs);
   for (std::size_t i = 0; i < outputs; ++i)
@@ -136,7 +133,7 @@ void Emitter::fail_without_operator(const std::string& op) const {
 void Emitter::name_dims(Value* v) const {
   if (g_->parent() || v->graph() != g_ || !v->shape().ranked()) return;
   Ints dims = v->shape().dims();
-  if (std::count(dims.begin(), dims.end(), kUnknownDim) == 0) return;
+  if (std::ranges::count(dims, kUnknownDim) == 0) return;
   for (Dim& d : dims)
     if (d == kUnknownDim) d = g_->symbols().fresh();
   g_->set_type(v, v->dtype(), Shape(std::move(dims)));
@@ -144,7 +141,7 @@ void Emitter::name_dims(Value* v) const {
 
 Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
   const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
-  if (!in.empty() && std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || v->constant(); })) {
+  if (!in.empty() && std::ranges::all_of(in, [](const Value* v) { return !v || v->constant(); })) {
     std::vector<TensorPtr> tensors;
     for (const Value* v : in) tensors.push_back(v ? v->constant() : nullptr);
     if (auto folded = onnx::fold(op, tensors, attrs, target_->opset)) {
@@ -220,8 +217,7 @@ Value* Emitter::reduce(const std::string& op, Value* x, const Ints& given, bool 
   const std::int64_t keep = keep_dims;
   if (target_->opset >= (op == "ReduceSum" ? 13 : 18)) {
     Value* a = ints(axes);
-    if (std::any_of(axes.begin(), axes.end(), [](std::int64_t i) { return i < 0; }))
-      a = from_front(*this, a, x);
+    if (std::ranges::any_of(axes, [](std::int64_t i) { return i < 0; })) a = from_front(*this, a, x);
     return emit(op, {x, a}, {{"keepdims", keep}});
   }
   return emit(op, {x}, {{"axes", axes}, {"keepdims", keep}});
@@ -235,12 +231,11 @@ Value* Emitter::reduce_at(const std::string& op, Value* x, Value* axes, bool kee
   axes = cast(axes, DType::i64);
   if (!axes->shape().ranked() || axes->shape().rank() != 1) axes = reshape(axes, {-1});
   axes = from_front(*this, axes, x);
-  return emit(op, {x, axes},
-              {{"keepdims", std::int64_t{keep_dims}}, {"noop_with_empty_axes", std::int64_t{1}}});
+  return emit(op, {x, axes}, {{"keepdims", keep_dims}, {"noop_with_empty_axes", 1}});
 }
 
 Value* Emitter::reduce_all(const std::string& op, Value* x, bool keep_dims) {
-  return emit(op, {x}, {{"keepdims", std::int64_t{keep_dims}}});
+  return emit(op, {x}, {{"keepdims", keep_dims}});
 }
 
 // ---- shapes
@@ -256,24 +251,23 @@ Value* Emitter::dims(Value* x, int first, int last) {
     first = std::clamp(first < 0 ? first + rank : first, 0, rank);
     last = std::clamp(last < 0 ? last + rank : last, first, rank);
     const Ints part(x->shape().dims().begin() + first, x->shape().dims().begin() + last);
-    if (std::all_of(part.begin(), part.end(), is_known)) return ints(part);
+    if (std::ranges::all_of(part, is_known)) return ints(part);
     if (first == 0 && last == rank) return shape_of(x);
   }
-  if (target_->opset >= 15)
-    return emit("Shape", {x}, {{"start", std::int64_t{first}}, {"end", std::int64_t{last}}});
+  if (target_->opset >= 15) return emit("Shape", {x}, {{"start", first}, {"end", last}});
   Value* s = shape_of(x);
   return slice(s, {first}, {last}, {0});
 }
 
 Value* Emitter::dim(Value* x, int axis) {
-  if (x->shape().ranked() && is_known(x->shape()[axis])) return constant<std::int64_t>(x->shape()[axis]);
+  if (x->shape().ranked() && is_known(x->shape()[axis])) return i64(x->shape()[axis]);
   Value* s = shape_of(x);
-  Value* i = constant<std::int64_t>(axis);
+  Value* i = i64(axis);
   return gather(s, i, 0);
 }
 
 Value* Emitter::rank_of(Value* x) {
-  if (x->shape().ranked()) return constant<std::int64_t>(x->shape().rank());
+  if (x->shape().ranked()) return i64(x->shape().rank());
   Value* s = shape_of(x);
   Value* r = emit("Shape", {s});
   return squeeze(r, {0});
@@ -285,7 +279,7 @@ Value* Emitter::product(Value* dims) {
 }
 
 Value* Emitter::size_of(Value* x) {
-  if (const auto n = x->shape().elements()) return constant<std::int64_t>(*n);
+  if (const auto n = x->shape().elements()) return i64(*n);
   return emit("Size", {x});
 }
 
@@ -308,13 +302,13 @@ Value* Emitter::expand(Value* x, Value* dims) {
 
 Value* Emitter::tile(Value* x, Value* repeats) {
   const auto c = constant_ints(repeats);
-  if (c && std::all_of(c->begin(), c->end(), [](std::int64_t r) { return r == 1; })) return x;
+  if (c && std::ranges::all_of(*c, [](std::int64_t r) { return r == 1; })) return x;
   return emit("Tile", {x, cast(repeats, DType::i64)});
 }
 
 Value* Emitter::pad(Value* x, Value* pads, Value* value, const std::string& mode) {
   if (const auto c = constant_ints(pads))
-    if (std::all_of(c->begin(), c->end(), [](std::int64_t p) { return p == 0; })) return x;
+    if (std::ranges::all_of(*c, [](std::int64_t p) { return p == 0; })) return x;
   Values in{x, cast(pads, DType::i64)};
   if (value) in.push_back(value);
   Attrs attrs;
@@ -355,24 +349,21 @@ Value* Emitter::softmax(Value* x, std::int64_t axis, bool log) {
     fail(Code::opset_too_low, op + " over another axis than the last needs opset 13 when the rank is unknown",
          onnx::raise_opset(13, *target_));
   const int rank = x->shape().rank();
-  Ints perm;
-  for (int i = 0; i < rank; ++i) perm.push_back(i);
-  std::swap(perm[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)], perm.back());
+  Ints perm = ints_from(0, rank);
+  std::swap(nth(perm, axis < 0 ? axis + rank : axis), perm.back());
   Value* t = transpose(x, perm);
-  Value* s = emit(op, {t}, {{"axis", std::int64_t{-1}}});
+  Value* s = emit(op, {t}, {{"axis", -1}});
   return transpose(s, perm);
 }
 
 Values Emitter::topk(Value* x, Value* k, std::int64_t axis, bool largest, bool sorted) {
   k = cast(k, DType::i64);
   if (!k->shape().ranked() || k->shape().rank() != 1) k = reshape(k, {1});
-  return emit_n("TopK", {x, k},
-                {{"axis", axis}, {"largest", std::int64_t{largest}}, {"sorted", std::int64_t{sorted}}}, 2);
+  return emit_n("TopK", {x, k}, {{"axis", axis}, {"largest", largest}, {"sorted", sorted}}, 2);
 }
 
 Value* Emitter::cumsum(Value* x, Value* axis, bool exclusive, bool reverse) {
-  return emit("CumSum", {x, axis},
-              {{"exclusive", std::int64_t{exclusive}}, {"reverse", std::int64_t{reverse}}});
+  return emit("CumSum", {x, axis}, {{"exclusive", exclusive}, {"reverse", reverse}});
 }
 
 // Min and Max take integers since opset 12.

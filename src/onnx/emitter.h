@@ -26,6 +26,7 @@ class Emitter {
  public:
   Emitter(ir::Graph& g, const Target& target, std::shared_ptr<const Origin> origin, ir::Node* before = nullptr)
       : g_(&g), target_(&target), origin_(std::move(origin)), before_(before) {}
+  Emitter(ir::Node& at, const Target& target) : Emitter(*at.graph(), target, at.shared_origin(), &at) {}  // in front of the node
 
   // ---- the general way: any ONNX operator; "domain::Op" for another domain than ai.onnx
   Value* emit(const std::string& op, Values in, Attrs attrs = {});
@@ -35,6 +36,7 @@ class Emitter {
   Value* constant(TensorPtr, std::string_view hint = "");
   template <class T> requires std::is_arithmetic_v<T> Value* constant(T scalar) { return constant(Tensor::scalar<T>(scalar)); }
   template <class T> Value* constant(Ints dims, const std::vector<T>& v) { return constant(Tensor::of<T>(std::move(dims), v)); }
+  Value* i64(std::int64_t v) { return constant(v); }    // rank 0
   Value* ints(const Ints& v);                           // 1-D i64
   Value* scalar_like(const Value* like, double v);      // a rank-0 constant of like's dtype; saturates
   Value* scalar(DType, double v);
@@ -84,11 +86,21 @@ class Emitter {
   Value* sub(Value* a, Value* b) { return emit("Sub", {a, b}); }
   Value* mul(Value* a, Value* b) { return emit("Mul", {a, b}); }
   Value* div(Value* a, Value* b) { return emit("Div", {a, b}); }
+  Value* mod(Value* a, Value* b) { return emit("Mod", {a, b}); }  // of integers; the sign is that of b
+  Value* matmul(Value* a, Value* b) { return emit("MatMul", {a, b}); }
   Value* neg(Value* a) { return emit("Neg", {a}); }
   Value* abs(Value* a) { return emit("Abs", {a}); }
   Value* sqrt(Value* a) { return emit("Sqrt", {a}); }
   Value* exp(Value* a) { return emit("Exp", {a}); }
   Value* log(Value* a) { return emit("Log", {a}); }
+  Value* sin(Value* a) { return emit("Sin", {a}); }
+  Value* cos(Value* a) { return emit("Cos", {a}); }
+  Value* sign(Value* a) { return emit("Sign", {a}); }
+  Value* floor(Value* a) { return emit("Floor", {a}); }
+  Value* ceil(Value* a) { return emit("Ceil", {a}); }
+  Value* round(Value* a) { return emit("Round", {a}); }  // halves to even
+  Value* reciprocal(Value* a) { return emit("Reciprocal", {a}); }
+  Value* is_nan(Value* a) { return emit("IsNaN", {a}); }
   Value* equal(Value* a, Value* b) { return emit("Equal", {a, b}); }
   Value* less(Value* a, Value* b) { return emit("Less", {a, b}); }
   Value* greater(Value* a, Value* b) { return emit("Greater", {a, b}); }

@@ -8,7 +8,7 @@
 namespace t2o {
 
 Value* Emitter::transpose(Value* x, Ints perm) {
-  if (std::is_sorted(perm.begin(), perm.end())) return x;
+  if (std::ranges::is_sorted(perm)) return x;
   return emit("Transpose", {x}, {{"perm", std::move(perm)}});
 }
 
@@ -16,14 +16,13 @@ namespace {
 
 // A Reshape to what x is already.
 Value* unless_same(Value* x, Value* reshaped) {
-  const bool known = x->shape().ranked() && std::find(x->shape().dims().begin(), x->shape().dims().end(),
-                                                      kUnknownDim) == x->shape().dims().end();
+  const bool known = x->shape().ranked() && !contains(x->shape().dims(), kUnknownDim);
   return known && reshaped->shape() == x->shape() ? x : reshaped;
 }
 
 bool surely_not_empty(const Value* x) {
   if (!x->shape().ranked()) return false;
-  return std::all_of(x->shape().dims().begin(), x->shape().dims().end(), [](Dim d) { return d > 0; });
+  return std::ranges::all_of(x->shape().dims(), [](Dim d) { return d > 0; });
 }
 
 // A size of 0 stands for the size that x has there, which is right where that is the size asked for.
@@ -39,18 +38,17 @@ bool keeps_unknown_dims(const Value* x, const Ints& known) {
 // One size that is not known beside others that are not 0 can be inferred.
 std::optional<Ints> with_inferred(const Ints& known) {
   Ints dims = known;
-  if (std::count_if(dims.begin(), dims.end(), [](Dim d) { return d < 0; }) != 1 ||
-      std::count(dims.begin(), dims.end(), 0) > 0)
+  if (std::ranges::count_if(dims, [](Dim d) { return d < 0; }) != 1 || std::ranges::count(dims, 0) > 0)
     return std::nullopt;
-  std::replace_if(
-      dims.begin(), dims.end(), [](Dim d) { return d < 0; }, std::int64_t{-1});
+  std::ranges::replace_if(
+      dims, [](Dim d) { return d < 0; }, std::int64_t{-1});
   return dims;
 }
 
 // Some of its numbers are computed from others than sizes.
 bool is_computed_in_part(const Value* dims) {
   const ir::Node* n = dims->producer();
-  return n && n->op() == "Concat" && std::any_of(n->inputs().begin(), n->inputs().end(), [](const Value* v) {
+  return n && n->op() == "Concat" && std::ranges::any_of(n->inputs(), [](const Value* v) {
            return !v->constant() && !v->known_elements();
          });
 }
@@ -59,8 +57,8 @@ bool is_computed_in_part(const Value* dims) {
 // nothing.
 Value* spread_from_one(Emitter& e, Value* x, Value* dims) {
   const Ints* known = dims->known_elements().get();
-  Value* one = e.constant<std::int64_t>(1);
-  Value* zero = e.constant<std::int64_t>(0);
+  Value* one = e.i64(1);
+  Value* zero = e.i64(0);
   Value* is_empty = e.equal(e.size_of(x), zero);
   Value* missing = e.unsqueeze(e.cast(is_empty, DType::i64), {0});
   Value* element = x->dtype() == DType::string ? e.constant(std::make_shared<Tensor>(Ints{}, Strings{""}))
@@ -80,9 +78,8 @@ Value* spread_from_one(Emitter& e, Value* x, Value* dims) {
 // nodes for each of a transformer's.
 Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
   const Ints* known = dims->known_elements().get();
-  const bool of_tensors = known && !is_computed_in_part(dims) &&
-                          std::find(known->begin(), known->end(), 0) == known->end() &&
-                          std::any_of(known->begin(), known->end(), is_known);
+  const bool of_tensors =
+      known && !is_computed_in_part(dims) && !contains(*known, 0) && std::ranges::any_of(*known, is_known);
   if (const auto inferred =
           of_tensors && !keeps_unknown_dims(x, *known) ? with_inferred(*known) : std::nullopt) {
     Value* sizes = e.ints(*inferred);
@@ -105,7 +102,7 @@ Value* reshape_even_if_empty(Emitter& e, Value* x, Value* dims) {
 }
 
 Value* Emitter::reshape(Value* x, Ints dims) {
-  const bool static_dims = std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d > 0; });
+  const bool static_dims = std::ranges::all_of(dims, [](std::int64_t d) { return d > 0; });
   if (static_dims && x->shape() == Shape(dims)) return x;
   Value* sizes = ints(dims);
   return unless_same(x, emit("Reshape", {x, sizes}));
@@ -115,19 +112,18 @@ Value* Emitter::reshape_to(Value* x, Value* dims) {
   dims = cast(dims, DType::i64);
   const auto may_be_zero = [&] {
     const Ints* known = dims->constant() ? nullptr : dims->known_elements().get();
-    if (const auto c = constant_ints(dims)) return std::find(c->begin(), c->end(), 0) != c->end();
-    return !known || std::any_of(known->begin(), known->end(), [](Dim d) { return d <= 0; });
+    if (const auto c = constant_ints(dims)) return contains(*c, 0);
+    return !known || std::ranges::any_of(*known, [](Dim d) { return d <= 0; });
   };
   if (!may_be_zero()) {
     if (const auto c = constant_ints(dims)) return reshape(x, *c);
     return unless_same(x, emit("Reshape", {x, dims}));
   }
-  if (target_->opset >= 14)
-    return unless_same(x, emit("Reshape", {x, dims}, {{"allowzero", std::int64_t{1}}}));
+  if (target_->opset >= 14) return unless_same(x, emit("Reshape", {x, dims}, {{"allowzero", 1}}));
   if (const auto c =
           constant_ints(dims)) {  // an empty result: its elements do not matter, only its shape does
     Ints sizes = *c;
-    if (std::find(sizes.begin(), sizes.end(), -1) != sizes.end())
+    if (contains(sizes, -1))
       fail(Code::opset_too_low, "a reshape to a size of 0 and an inferred size needs opset 14",
            onnx::raise_opset(14, *target_));
     return constant(std::make_shared<Tensor>(x->dtype(), sizes, heap_storage({})));
@@ -193,13 +189,13 @@ Value* gather_strings(Emitter& e, Value* x, Value* indices, std::int64_t axis) {
     Value* rows = e.cast(e.unsqueeze(indices, {-1}), DType::i64);
     return e.emit("GatherND", {x, rows});
   }
-  Value* zero = e.constant<std::int64_t>(0);
-  Value* one = e.constant<std::int64_t>(1);
+  Value* zero = e.i64(0);
+  Value* one = e.i64(1);
   Value* count = e.range(zero, e.size_of(x), one);
   Value* numbers = e.reshape_to(count, e.shape_of(x));
   Value* chosen = e.gather(numbers, indices, axis);
   Value* flat = e.reshape(x, {-1});
-  return e.emit("Gather", {flat, chosen}, {{"axis", std::int64_t{0}}});
+  return e.emit("Gather", {flat, chosen}, {{"axis", 0}});
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "ir/graph.h"
-#include "onnx/elem_type.h"
 #include "onnx/fold_parts.h"
 #include "onnx/permute.h"
 
@@ -67,8 +66,9 @@ void convert_elements(const Tensor& in, DType to, std::span<std::byte> out) {
 }
 
 bool plain(DType t) {
-  return t == DType::boolean || ((is_float(t) || is_int(t)) && bit_width(t) >= 8 && t != DType::f8e4m3fn &&
-                                 t != DType::f8e4m3fnuz && t != DType::f8e5m2 && t != DType::f8e5m2fnuz);
+  return t == DType::boolean ||
+         ((is_float(t) || is_int(t)) && bit_width(t) >= 8 &&
+          !contains({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz}, t));
 }
 
 constexpr std::size_t kKept = 4096;  // bytes; what is bigger is computed when it is written
@@ -152,8 +152,8 @@ class PermutedStorage final : public MadeStorage {
 bool is_permutation_of(const Ints& perm, int rank) {
   std::vector<bool> seen(static_cast<std::size_t>(rank), false);
   for (const std::int64_t p : perm) {
-    if (p < 0 || p >= rank || seen[static_cast<std::size_t>(p)]) return false;
-    seen[static_cast<std::size_t>(p)] = true;
+    if (p < 0 || p >= rank || nth(seen, p)) return false;
+    nth(seen, p) = true;
   }
   return perm.size() == seen.size();
 }
@@ -161,7 +161,7 @@ bool is_permutation_of(const Ints& perm, int rank) {
 TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
   if (!is_permutation_of(perm, t->rank())) return nullptr;
   Ints dims(perm.size());
-  for (std::size_t i = 0; i < perm.size(); ++i) dims[i] = t->dims()[static_cast<std::size_t>(perm[i])];
+  for (std::size_t i = 0; i < perm.size(); ++i) dims[i] = nth(t->dims(), perm[i]);
   if (t->elements() <= 1) return t->with_dims(dims);
   const std::size_t width = bit_width(t->dtype());
   if (width != 8 && width != 16 && width != 32 && width != 64 && width != 128) return nullptr;
@@ -229,7 +229,7 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   if (in.empty() || !in[0]) return std::nullopt;
   const Tensor& x = *in[0];
   if (op == "Transpose") {
-    Ints reversed(static_cast<std::size_t>(x.rank()));
+    Ints reversed = repeated(0, x.rank());
     for (std::size_t i = 0; i < reversed.size(); ++i)
       reversed[i] = x.rank() - 1 - static_cast<std::int64_t>(i);
     const Ints* perm = folding::ints_attr(attrs, "perm");
@@ -261,7 +261,7 @@ std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vec
   if (op == "Where") return one(folding::where(in));
   if (op == "Clip") return one(folding::clip(in));
   if (op == "Range") return one(folding::range(in));
-  if (op == "Max" || op == "Min" || op == "Sum") return one(folding::variadic(op, in));
+  if (contains({"Max", "Min", "Sum"}, op)) return one(folding::variadic(op, in));
   if (op.starts_with("Reduce")) return one(folding::reduce(op, in, attrs));
   if (op == "MatMul" && in.size() == 2 && in[1]) return one(folding::matmul(x, *in[1]));
   if (in.size() == 2 && in[1]) return one(folding::binary(op, x, *in[1], attrs));

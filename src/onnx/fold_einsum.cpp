@@ -90,9 +90,9 @@ TensorPtr einsum(const std::vector<TensorPtr>& in, const Attrs& attrs) {
       std::int64_t rest = n, at = 0;
       for (std::size_t i = order.size(); i-- > 0; rest /= sizes[order[i]])
         at += rest % sizes[order[i]] * steps[k][i];
-      product *= factors[k][static_cast<std::size_t>(at)];
+      product *= nth(factors[k], at);
     }
-    out[static_cast<std::size_t>(n / summed)] += product;
+    nth(out, n / summed) += product;
   }
   Ints dims;
   for (const char letter : e->out) dims.push_back(sizes[letter]);

@@ -2,7 +2,6 @@
 // double, rounded once.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "ir/graph.h"
 #include "onnx/fold_parts.h"
@@ -11,7 +10,7 @@ namespace t2o::onnx::folding {
 namespace {
 
 bool integral(DType t) { return is_int(t) && bit_width(t) >= 8; }
-bool real(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16; }
+bool real(DType t) { return contains({DType::f32, DType::f64, DType::f16, DType::bf16}, t); }
 
 TensorPtr from_ints(DType t, Ints dims, const Ints& v) {  // wraps
   return converted(Tensor::of<std::int64_t>(std::move(dims), v), t);
@@ -66,7 +65,7 @@ std::optional<Broadcast> broadcast(const std::vector<const Tensor*>& in) {
 
 template <class F>
 Ints map_ints(const Broadcast& b, const Tensor& x, const Tensor& y, F f) {
-  Ints out(static_cast<std::size_t>(element_count(b.dims)));
+  Ints out = repeated(0, element_count(b.dims));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto n = static_cast<std::int64_t>(i);
     out[i] = f(x.int_at(b.index(0, n)), y.int_at(b.index(1, n)));
@@ -78,8 +77,7 @@ std::vector<double> spread(const Broadcast& b, std::size_t operand, const Tensor
   const auto n = static_cast<std::size_t>(element_count(b.dims));
   if (v.size() == n) return v;
   std::vector<double> out(n);
-  for (std::size_t i = 0; i < n; ++i)
-    out[i] = v[static_cast<std::size_t>(b.index(operand, static_cast<std::int64_t>(i)))];
+  for (std::size_t i = 0; i < n; ++i) out[i] = nth(v, b.index(operand, static_cast<std::int64_t>(i)));
   return out;
 }
 template <class R, class F>
@@ -110,8 +108,7 @@ std::int64_t remainder(std::int64_t p, std::int64_t q, bool of_dividend) {
 std::optional<Ints> shifted(const Broadcast& b, const Tensor& x, const Tensor& y, const Attrs& attrs) {
   const auto width = static_cast<std::int64_t>(bit_width(x.dtype()));
   const Ints by = y.to_ints();
-  if (std::any_of(by.begin(), by.end(), [&](std::int64_t n) { return n < 0 || n >= width; }))
-    return std::nullopt;
+  if (std::ranges::any_of(by, [&](std::int64_t n) { return n < 0 || n >= width; })) return std::nullopt;
   const std::string* direction = string_attr(attrs, "direction");
   const bool left = direction && *direction == "LEFT";
   return map_ints(b, x, y, [left](std::int64_t p, std::int64_t q) {
@@ -229,7 +226,7 @@ TensorPtr unary(const std::string& op, const Tensor& x) {
   for (const auto& [name, f] : kFunctions)
     if (name == op) {
       std::vector<double> v = x.to_floats();
-      std::transform(v.begin(), v.end(), v.begin(), f);
+      std::ranges::transform(v, v.begin(), f);
       return from_floats(x.dtype(), x.dims(), v);
     }
   return nullptr;
@@ -333,8 +330,7 @@ TensorPtr where(const std::vector<TensorPtr>& in) {
 TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const Attrs& attrs) {
   const Tensor& x = *in[0];
   const bool is_mean = op == "ReduceMean";
-  if (op != "ReduceSum" && op != "ReduceProd" && op != "ReduceMax" && op != "ReduceMin" &&
-      (!is_mean || !real(x.dtype())))
+  if (!contains({"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"}, op) && (!is_mean || !real(x.dtype())))
     return nullptr;
   if ((!integral(x.dtype()) && !real(x.dtype())) || x.dtype() == DType::u64 || x.elements() > kMaxElements)
     return nullptr;
@@ -344,22 +340,18 @@ TensorPtr reduce(const std::string& op, const std::vector<TensorPtr>& in, const 
   else if (const Ints* a = ints_attr(attrs, "axes"))
     given = *a;
   if (given.empty() && int_attr(attrs, "noop_with_empty_axes", 0) != 0) return nullptr;
-  if (given.empty()) {  // all of them
-    given.resize(static_cast<std::size_t>(x.rank()));
-    std::iota(given.begin(), given.end(), 0);
-  }
+  if (given.empty()) given = ints_from(0, x.rank());
   const auto axes = normal_axes(given, x.rank());
   if (!axes) return nullptr;
   Ints kept = x.dims(), squeezed, step(kept.size(), 0);
-  for (const std::int64_t a : *axes) kept[static_cast<std::size_t>(a)] = 1;
+  for (const std::int64_t a : *axes) nth(kept, a) = 1;
   std::int64_t s = 1;
   for (std::size_t i = kept.size(); i-- > 0;) {
     if (kept[i] == x.dims()[i]) step[i] = kept[i] == 1 ? 0 : s;
     s *= kept[i];
   }
   for (std::size_t i = 0; i < kept.size(); ++i)
-    if (std::find(axes->begin(), axes->end(), static_cast<std::int64_t>(i)) == axes->end())
-      squeezed.push_back(kept[i]);
+    if (!contains(*axes, static_cast<std::int64_t>(i))) squeezed.push_back(kept[i]);
   if (x.elements() == 0 && op != "ReduceSum" && op != "ReduceProd") return nullptr;
   const auto n = static_cast<std::size_t>(element_count(kept));
   const Broadcast b{x.dims(), {step}};

@@ -17,7 +17,7 @@ TensorPtr pick(const Tensor& in, Ints dims, Source source) {
   if (in.dtype() == DType::string) {
     std::vector<std::string> out;
     out.reserve(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i) out.push_back(in.strings()[static_cast<std::size_t>(source(i))]);
+    for (std::int64_t i = 0; i < n; ++i) out.push_back(nth(in.strings(), source(i)));
     return std::make_shared<Tensor>(std::move(dims), std::move(out));
   }
   const std::size_t width = bit_width(in.dtype()) / 8;
@@ -32,7 +32,7 @@ TensorPtr pick(const Tensor& in, Ints dims, Source source) {
 
 // A tensor without elements, whose other dims may be of any size, is not walked: there they are 0.
 Ints strides_of(const Ints& dims) {
-  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return Ints(dims.size(), 0);
+  if (contains(dims, 0)) return Ints(dims.size(), 0);
   Ints s(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) s[i - 1] = s[i] * dims[i];
   return s;
@@ -104,8 +104,8 @@ bool too_big(const Ints& dims, const Tensor& in) {  // a smaller or equal result
 }
 
 bool are_distinct(Ints axes) {
-  std::sort(axes.begin(), axes.end());
-  return std::adjacent_find(axes.begin(), axes.end()) == axes.end();
+  std::ranges::sort(axes);
+  return std::ranges::adjacent_find(axes) == axes.end();
 }
 
 // An operator's axes: an input since opset 13, an attribute before.
@@ -162,7 +162,7 @@ TensorPtr reshape(const std::vector<TensorPtr>& in, const Attrs& attrs) {
   }
   if (inferred >= 0) {
     if (known == 0) return nullptr;
-    dims[static_cast<std::size_t>(inferred)] = in[0]->elements() / known;
+    nth(dims, inferred) = in[0]->elements() / known;
   } else if (known != in[0]->elements()) {
     return nullptr;
   }
@@ -175,9 +175,7 @@ TensorPtr squeeze(const std::vector<TensorPtr>& in, const Attrs& attrs) {
   const auto axes = given ? normal_axes(*given, in[0]->rank()) : std::nullopt;
   if (given && !axes) return nullptr;
   for (std::size_t i = 0; i < in[0]->dims().size(); ++i) {
-    const bool dropped =
-        axes ? std::find(axes->begin(), axes->end(), static_cast<std::int64_t>(i)) != axes->end()
-             : in[0]->dims()[i] == 1;
+    const bool dropped = axes ? contains(*axes, static_cast<std::int64_t>(i)) : in[0]->dims()[i] == 1;
     if (!dropped) dims.push_back(in[0]->dims()[i]);
   }
   return element_count(dims) == in[0]->elements() ? in[0]->with_dims(std::move(dims)) : nullptr;
@@ -188,7 +186,7 @@ TensorPtr unsqueeze(const std::vector<TensorPtr>& in, const Attrs& attrs) {
   if (!given) return nullptr;
   auto axes = normal_axes(*given, in[0]->rank() + static_cast<int>(given->size()));
   if (!axes || !are_distinct(*axes)) return nullptr;
-  std::sort(axes->begin(), axes->end());
+  std::ranges::sort(*axes);
   Ints dims = in[0]->dims();
   for (const std::int64_t a : *axes) dims.insert(dims.begin() + a, 1);
   return in[0]->with_dims(std::move(dims));
@@ -305,7 +303,7 @@ TensorPtr gather(const std::vector<TensorPtr>& in, const Attrs& attrs) {
                      size = x.dims()[a];
   return pick(x, std::move(dims), [=, &indices](std::int64_t i) {
     const std::int64_t k = i / inner % count, outer = i / inner / count;
-    return (outer * size + indices[static_cast<std::size_t>(k)]) * inner + i % inner;
+    return (outer * size + nth(indices, k)) * inner + i % inner;
   });
 }
 

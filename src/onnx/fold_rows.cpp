@@ -9,7 +9,7 @@ namespace t2o::onnx::folding {
 namespace {
 
 bool plain_number(DType t) {
-  return t == DType::f32 || t == DType::f64 || t == DType::f16 ||
+  return contains({DType::f32, DType::f64, DType::f16}, t) ||
          (is_int(t) && bit_width(t) >= 8 && t != DType::u64);
 }
 
@@ -139,7 +139,7 @@ TensorPtr pad(const std::vector<TensorPtr>& in, const Attrs& attrs) {
       rest /= x.dims()[d];
       step *= dims[d];
     }
-    out[static_cast<std::size_t>(at)] = v[n];
+    nth(out, at) = v[n];
   }
   return made(x.dtype(), dims, out);
 }

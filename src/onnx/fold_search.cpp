@@ -23,16 +23,16 @@ std::optional<std::vector<TensorPtr>> unique(const Tensor& x, const Attrs& attrs
   const Ints all = x.to_ints();
   Ints values = all;
   if (int_attr(attrs, "sorted", 1) != 0) {
-    std::sort(values.begin(), values.end());
+    std::ranges::sort(values);
     values.erase(std::unique(values.begin(), values.end()), values.end());
   } else {
     values.clear();
     for (const std::int64_t v : all)
-      if (std::find(values.begin(), values.end(), v) == values.end()) values.push_back(v);
+      if (!contains(values, v)) values.push_back(v);
   }
   Ints first(values.size(), -1), inverse, counts(values.size(), 0);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto k = static_cast<std::size_t>(std::find(values.begin(), values.end(), all[i]) - values.begin());
+    const auto k = static_cast<std::size_t>(std::ranges::find(values, all[i]) - values.begin());
     inverse.push_back(static_cast<std::int64_t>(k));
     if (counts[k]++ == 0) first[k] = static_cast<std::int64_t>(i);
   }
@@ -64,7 +64,7 @@ TensorPtr scatter_elements(const std::vector<TensorPtr>& in, const Attrs& attrs)
     std::int64_t at = places.int_at(i);
     if (at < 0) at += x.elements();
     if (at < 0 || at >= x.elements()) return nullptr;
-    out[static_cast<std::size_t>(at)] = updates.int_at(i);
+    nth(out, at) = updates.int_at(i);
   }
   return converted(list_of(out), x.dtype());
 }

@@ -226,7 +226,7 @@ void split_shapes(std::vector<Inferred>& parts, const Value& x, const Attrs& att
   if (axis < 0) axis += x.shape().rank();
   if (axis < 0 || axis >= x.shape().rank()) return;
   Ints dims = x.shape().dims();
-  dims[static_cast<std::size_t>(axis)] = kUnknownDim;
+  nth(dims, axis) = kUnknownDim;
   for (Inferred& part : parts)
     if (!part.shape.ranked()) part.shape = Shape(dims);
 }
@@ -238,14 +238,13 @@ bool is_taken_for_zero(const OpInfo& info, const Values& inputs) {
   if (info.op != "Slice" && info.op != "Gather") return false;
   return std::any_of(inputs.begin() + 1, inputs.end(), [](const Value* v) {
     const auto elements = v ? v->known_elements() : nullptr;
-    return elements && !v->constant() &&
-           std::any_of(elements->begin(), elements->end(), [](Dim d) { return !is_known(d); });
+    return elements && !v->constant() && std::ranges::any_of(*elements, [](Dim d) { return !is_known(d); });
   });
 }
 
 // Constants among what is computed, as the amounts of a Pad along one axis.
 bool joins_known_numbers(const OpInfo& info, const Values& inputs) {
-  return info.op == "Concat" && std::any_of(inputs.begin(), inputs.end(), [](const Value* v) {
+  return info.op == "Concat" && std::ranges::any_of(inputs, [](const Value* v) {
            return v && v->constant() && is_int(v->dtype()) && v->shape().rank() == 1;
          });
 }
@@ -268,9 +267,8 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
     }
     if (shape_maths && outputs == 1) {
       const auto elements = elements_of_result(info.op, inputs, attrs, symbols);
-      if (elements && (!result[0].elements ||
-                       std::count_if(elements->begin(), elements->end(), is_unknown) <
-                           std::count_if(result[0].elements->begin(), result[0].elements->end(), is_unknown)))
+      if (elements && (!result[0].elements || std::ranges::count_if(*elements, is_unknown) <
+                                                  std::ranges::count_if(*result[0].elements, is_unknown)))
         take_elements(result[0], elements);
     }
     if (info.op == "Split") {
@@ -291,7 +289,7 @@ std::vector<Inferred> infer(const OpInfo& info, const Values& inputs, const Attr
 }
 
 TensorPtr as_tensor(const Inferred& r) {
-  if (!r.elements || !std::all_of(r.elements->begin(), r.elements->end(), is_known)) return nullptr;
+  if (!r.elements || !std::ranges::all_of(*r.elements, is_known)) return nullptr;
   if (r.dtype != DType::i64 && r.dtype != DType::i32) return nullptr;
   return converted(Tensor::of<std::int64_t>(r.shape.dims(), *r.elements), r.dtype);
 }
@@ -299,9 +297,7 @@ TensorPtr as_tensor(const Inferred& r) {
 TensorPtr as_nothing(const Inferred& r) {
   if (r.dtype == DType::undefined || is_complex(r.dtype) || !r.shape.ranked()) return nullptr;
   const Ints& dims = r.shape.dims();
-  if (!std::all_of(dims.begin(), dims.end(), is_known) ||
-      std::find(dims.begin(), dims.end(), 0) == dims.end())
-    return nullptr;
+  if (!std::ranges::all_of(dims, is_known) || !contains(dims, 0)) return nullptr;
   if (r.dtype == DType::string) return std::make_shared<Tensor>(dims, Strings{});
   return std::make_shared<Tensor>(r.dtype, dims, heap_storage({}));
 }

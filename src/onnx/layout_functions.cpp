@@ -35,7 +35,7 @@ constexpr std::array<Row, 12> kRows = {{{"AveragePool", 3, 5},
                                         {"SpaceToDepth", 4, 4}}};
 
 const Row* find_row(std::string_view op) {
-  const auto* it = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.op == op; });
+  const auto* it = std::ranges::find_if(kRows, [&](const Row& r) { return r.op == op; });
   return it == kRows.end() ? nullptr : it;
 }
 

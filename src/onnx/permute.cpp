@@ -26,8 +26,8 @@ void permute_one_by_one(const std::byte* in, std::byte* out, const Ints& dims, c
   for (std::size_t i = rank; i-- > 1;) stride[i - 1] = stride[i] * dims[i];
   Ints out_dims(rank), step(rank), at(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
-    out_dims[i] = dims[static_cast<std::size_t>(perm[i])];
-    step[i] = stride[static_cast<std::size_t>(perm[i])];
+    out_dims[i] = nth(dims, perm[i]);
+    step[i] = nth(stride, perm[i]);
   }
   const std::int64_t inner = out_dims[rank - 1], inner_step = step[rank - 1];
   std::int64_t from = first * step[0], rows = last - first;
@@ -61,12 +61,11 @@ void merge_axes(Ints& dims, Ints& perm) {
   }
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return groups[a][0] < groups[b][0]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return groups[a][0] < groups[b][0]; });
   Ints new_dims, new_perm(groups.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::int64_t n = 1;
-    for (const std::int64_t a : groups[order[i]]) n *= dims[static_cast<std::size_t>(a)];
+    for (const std::int64_t a : groups[order[i]]) n *= nth(dims, a);
     new_dims.push_back(n);
     new_perm[order[i]] = static_cast<std::int64_t>(i);
   }
@@ -82,7 +81,7 @@ void drop_axes_of_one(Ints& dims, Ints& perm) {
     kept.push_back(dims[i]);
   }
   for (const std::int64_t p : perm)
-    if (place[static_cast<std::size_t>(p)] >= 0) new_perm.push_back(place[static_cast<std::size_t>(p)]);
+    if (nth(place, p) >= 0) new_perm.push_back(nth(place, p));
   dims = std::move(kept);
   perm = std::move(new_perm);
 }
@@ -115,7 +114,7 @@ struct Tile {
                     std::int64_t c) const {
     std::byte* o = out + static_cast<std::size_t>(c * stride + from) * sizeof(T);
     for (std::int64_t r = from; r < to; ++r, o += sizeof(T))
-      std::memcpy(o, &elements[static_cast<std::size_t>(r * kColumns + c)], sizeof(T));
+      std::memcpy(o, &nth(elements, r * kColumns + c), sizeof(T));
   }
 
 #if defined(__SSE2__)
@@ -161,7 +160,7 @@ void reverse_axes(const std::byte* in, std::byte* out, std::int64_t s_count, std
         for (std::int64_t r = 0; r < rows; ++r) {
           std::memcpy(tile.row(r), in + static_cast<std::size_t>((s * i_count + i) * o_count + o) * sizeof(T),
                       static_cast<std::size_t>(width) * sizeof(T));
-          change(&tile.elements[static_cast<std::size_t>(r * tile.kColumns)], o, width);
+          change(&nth(tile.elements, r * tile.kColumns), o, width);
           if (++s == s_count) s = 0, ++i;
         }
         tile.write_columns(out + static_cast<std::size_t>((o - o_first) * all_rows + r0) * sizeof(T),
@@ -208,7 +207,7 @@ Permutation::Permutation(std::size_t width, Ints dims, Ints perm)
   if (element_count(dims_) == 0) return;
   drop_axes_of_one(dims_, perm_);
   merge_axes(dims_, perm_);
-  rows_ = perm_.empty() ? 1 : dims_[static_cast<std::size_t>(perm_[0])];
+  rows_ = perm_.empty() ? 1 : nth(dims_, perm_[0]);
 }
 
 void Permutation::copy(const std::byte* in, std::byte* out, std::int64_t first, std::int64_t last) const {

@@ -48,9 +48,8 @@ void add_metadata(const ir::Model& model, const ir::ModelGraph& graph, Skeleton&
   for (const auto& [input, tensor] : graph.input_defaults)
     set_tensor(*s.graph.add_initializer(), input, *tensor);
   auto props = altered_props(*graph.graph);
-  for (const auto* more : {&model.properties, &graph.properties})
-    props.insert(props.end(), more->begin(), more->end());
-  std::sort(props.begin(), props.end());
+  for (const auto* more : {&model.properties, &graph.properties}) append(props, *more);
+  std::ranges::sort(props);
   for (const auto& [key, value] : props) add_entry(*s.model.add_metadata_props(), key, value);
 }
 
@@ -110,7 +109,7 @@ class ProtoBuilder {
   // reads the result; the widths of what is expanded it does not see.
   static bool must_be_told(const Value& v) {
     const bool has_width = v.shape().ranked() && v.shape().rank() == 3 && is_known(v.shape()[2]);
-    return has_width && std::any_of(v.uses().begin(), v.uses().end(), [](const ir::Use& u) {
+    return has_width && std::ranges::any_of(v.uses(), [](const ir::Use& u) {
              return u.input == 2 && u.node->op() == "Attention";
            });
   }

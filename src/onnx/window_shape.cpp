@@ -11,8 +11,7 @@ namespace {
 
 template <class T>
 const T* attr_of(const Attrs& attrs, std::string_view name) {
-  const auto it =
-      std::find_if(attrs.begin(), attrs.end(), [&](const ir::NamedAttr& a) { return a.name == name; });
+  const auto it = std::ranges::find_if(attrs, [&](const ir::NamedAttr& a) { return a.name == name; });
   return it == attrs.end() ? nullptr : std::get_if<T>(&it->value);
 }
 
@@ -40,8 +39,7 @@ std::optional<Window> window_of(std::string_view op, const Values& in, const Att
   else if (op.starts_with("Conv") && in[1]->shape().ranked() &&
            in[1]->shape().rank() == static_cast<int>(spatial) + 2)
     w.extent.assign(in[1]->shape().dims().begin() + 2, in[1]->shape().dims().end());
-  if (w.extent.size() != spatial ||
-      !std::all_of(w.extent.begin(), w.extent.end(), [](Dim d) { return d > 0; }))
+  if (w.extent.size() != spatial || !std::ranges::all_of(w.extent, [](Dim d) { return d > 0; }))
     return std::nullopt;
   const Ints dilations = ints_or(attrs, "dilations", spatial, 1),
              pads = ints_or(attrs, "pads", 2 * spatial, 0);
@@ -130,16 +128,14 @@ Shape cut(const Values& in, const Shape& inferred, Symbols& s) {
   Ints axes = in[3]->constant()->to_ints(), dims = inferred.dims();
   for (std::int64_t& a : axes) a = a < 0 ? a + x.rank() : a;
   for (std::size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] == kUnknownDim &&
-        std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end())
-      dims[i] = x.dims()[i];
+    if (dims[i] == kUnknownDim && !contains(axes, static_cast<std::int64_t>(i))) dims[i] = x.dims()[i];
   const auto starts = constant_ints(in[1]), steps = in.size() > 4 && in[4] ? constant_ints(in[4]) : Ints{1};
   const auto& ends = in[2]->known_elements();
   if (axes.size() == 1 && starts == Ints{0} && steps == Ints{1} && ends && ends->size() == 1 &&
       ends->front() != kUnknownDim) {
-    Dim& d = dims[static_cast<std::size_t>(axes[0])];
-    if (d == kUnknownDim && x.dims()[static_cast<std::size_t>(axes[0])] != kUnknownDim)
-      d = smaller_dim(x.dims()[static_cast<std::size_t>(axes[0])], ends->front(), s);
+    Dim& d = nth(dims, axes[0]);
+    if (d == kUnknownDim && nth(x.dims(), axes[0]) != kUnknownDim)
+      d = smaller_dim(nth(x.dims(), axes[0]), ends->front(), s);
   }
   return Shape(std::move(dims));
 }
@@ -147,15 +143,14 @@ Shape cut(const Values& in, const Shape& inferred, Symbols& s) {
 Shape joined(const Values& in, const Attrs& attrs, const Shape& inferred, Symbols& s) {
   const auto* given = attr_of<std::int64_t>(attrs, "axis");
   const std::int64_t axis = given && *given < 0 ? *given + inferred.rank() : given ? *given : 0;
-  if (axis < 0 || axis >= inferred.rank() || inferred.dims()[static_cast<std::size_t>(axis)] != kUnknownDim)
-    return inferred;
+  if (axis < 0 || axis >= inferred.rank() || nth(inferred.dims(), axis) != kUnknownDim) return inferred;
   Dim sum = 0;
   for (const Value* v : in)
     sum = v->shape().ranked() && v->shape().rank() == inferred.rank() && sum != kUnknownDim
               ? add_dims(sum, v->shape()[static_cast<int>(axis)], s)
               : kUnknownDim;
   Ints dims = inferred.dims();
-  dims[static_cast<std::size_t>(axis)] = sum;
+  nth(dims, axis) = sum;
   return Shape(std::move(dims));
 }
 
@@ -168,7 +163,7 @@ Shape windowed_shape(std::string_view op, const Values& in, const Attrs& attrs, 
   if (op == "Tile") return tiled(in, inferred, symbols);
   if (op == "Slice") return cut(in, inferred, symbols);
   if (op == "Concat") return joined(in, attrs, inferred, symbols);
-  const bool slides = op == "Conv" || op == "MaxPool" || op == "AveragePool";
+  const bool slides = contains({"Conv", "MaxPool", "AveragePool"}, op);
   if ((!slides && op != "ConvTranspose") || inferred.rank() < 3) return inferred;
   const auto spatial = static_cast<std::size_t>(inferred.rank()) - 2;
   const std::optional<Window> w = window_of(op, in, attrs, spatial);

@@ -52,12 +52,12 @@ void plan_nodes(Body& body, const std::vector<bool>& needed) {
   };
   for (const std::uint32_t n : body.order) add(n);
   for (std::uint32_t n = 0; n < size; ++n) add(n);
-  std::replace(body.place.begin(), body.place.end(), kUnseen, static_cast<std::uint32_t>(body.plan.size()));
+  std::ranges::replace(body.place, kUnseen, static_cast<std::uint32_t>(body.plan.size()));
 }
 
 bool is_back_edge(const Body& body, std::size_t node, const InputRef& in) {
   return in.node >= 0 && body.ops[node]->kind == OpKind::merge &&
-         body.ops[static_cast<std::size_t>(in.node)]->kind == OpKind::next_iteration;
+         nth(body.ops, in.node)->kind == OpKind::next_iteration;
 }
 
 std::pair<std::string_view, std::int64_t> split_tensor_name(std::string_view tensor) {
@@ -107,10 +107,10 @@ const OpInfo* Bodies::op_info(std::string_view op) {
   }
   info.def = op_def(op);
   info.kind = op_kind(op, info.def);
-  info.holds_functions = info.kind == OpKind::ordinary && info.def &&
-                         std::any_of(info.def->attrs.begin(), info.def->attrs.end(), [](const AttrDef& a) {
-                           return a.type == "func" || a.type == "list(func)";
-                         });
+  info.holds_functions =
+      info.kind == OpKind::ordinary && info.def && std::ranges::any_of(info.def->attrs, [](const AttrDef& a) {
+        return a.type == "func" || a.type == "list(func)";
+      });
   return &info;
 }
 
@@ -159,7 +159,7 @@ void Bodies::resolve_inputs(Body& body) {
   const auto add = [&](std::string_view ref) {
     const InputRef in = body.signature ? resolve_function_ref(body, ref) : resolve_graph_ref(body, ref);
     if (in.node >= 0) {
-      std::uint32_t& seen = body.outputs_seen[static_cast<std::size_t>(in.node)];
+      std::uint32_t& seen = nth(body.outputs_seen, in.node);
       seen = std::max(seen, static_cast<std::uint32_t>(in.output) + 1);
     }
     return in;
@@ -174,8 +174,7 @@ void Bodies::resolve_inputs(Body& body) {
   if (!body.signature) return;
   for (const ArgDef& output : body.signature->outputs) {
     const auto& ret = body.function.ret;
-    const auto it =
-        std::find_if(ret.begin(), ret.end(), [&](const auto& r) { return r.first == output.name; });
+    const auto it = std::ranges::find_if(ret, [&](const auto& r) { return r.first == output.name; });
     body.results.push_back(it == ret.end() ? InputRef{} : add(it->second));
   }
 }
@@ -183,9 +182,7 @@ void Bodies::resolve_inputs(Body& body) {
 // What reads nothing of a conditional's side, but stands there by a control edge, gets that side as one more
 // input: else nothing would tell where it belongs.
 void Bodies::add_guards(Body& body) {
-  if (std::none_of(body.ops.begin(), body.ops.end(),
-                   [](const OpInfo* op) { return is_any_switch(op->kind); }))
-    return;
+  if (std::ranges::none_of(body.ops, [](const OpInfo* op) { return is_any_switch(op->kind); })) return;
   body.guarded.assign(body.size(), false);
   std::vector<InputRef> inputs;
   std::vector<std::uint32_t> first;
@@ -194,7 +191,7 @@ void Bodies::add_guards(Body& body) {
   for (std::uint32_t n = 0; n < body.size(); ++n) {
     first.push_back(static_cast<std::uint32_t>(inputs.size()));
     const auto own = body.inputs_of(n);
-    inputs.insert(inputs.end(), own.begin(), own.end());
+    append(inputs, own);
     const OpKind kind = body.ops[n]->kind;
     const bool is_call = kind == OpKind::call || kind == OpKind::function;
     if (!is_call && kind != OpKind::constant && (kind != OpKind::ordinary || !own.empty())) continue;
@@ -216,7 +213,7 @@ InputRef Bodies::find_side(const Body& body, std::uint32_t node) const {
     for (const std::string_view ref : body.node(n).inputs) {
       if (!is_control(ref)) continue;
       const auto it = body.index.find(ref.substr(1));
-      if (!it || std::find(seen.begin(), seen.end(), *it) != seen.end()) continue;
+      if (!it || contains(seen, *it)) continue;
       seen.push_back(*it);
       work.push_back(*it);
     }
@@ -235,7 +232,7 @@ InputRef Bodies::find_side(const Body& body, std::uint32_t node) const {
       if (sources.empty()) break;
       const bool is_switch = is_any_switch(body.ops[at]->kind);
       const std::int32_t by = is_switch && sources.size() > 1 ? sources[1].node : -1;
-      if (by >= 0 && body.ops[static_cast<std::size_t>(by)]->kind == OpKind::loop_cond) break;
+      if (by >= 0 && nth(body.ops, by)->kind == OpKind::loop_cond) break;
       if (is_switch) return in;
       const auto k = handed_on_input(body.ops[at]->kind, static_cast<std::size_t>(in.output));
       if (!passes_through(body.ops[at]->kind) || *k >= sources.size()) break;

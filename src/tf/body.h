@@ -1,6 +1,4 @@
 #pragma once
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>

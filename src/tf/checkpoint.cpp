@@ -74,7 +74,7 @@ StoragePtr packed(StoragePtr wide, DType dtype, std::size_t elements) {
   return computed_storage(byte_size(dtype, static_cast<std::int64_t>(elements)),
                           [=](std::span<std::byte> out) {
                             const Bytes in = wide->bytes();
-                            std::fill(out.begin(), out.end(), std::byte{0});
+                            std::ranges::fill(out, std::byte{0});
                             const auto mask = static_cast<std::byte>((1u << bits) - 1);
                             for (std::size_t i = 0; i < elements; ++i)
                               out[i / per_byte] |= (in[i] & mask) << static_cast<int>(bits * (i % per_byte));
@@ -329,7 +329,7 @@ TensorPtr Checkpoint::read_slice(std::string_view key, const Extents& slice) con
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.dims.size() != slice.size()) fail_missing(key, "a slice of ");
   const Entry& e = found->second;
-  if (std::find(e.slices.begin(), e.slices.end(), slice) != e.slices.end()) {
+  if (t2o::contains(e.slices, slice)) {
     const std::string slice_key = tensor_slice_key(key, slice);
     if (contains(slice_key)) return read(slice_key);
   }

@@ -1,6 +1,5 @@
 #include "tf/checkpoint_slices.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace t2o::tf {

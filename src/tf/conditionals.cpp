@@ -1,7 +1,6 @@
 #include "tf/conditionals.h"
 
 #include <algorithm>
-#include <map>
 
 #include "tfgraph/drawn.h"
 
@@ -118,8 +117,8 @@ Value* Conditionals::decider(const ir::Node& n, const std::vector<State>& states
         silent += !other;
         if (other) sides.push_back(other->side);
       }
-      std::sort(sides.begin(), sides.end());
-      const bool differ = std::adjacent_find(sides.begin(), sides.end()) == sides.end();
+      std::ranges::sort(sides);
+      const bool differ = std::ranges::adjacent_find(sides) == sides.end();
       if (differ && silent == 0) return t.by;
       if (differ && silent == 1) found = t.by;  // the innermost is the last
     }
@@ -151,7 +150,7 @@ void Conditionals::join(ir::Node& n) {
       else if (known->side != other.side)
         refuse(n, Code::bad_model, "joins values that other conditions keep apart");
   }
-  if (silent != kNoInput) *std::find(j.input_of_side.begin(), j.input_of_side.end(), kNoInput) = silent;
+  if (silent != kNoInput) *std::ranges::find(j.input_of_side, kNoInput) = silent;
   if (!rest.empty())
     states_[&n] = std::move(rest);  // inside of another conditional: its branch takes it along
   else
@@ -324,7 +323,7 @@ GraphPtr taken_branch(const ir::Node& n) {
   const auto* all = n.attr_if<Graphs>("branches");
   if (!all || all->empty()) return nullptr;
   const auto count = static_cast<std::int64_t>(all->size());
-  return (*all)[static_cast<std::size_t>(*index < 0 || *index >= count ? count - 1 : *index)];
+  return nth(*all, *index < 0 || *index >= count ? count - 1 : *index);
 }
 
 void inline_branch(ir::Graph& g, ir::Node& n, const ir::Graph& branch, Renames& renames) {

@@ -89,13 +89,12 @@ std::vector<std::string> saver_scopes(const Body& body) {
   std::vector<std::string> scopes;
   for (std::size_t i = 0; i < body.size(); ++i) {
     const NodeDef& n = body.node(i);
-    const bool saves = n.op == "SaveV2" || n.op == "RestoreV2" || n.op == "Save" || n.op == "SaveSlices" ||
-                       n.op == "Restore" || n.op == "RestoreSlice";
+    const bool saves =
+        contains({"SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice"}, n.op);
     if (!saves) continue;
     const std::size_t slash = n.name.find('/');
     std::string scope(n.name.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
-    if (!scope.empty() && std::find(scopes.begin(), scopes.end(), scope) == scopes.end())
-      scopes.push_back(std::move(scope));
+    if (!scope.empty() && !contains(scopes, scope)) scopes.push_back(std::move(scope));
   }
   return scopes;
 }
@@ -113,11 +112,10 @@ std::vector<bool> reports_on_initialization(const Body& body) {
   for (std::uint32_t i = 0; i < body.size(); ++i) {
     if (tells_of_initialization(body.node(i).op)) work.push_back(i);
     for (const InputRef& in : body.inputs_of(i)) {
-      const bool is_constant =
-          in.node >= 0 && body.ops[static_cast<std::size_t>(in.node)]->kind == OpKind::constant;
+      const bool is_constant = in.node >= 0 && nth(body.ops, in.node)->kind == OpKind::constant;
       if (is_constant) continue;
       ++open[i];
-      if (in.node >= 0) readers[static_cast<std::size_t>(in.node)].push_back(i);
+      if (in.node >= 0) nth(readers, in.node).push_back(i);
     }
   }
   std::vector<bool> reports(body.size());
@@ -151,14 +149,12 @@ std::vector<Fetch> find_fetches(const Body& body) {
     is_aside[i] = is_aside[i] || is_summary(body.node(i).op) || (trains && is_gradient(body.node(i).name));
     if (is_aside[i]) continue;
     for (const InputRef& in : body.inputs_of(i))
-      if (in.node >= 0) is_read[static_cast<std::size_t>(in.node)] = true;
+      if (in.node >= 0) nth(is_read, in.node) = true;
   }
   std::vector<Fetch> fetches, values;
   for (std::size_t i = 0; i < body.size(); ++i) {
     const auto below = [&](const std::string& scope) { return body.node(i).name.starts_with(scope); };
-    if (is_read[i] || is_aside[i] || !may_be_output(body, i) ||
-        std::any_of(savers.begin(), savers.end(), below))
-      continue;
+    if (is_read[i] || is_aside[i] || !may_be_output(body, i) || std::ranges::any_of(savers, below)) continue;
     const std::size_t count = output_count(body, i);
     for (std::size_t k = 0; k < count; ++k)
       (body.ops[i]->kind == OpKind::read_variable ? values : fetches)

@@ -40,8 +40,8 @@ class TensorFlowModel : public t2o::Source {
     std::vector<ModelSignature> all;
     for (const tf::Signature& s : source_.signatures) {
       ModelSignature& to = all.emplace_back(ModelSignature{s.name, {}, {}});
-      std::transform(s.inputs.begin(), s.inputs.end(), std::back_inserter(to.inputs), neutral);
-      std::transform(s.outputs.begin(), s.outputs.end(), std::back_inserter(to.outputs), neutral);
+      std::ranges::transform(s.inputs, std::back_inserter(to.inputs), neutral);
+      std::ranges::transform(s.outputs, std::back_inserter(to.outputs), neutral);
     }
     return all;
   }

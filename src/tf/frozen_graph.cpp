@@ -169,9 +169,7 @@ class Freezer {
   // Variables of TensorFlow 1 are references, which constants are not.
   static void take_references(const NodeDef& n, Form& form) {
     const OpDef* def = find_op_def(n.op);
-    if (!def ||
-        std::none_of(def->inputs.begin(), def->inputs.end(), [](const ArgDef& a) { return a.is_ref; }))
-      return;
+    if (!def || std::ranges::none_of(def->inputs, [](const ArgDef& a) { return a.is_ref; })) return;
     if (n.op == "IsVariableInitialized")
       form.op = "Const";
     else if (n.op.starts_with("Ref") && op_kind(n.op) != OpKind::ordinary)
@@ -253,7 +251,7 @@ class Freezer {
       return;
     }
     rename_functions(n, args, form);
-    if (std::none_of(args.begin(), args.end(), [](const auto& a) { return a.has_value(); })) return;
+    if (std::ranges::none_of(args, [](const auto& a) { return a.has_value(); })) return;
     form.dropped.insert(form.dropped.end(),
                         {"_output_shapes", "_read_only_resource_inputs", "output_shapes"});
     FrozenArgs results;
@@ -330,10 +328,8 @@ class Freezer {
     Pieces out;
     out.add(node.text());
     for (const RawAttr& a : n.attrs) {
-      const bool is_set =
-          std::any_of(form.attrs.begin(), form.attrs.end(), [&](const auto& x) { return x.first == a.name; });
-      if (is_set || std::find(form.dropped.begin(), form.dropped.end(), a.name) != form.dropped.end())
-        continue;
+      const bool is_set = std::ranges::any_of(form.attrs, [&](const auto& x) { return x.first == a.name; });
+      if (is_set || contains(form.dropped, a.name)) continue;
       std::string key;
       append_field(key, 1, a.name);
       Pieces entry, value;

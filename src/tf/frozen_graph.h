@@ -1,5 +1,4 @@
 #pragma once
-#include <memory>
 
 #include "tf/import.h"
 #include "tf/pieces.h"

@@ -25,8 +25,8 @@ constexpr CallForm kCallForms[] = {
 };
 
 bool hands_on(OpKind k) {
-  return passes_through(k) || k == OpKind::switch_ || k == OpKind::merge || k == OpKind::enter ||
-         k == OpKind::exit || k == OpKind::next_iteration;
+  return passes_through(k) ||
+         contains({OpKind::switch_, OpKind::merge, OpKind::enter, OpKind::exit, OpKind::next_iteration}, k);
 }
 
 std::unordered_map<std::string_view, const NodeDef*> index_of(const NodeList& list) {
@@ -39,7 +39,7 @@ std::unordered_map<std::string_view, const NodeDef*> index_of(const NodeList& li
 std::size_t argument_number(const FunctionDef& f, std::string_view name) {
   const auto& args = f.signature.inputs;
   return static_cast<std::size_t>(
-      std::find_if(args.begin(), args.end(), [&](const ArgDef& a) { return a.name == name; }) - args.begin());
+      std::ranges::find_if(args, [&](const ArgDef& a) { return a.name == name; }) - args.begin());
 }
 
 }  // namespace
@@ -118,8 +118,7 @@ std::optional<Frozen> Scopes::result_of_call(Scope& s, const NodeDef& n, const T
     return r.index < inputs.size() ? handle(s, inputs[r.index]) : std::nullopt;
   }
   const FrozenArgs args = arguments(s, n, form ? form->first_argument : 0);
-  if (std::none_of(args.begin(), args.end(), [](const auto& a) { return a.has_value(); }))
-    return std::nullopt;
+  if (std::ranges::none_of(args, [](const auto& a) { return a.has_value(); })) return std::nullopt;
   Strings names = {std::string(n.op)};
   if (form) names.clear();
   for (const RawAttr& a : n.attrs)

@@ -10,8 +10,8 @@ constexpr std::size_t kMaxCalls = 200'000;
 constexpr std::size_t kMaxPrefix = 200;  // names are labels: deep nests do not need all of theirs
 
 bool has_lists(const std::vector<ArgDef>& args) {
-  return std::any_of(args.begin(), args.end(),
-                     [](const ArgDef& a) { return !a.number_attr.empty() || !a.type_list_attr.empty(); });
+  return std::ranges::any_of(
+      args, [](const ArgDef& a) { return !a.number_attr.empty() || !a.type_list_attr.empty(); });
 }
 
 // "StatefulPartitionedCall", "PartitionedCall_3": names that exporters make up, which tell nothing.
@@ -32,7 +32,7 @@ std::string nested(const std::string& prefix, std::string_view level) {
 // A handle stands for what it leads to, and has its type.
 bool may_be(DType declared, DType given) {
   const auto is_open = [](DType t) {
-    return t == DType::undefined || t == DType::resource || t == DType::variant;
+    return contains({DType::undefined, DType::resource, DType::variant}, t);
   };
   return declared == given || is_open(declared) || is_open(given);
 }

@@ -47,7 +47,7 @@ void Importer::process(Frame& f, std::uint32_t n) {
   try {
     Values inputs = nodes_.inputs_of(f, n);
     if (f.body->is_guarded(n)) inputs.pop_back();
-    if (std::any_of(inputs.begin(), inputs.end(), [&](const Value* v) { return c_.is_poison(v); }))
+    if (std::ranges::any_of(inputs, [&](const Value* v) { return c_.is_poison(v); }))
       return deliver_failure();
     const OpKind kind = f.body->ops[n]->kind;
     const bool hands_on_variable = kind == OpKind::pass_through && f.body->node(n).op.starts_with("Ref");
@@ -114,7 +114,7 @@ void Importer::deliver(Values values) {
   const std::uint32_t n = f.stack.back();
   if (f.body->is_guarded(n)) nodes_.guard(f, n, values);
   f.outputs_of(n) = {static_cast<std::uint32_t>(f.values.size()), static_cast<std::uint32_t>(values.size())};
-  f.values.insert(f.values.end(), values.begin(), values.end());
+  append(f.values, values);
   f.mark(n) = Frame::Mark::done;
   f.stack.pop_back();
 }

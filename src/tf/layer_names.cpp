@@ -62,8 +62,7 @@ std::string last_node_of_layer(const GraphDef& g, std::string_view layer, const 
       if (library.contains(name) && seen.insert(name).second) work.push_back(std::move(name));
   };
   for (const NodeDef& n : g.body.nodes)
-    if (std::any_of(tensors.begin(), tensors.end(),
-                    [&](std::string_view t) { return t.substr(0, t.find(':')) == n.name; }))
+    if (std::ranges::any_of(tensors, [&](std::string_view t) { return t.substr(0, t.find(':')) == n.name; }))
       call(n);
   while (!work.empty()) {
     const FunctionDef f = parse_function(library.at(work.back())->bytes, g.owner);

@@ -55,10 +55,9 @@ class Frames {
 
   void add_variable(ir::Node& merge) {
     const auto& in = merge.inputs();
-    const auto next =
-        std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, OpKind::next_iteration); });
+    const auto next = std::ranges::find_if(in, [](Value* v) { return is_op(v, OpKind::next_iteration); });
     if (next == in.end()) return;
-    const auto enter = std::find_if(in.begin(), in.end(), [](Value* v) { return is_op(v, OpKind::enter); });
+    const auto enter = std::ranges::find_if(in, [](Value* v) { return is_op(v, OpKind::enter); });
     if (in.size() != 2 || enter == in.end())
       refuse(merge, Code::bad_model, "ends a loop's back edge without an Enter before the loop");
     loop_of(*(*enter)->producer()).variables.push_back({&merge, (*enter)->producer(), (*next)->producer()});
@@ -98,9 +97,8 @@ class Frames {
       std::unordered_set<const ir::Node*> inside;
       for (ir::Node* n : order) {
         const Values reads = reads_of(*n);
-        bool is_inside = std::any_of(reads.begin(), reads.end(), [&](const Value* v) {
-          return v->producer() && inside.contains(v->producer());
-        });
+        bool is_inside = std::ranges::any_of(
+            reads, [&](const Value* v) { return v->producer() && inside.contains(v->producer()); });
         if (is_op(*n, OpKind::enter)) {
           Loop& l = loop_of(*n);
           changed = changed || (is_inside && !l.nested);
@@ -270,7 +268,7 @@ bool functionalize_loops(ir::Graph& g, Renames& renames) {
   std::vector<Loop>& loops = frames.loops();
   std::erase_if(loops, [](const Loop& l) { return l.variables.empty(); });
   if (loops.empty()) return false;
-  if (std::all_of(loops.begin(), loops.end(), [](const Loop& l) { return l.nested; }))
+  if (std::ranges::all_of(loops, [](const Loop& l) { return l.nested; }))
     fail(Code::bad_model, "the loops '" + loops[0].frame + "' and others are inside of each other");
   for (Loop& l : loops)
     if (!l.nested) WhileMaker(g, l, renames).run();

@@ -101,8 +101,7 @@ void add_tensor(const std::string& key, Bytes tensor_info, std::vector<Signature
 }
 
 std::vector<SignatureTensor> read_tensors(std::vector<MapEntry> entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const MapEntry& a, const MapEntry& b) { return a.key < b.key; });
+  std::ranges::sort(entries, [](const MapEntry& a, const MapEntry& b) { return a.key < b.key; });
   std::vector<SignatureTensor> out;
   for (const MapEntry& e : entries) add_tensor(std::string(e.key), e.value, out);
   return out;
@@ -177,8 +176,7 @@ MetaGraph parse_meta_graph(Bytes bytes, const Owner& owner) {
         break;
     }
   }
-  std::sort(m.signatures.begin(), m.signatures.end(),
-            [](const Signature& a, const Signature& b) { return a.name < b.name; });
+  std::ranges::sort(m.signatures, [](const Signature& a, const Signature& b) { return a.name < b.name; });
   return m;
 }
 

@@ -88,7 +88,7 @@ constexpr std::pair<std::string_view, OpKind> kOps[] = {
 };
 
 bool starts_with_any(std::string_view s, std::initializer_list<std::string_view> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return s.starts_with(p); });
+  return std::ranges::any_of(prefixes, [&](std::string_view p) { return s.starts_with(p); });
 }
 
 // Reference and resource variables alike: the first input is the variable, and the op changes it.

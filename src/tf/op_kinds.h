@@ -51,7 +51,7 @@ OpKind op_kind(std::string_view op, const OpDef*);
 
 inline bool passes_through(OpKind k) { return k == OpKind::pass_through || k == OpKind::pass_through_each; }
 inline bool is_variable(OpKind k) { return k == OpKind::variable_handle || k == OpKind::variable_reference; }
-inline bool is_functional(OpKind k) { return k == OpKind::if_ || k == OpKind::case_ || k == OpKind::while_; }
+inline bool is_functional(OpKind k) { return contains({OpKind::if_, OpKind::case_, OpKind::while_}, k); }
 inline bool runs_functions(OpKind k) { return k == OpKind::call || k == OpKind::function || is_functional(k); }
 inline bool is_any_switch(OpKind k) { return k == OpKind::switch_ || k == OpKind::switch_n; }
 inline bool draws_control_flow(OpKind k) { return k >= OpKind::switch_ && k <= OpKind::guarded; }

@@ -24,8 +24,8 @@ class Names {
     if (!source_.signature) return nullptr;
     const auto& tensors = input ? source_.signature->inputs : source_.signature->outputs;
     const auto of_key = [&](std::string_view key) {
-      const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                      [&](const SignatureTensor& t) { return t.key == key; });
+      const auto found =
+          std::ranges::find_if(tensors, [&](const SignatureTensor& t) { return t.key == key; });
       return found == tensors.end() ? nullptr : &*found;
     };
     if (const SignatureTensor* t = of_key(name)) return t;
@@ -78,7 +78,7 @@ class Names {
 
   bool is_call(std::string_view name) const {
     const auto& nodes = source_.graph.body.nodes;
-    return std::any_of(nodes.begin(), nodes.end(), [&](const NodeDef& n) {
+    return std::ranges::any_of(nodes, [&](const NodeDef& n) {
       return n.name == name && (n.op == "StatefulPartitionedCall" || n.op == "PartitionedCall");
     });
   }
@@ -138,7 +138,7 @@ std::vector<Feed> make_spare_feeds(const Source& s, const Options& o, const std:
   std::vector<Feed> spare;
   if (!s.signature || o.inputs.empty()) return spare;
   for (const SignatureTensor& t : s.signature->inputs)
-    if (std::none_of(feeds.begin(), feeds.end(), [&](const Feed& f) { return f.tensor == t.tensor; }))
+    if (std::ranges::none_of(feeds, [&](const Feed& f) { return f.tensor == t.tensor; }))
       spare.push_back(feed_of(t, o.use_graph_names));
   return spare;
 }
@@ -217,10 +217,10 @@ void check_distinct(const ImportRequest& r, bool chosen) {
 // afterwards.
 void widen(ImportRequest& r, const Source& s, const Options& o, const Names& names,
            Diagnostics& diagnostics) {
-  const bool inner_input = std::any_of(r.feeds.begin(), r.feeds.end(),
-                                       [&](const Feed& f) { return names.may_be_inside(f.tensor, true); });
-  const bool inner_output = std::any_of(r.fetches.begin(), r.fetches.end(),
-                                        [&](const Fetch& f) { return names.may_be_inside(f.tensor, false); });
+  const bool inner_input =
+      std::ranges::any_of(r.feeds, [&](const Feed& f) { return names.may_be_inside(f.tensor, true); });
+  const bool inner_output =
+      std::ranges::any_of(r.fetches, [&](const Fetch& f) { return names.may_be_inside(f.tensor, false); });
   if (!inner_input && !inner_output) return;
   Options whole = o;
   if (inner_input) {
@@ -253,9 +253,7 @@ ImportRequest make_request(const Source& s, const Options& o, Diagnostics& diagn
   r.use_default = placeholders_with_default(s, o.use_default, "--use-default", diagnostics);
   r.ignore_default = placeholders_with_default(s, o.ignore_default, "--ignore-default", diagnostics);
   if (diagnostics.size() != before) return r;
-  std::erase_if(r.feeds, [&](const Feed& f) {
-    return std::find(r.use_default.begin(), r.use_default.end(), node_of(f.tensor)) != r.use_default.end();
-  });
+  std::erase_if(r.feeds, [&](const Feed& f) { return contains(r.use_default, node_of(f.tensor)); });
   r.spare_feeds = make_spare_feeds(s, o, r.feeds);
   r.find_interface = r.feeds.empty() || r.fetches.empty();
   collect(diagnostics, [&] { widen(r, s, o, names, diagnostics); });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
 #include "diagnostics.h"
 #include "support/mapped_file.h"
@@ -36,7 +35,7 @@ void refuse_requested(const std::string& path, Format format) {
 
 // Text protos have no control characters; in a serialized message tags and lengths are some.
 bool looks_like_text(std::string_view head) {
-  return std::none_of(head.begin(), head.end(), [](char c) {
+  return std::ranges::none_of(head, [](char c) {
     return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t';
   });
 }

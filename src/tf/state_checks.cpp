@@ -37,7 +37,7 @@ void StateAnalysis::check_handles(Effects& e) {
   Body& body = *e.body;
   for (const std::uint32_t n : e.order) {
     const std::vector<Access> accesses = accesses_of(e, n);
-    bool takes = std::any_of(accesses.begin(), accesses.end(), [&](const Access& a) {
+    bool takes = std::ranges::any_of(accesses, [&](const Access& a) {
       return a.variable == kUnknownHandle && (a.write || needed(body)[n]);
     });
     if (const auto callees = e.callees.find(n); callees != e.callees.end())

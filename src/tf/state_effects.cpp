@@ -27,7 +27,7 @@ std::vector<std::string> functions_of(const Body& body, std::size_t n) {
 std::vector<bool> find_inside(const Body& body, const std::vector<bool>& runs) {
   if (body.guarded.empty()) return {};
   const auto is_kind = [&](const InputRef& in, OpKind k) {
-    return in.node >= 0 && body.ops[static_cast<std::size_t>(in.node)]->kind == k;
+    return in.node >= 0 && nth(body.ops, in.node)->kind == k;
   };
   std::vector<int> depth(body.size());
   for (const std::uint32_t n : order_of(body, runs, std::vector<bool>(body.size()))) {
@@ -36,7 +36,7 @@ std::vector<bool> find_inside(const Body& body, const std::vector<bool>& runs) {
     });
     const auto inputs = body.inputs_of(n);
     const auto any = [&](OpKind k) {
-      return std::any_of(inputs.begin(), inputs.end(), [&](const InputRef& in) { return is_kind(in, k); });
+      return std::ranges::any_of(inputs, [&](const InputRef& in) { return is_kind(in, k); });
     };
     const OpKind kind = body.ops[n]->kind;
     if (kind == OpKind::enter || (is_any_switch(kind) && !any(OpKind::loop_cond))) ++depth[n];
@@ -57,7 +57,7 @@ Origin origin_of(const Body& body, std::uint32_t n) {
 StateEffects StateAnalysis::run() {
   visit_all();
   for (const auto& e : all_) find_writes(*e);
-  if (std::all_of(all_.begin(), all_.end(), [](const auto& e) { return e->writes.empty(); })) return {};
+  if (std::ranges::all_of(all_, [](const auto& e) { return e->writes.empty(); })) return {};
   for (const auto& e : all_) find_globals(*e);
   for (auto e = all_.rbegin(); e != all_.rend(); ++e) find_aliases(**e);
   for (const auto& e : all_) {
@@ -142,8 +142,7 @@ void StateAnalysis::resolve_callees(Effects& e) {
         condition ? function_names(*condition) : std::vector<std::string>();
     for (const std::string& name : functions_of(body, n))
       if (const auto it = of_.find(bodies_->function(name)); it != of_.end() && it->second != &e)
-        e.callees[n].push_back(
-            {it->second, std::find(conditions.begin(), conditions.end(), name) != conditions.end()});
+        e.callees[n].push_back({it->second, contains(conditions, name)});
     if (!runs_functions(body.ops[n]->kind) || !e.callees.contains(n)) continue;
     const std::size_t results = e.callees.at(n).back().effects->body->results.size();
     for (std::size_t i = 0; i < results;

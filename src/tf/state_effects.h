@@ -3,7 +3,6 @@
 #include <functional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "diagnostics.h"

@@ -1,6 +1,5 @@
 #include "tf/states.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 

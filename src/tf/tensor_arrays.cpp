@@ -1,6 +1,5 @@
 #include "tf/tensor_arrays.h"
 
-#include <algorithm>
 #include <limits>
 #include <unordered_map>
 
@@ -50,8 +49,7 @@ void TensorArrays::run() {
   for (ir::Node* n : makers) reserve(*n);
   for (ir::Node* n : users) {
     Array& a = array_of(*n);
-    a.writers += n->op() == "TensorArrayWriteV3" || n->op() == "TensorArrayScatterV3" ||
-                 n->op() == "TensorArraySplitV3";
+    a.writers += contains({"TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"}, n->op());
     a.sizes += n->op() == "TensorArraySizeV3";
   }
   for (ir::Node* n : users) replace(*n);
@@ -133,7 +131,7 @@ Value* TensorArrays::replacement(ir::Node& n, Array& a) {
   const std::string& op = n.op();
   const DType dtype = *a.node->attr_if<DType>("dtype");
   const Attrs element = {{"element_dtype", dtype}};
-  const auto is_dynamic = a.node->attr_if<std::int64_t>("dynamic_size");
+  const bool is_dynamic = a.node->attr_or<std::int64_t>("dynamic_size", 0) != 0;
   const auto list = [&](std::string made, Values inputs, Attrs attrs) {
     flows_.push_back(
         make(n, std::move(made), std::move(inputs), std::move(attrs), DType::variant, Shape::scalar()));
@@ -147,7 +145,7 @@ Value* TensorArrays::replacement(ir::Node& n, Array& a) {
   if (op == "TensorArrayConcatV3") return concat(n, a, element), nullptr;
   if (op == "TensorArrayWriteV3")
     return list("TensorListSetItem", {n.input(3), n.input(1), n.input(2)},
-                {{"element_dtype", dtype}, {"resize_if_index_out_of_bounds", is_dynamic ? *is_dynamic : 0}});
+                {{"element_dtype", dtype}, {"resize_if_index_out_of_bounds", is_dynamic}});
   if (op == "TensorArrayReadV3") {
     const Shape shape = element_shape(n, a);
     Value* dims = shape_tensor(n, shape);
@@ -184,13 +182,13 @@ Value* TensorArrays::scatter(ir::Node& n, Array& a, const Attrs& element) {
 }
 
 Value* TensorArrays::gather(ir::Node& n, Array& a, const Attrs& element) {
-  const auto dynamic = a.node->attr_if<std::int64_t>("dynamic_size");
+  const bool is_dynamic = a.node->attr_or<std::int64_t>("dynamic_size", 0) != 0;
   Value* dims = shape_tensor(n, element_shape(n, a));
   const DType dtype = std::get<DType>(element[0].value);
-  if (!counts_up_to(n.input(1), a.node->input(0), a.node, dynamic && *dynamic))
+  if (!counts_up_to(n.input(1), a.node->input(0), a.node, is_dynamic))
     return make(n, "TensorListGather", {n.input(2), n.input(1), dims}, element, dtype, n.output()->shape());
   Attrs attrs = element;
-  attrs.push_back({"num_elements", std::int64_t{-1}});
+  attrs.push_back({"num_elements", -1});
   return make(n, "TensorListStack", {n.input(2), dims}, std::move(attrs), dtype, n.output()->shape());
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "support/wire.h"
 #include "tf/attr_value.h"
@@ -181,7 +180,7 @@ TensorPtr string_tensor(Content& c) {
 void pack(std::span<const std::byte> one_each, std::span<std::byte> out, unsigned bits) {
   const unsigned per_byte = 8 / bits;
   const auto mask = static_cast<std::byte>((1U << bits) - 1);
-  std::fill(out.begin(), out.end(), std::byte{0});
+  std::ranges::fill(out, std::byte{0});
   for (std::size_t i = 0; i < one_each.size(); ++i)
     out[i / per_byte] |= (one_each[i] & mask) << ((i % per_byte) * bits);
 }
@@ -212,9 +211,8 @@ TensorPtr repeated_tensor(Content& c, std::vector<std::byte> values) {
       all.resize(static_cast<std::size_t>(n), last[0]);
       return pack(all, out, static_cast<unsigned>(bit_width(type)));
     }
-    std::copy(values.begin(), values.end(), out.begin());
-    for (std::size_t i = values.size(); i < out.size(); i += width)
-      std::copy(last.begin(), last.end(), &out[i]);
+    std::ranges::copy(values, out.begin());
+    for (std::size_t i = values.size(); i < out.size(); i += width) std::ranges::copy(last, &out[i]);
   };
   auto storage = computed_storage(byte_size(c.dtype, c.elements), std::move(fill));
   return std::make_shared<Tensor>(c.dtype, std::move(c.dims), std::move(storage));

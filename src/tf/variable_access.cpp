@@ -21,7 +21,7 @@ bool gives_back_variable(const OpInfo& op) {
 bool takes_old_value(std::string_view op) { return op != "Assign" && op != "AssignVariableOp"; }
 
 bool is_sum(std::string_view op) {
-  return op == "AssignAdd" || op == "AssignSub" || op == "AssignAddVariableOp" || op == "AssignSubVariableOp";
+  return contains({"AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"}, op);
 }
 
 Key VariableNames::key_of(const Body& body, std::size_t node) {

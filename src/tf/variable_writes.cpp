@@ -48,8 +48,7 @@ constexpr Write kWrites[] = {
 };
 
 const Write* find(std::string_view op) {
-  const auto* it =
-      std::find_if(std::begin(kWrites), std::end(kWrites), [&](const Write& w) { return w.op == op; });
+  const auto* it = std::ranges::find_if(kWrites, [&](const Write& w) { return w.op == op; });
   return it == std::end(kWrites) ? nullptr : it;
 }
 
@@ -58,7 +57,7 @@ Attrs masks_of(const Attrs& all) {
                                  "shrink_axis_mask"};
   Attrs attrs;
   for (const ir::NamedAttr& a : all)
-    if (std::find(kMasks.begin(), kMasks.end(), a.name) != kMasks.end()) attrs.push_back(a);
+    if (contains(kMasks, a.name)) attrs.push_back(a);
   return attrs;
 }
 

@@ -14,10 +14,6 @@ constexpr int kDeepest = 24;
 constexpr std::int64_t kMostElements = 256;
 constexpr std::size_t kMostValues = 256;  // that are looked at for one fact
 
-bool one_of(const std::string& op, std::initializer_list<std::string_view> ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
 using MaybeInts = std::optional<Ints>;
 using MaybeExtent = std::optional<Extent>;
 
@@ -44,7 +40,7 @@ MaybeInts Evaluation::joined(const ir::Node& n, std::size_t first, std::size_t l
   for (std::size_t i = first; i < last; ++i) {
     const MaybeInts part = ints(n.input(i), depth);
     if (!part) return {};
-    all.insert(all.end(), part->begin(), part->end());
+    append(all, *part);
     if (static_cast<std::int64_t>(all.size()) > kMostElements) return {};
   }
   return all;
@@ -91,7 +87,7 @@ std::optional<std::int64_t> Evaluation::picked(const ir::Node& n, std::size_t si
 
 MaybeInts Evaluation::ints_of_node(const ir::Node& n, std::size_t output, int depth) {
   const std::string& op = n.op();
-  if (one_of(op, {"Identity", "ExpandDims", "Reshape", "Squeeze", "StopGradient", "Snapshot"}))
+  if (contains({"Identity", "ExpandDims", "Reshape", "Squeeze", "StopGradient", "Snapshot"}, op))
     return ints(n.input(0), depth);
   if (op == "Cast") return n.input(0) && is_int(n.input(0)->dtype()) ? ints(n.input(0), depth) : MaybeInts();
   if (op == "Range") return range(n, depth);
@@ -110,7 +106,7 @@ MaybeInts Evaluation::ints_of_node(const ir::Node& n, std::size_t output, int de
     const MaybeInts all = ints(n.input(0), depth);
     if (!all) return {};
     if (op == "Unpack") return output < all->size() ? MaybeInts(Ints{(*all)[output]}) : MaybeInts();
-    if (const auto at = picked(n, all->size(), depth)) return Ints{(*all)[static_cast<std::size_t>(*at)]};
+    if (const auto at = picked(n, all->size(), depth)) return Ints{nth(*all, *at)};
   }
   return {};
 }
@@ -126,7 +122,7 @@ MaybeInts Evaluation::ints(Value* v, int depth) {
 bool all_bytes_zero(const Tensor& t) {
   if (t.dtype() == DType::string) return false;
   const Bytes b = t.bytes();
-  return std::all_of(b.begin(), b.end(), [](std::byte x) { return x == std::byte{0}; });
+  return std::ranges::all_of(b, [](std::byte x) { return x == std::byte{0}; });
 }
 
 // Adds what must be zero for the node's results to be so; false: they are not, whatever that is.
@@ -140,8 +136,9 @@ bool add_sources_of_zero(const ir::Node& n, Values& work) {
     work.insert(work.end(), n.inputs().begin(), n.inputs().end() - (n.op() == "ConcatV2" ? 1 : 0));
     return true;
   }
-  if (!one_of(n.op(), {"Identity", "BroadcastTo", "Tile", "Reshape", "ExpandDims", "Squeeze", "Transpose",
-                       "Slice", "StridedSlice", "StopGradient", "Snapshot", "Cast", "Unpack", "GatherV2"}))
+  if (!contains({"Identity", "BroadcastTo", "Tile", "Reshape", "ExpandDims", "Squeeze", "Transpose", "Slice",
+                 "StridedSlice", "StopGradient", "Snapshot", "Cast", "Unpack", "GatherV2"},
+                n.op()))
     return false;
   work.push_back(n.input(0));
   return true;
@@ -175,8 +172,7 @@ MaybeExtent Evaluation::find_extent(Value* v, int depth) {
   if (!n) return {};
   if (n->op() == "Cast" || n->op() == "Squeeze") return extent(n->input(0), depth + 1);
   if (n->op() == "Minimum") return least_extent(*n, depth + 1);
-  if (n->op() == "Max" || n->op() == "Min" || n->op() == "Sum" ||
-      n->op() == "Prod")  // of a scalar, over no axes
+  if (contains({"Max", "Min", "Sum", "Prod"}, n->op()))  // of a scalar, over no axes
     return n->input(0)->shape().is_scalar() || ints(n->input(1)) == Ints{} ? extent(n->input(0), depth + 1)
                                                                            : MaybeExtent();
   if (!is_op(n->input(0), "Shape")) return {};
@@ -234,10 +230,11 @@ int known_rank(Value* root) {
     const auto perm = n->op() == "Transpose" ? known_ints(n->input(1)) : std::nullopt;
     if (perm) {
       rank = std::max(rank, static_cast<int>(perm->size()));
-    } else if (one_of(n->op(), {"Minimum", "Maximum", "Add", "AddV2", "Sub", "Mul"})) {
+    } else if (contains({"Minimum", "Maximum", "Add", "AddV2", "Sub", "Mul"}, n->op())) {
       work.insert(work.end(), {n->input(0), n->input(1)});
-    } else if (one_of(n->op(), {"Identity", "Cast", "StopGradient", "Snapshot", "Transpose", "ReverseV2",
-                                "ReverseSequence"})) {
+    } else if (contains({"Identity", "Cast", "StopGradient", "Snapshot", "Transpose", "ReverseV2",
+                         "ReverseSequence"},
+                        n->op())) {
       work.push_back(n->input(0));
     } else {
       return -1;
@@ -339,9 +336,9 @@ MaybeExtent common_extent(const ir::Node& n, int rank, int axis, int branches) {
 }
 
 bool broadcasts(const ir::Node& n) {
-  return one_of(n.op(),
-                {"Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Equal", "NotEqual", "Less",
-                 "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "SelectV2"});
+  return contains({"Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Equal", "NotEqual", "Less",
+                   "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "SelectV2"},
+                  n.op());
 }
 
 Extent extent_at(Value* v, int axis, int branches) {
@@ -358,7 +355,7 @@ Extent extent_at(Value* v, int axis, int branches) {
       const MaybeInts perm = known_ints(n->input(1));
       if (!perm || axis >= static_cast<int>(perm->size())) break;
       rank = static_cast<int>(perm->size());
-      axis = static_cast<int>((*perm)[static_cast<std::size_t>(axis)]);
+      axis = static_cast<int>(nth(*perm, axis));
       if (axis < 0) axis += rank;
     } else if (n->op() == "ExpandDims") {
       const MaybeInts at = known_ints(n->input(1));
@@ -385,12 +382,12 @@ Extent extent_at(Value* v, int axis, int branches) {
       const MaybeExtent common = common_extent(*n, rank, axis, branches);
       if (!common) break;
       return *common;
-    } else if (one_of(n->op(), {"t2o.LSTM", "t2o.GRU", "t2o.RNN"})) {
+    } else if (contains({"t2o.LSTM", "t2o.GRU", "t2o.RNN"}, n->op())) {
       if (v->index() != 0 || axis > 1) break;  // a row for each of what it reads
       rank = -1;
-    } else if (!one_of(n->op(),
-                       {"Identity", "Cast", "ReverseV2", "ReverseSequence", "Relu", "Tanh", "Sigmoid",
-                        "LogicalNot", "StopGradient", "Snapshot", "ZerosLike", "CheckNumerics"})) {
+    } else if (!contains({"Identity", "Cast", "ReverseV2", "ReverseSequence", "Relu", "Tanh", "Sigmoid",
+                          "LogicalNot", "StopGradient", "Snapshot", "ZerosLike", "CheckNumerics"},
+                         n->op())) {
       break;
     }
     v = n->input(0);

@@ -14,7 +14,7 @@ constexpr std::string_view kPasts[] = {"zero", "hold", "hold_zero"};
 
 template <class E, std::size_t n>
 bool find(const std::string_view (&names)[n], std::string_view name, E& found) {
-  const auto at = std::find(std::begin(names), std::end(names), name);
+  const auto at = std::ranges::find(names, name);
   if (at == std::end(names)) return false;
   found = static_cast<E>(at - std::begin(names));
   return true;
@@ -43,9 +43,9 @@ bool has_its_values(const ir::Node& n, const RecurrentLayer& l) {
 
 }  // namespace
 
-std::string_view name(Direction d) { return kDirections[static_cast<std::size_t>(d)]; }
+std::string_view name(Direction d) { return nth(kDirections, d); }
 
-std::string_view RecurrentLayer::op() const { return kKinds[static_cast<std::size_t>(kind)]; }
+std::string_view RecurrentLayer::op() const { return nth(kKinds, kind); }
 
 Attrs RecurrentLayer::attrs() const {
   Strings names;
@@ -60,9 +60,9 @@ Attrs RecurrentLayer::attrs() const {
               {"activations", names},
               {"activation_alpha", alphas},
               {"activation_beta", betas}};
-  if (padding_first) attrs.push_back({"padding_first", std::int64_t{1}});
-  if (past) attrs.push_back({"past", std::string(kPasts[static_cast<std::size_t>(*past)])});
-  if (kind == CellKind::gru) attrs.push_back({"linear_before_reset", std::int64_t{linear_before_reset}});
+  if (padding_first) attrs.push_back({"padding_first", 1});
+  if (past) attrs.push_back({"past", std::string(nth(kPasts, *past))});
+  if (kind == CellKind::gru) attrs.push_back({"linear_before_reset", linear_before_reset});
   return attrs;
 }
 

@@ -35,8 +35,7 @@ constexpr Role kRoles[] = {
 };
 
 const Role* role_of(const std::string& op) {
-  const auto* at =
-      std::find_if(std::begin(kRoles), std::end(kRoles), [&](const Role& r) { return r.op == op; });
+  const auto* at = std::ranges::find_if(kRoles, [&](const Role& r) { return r.op == op; });
   return at == std::end(kRoles) ? nullptr : at;
 }
 
@@ -114,8 +113,8 @@ bool encloses(const ir::Graph& around, const ir::Graph* g) {
 // no maker is in.
 bool Lists::surely_runs(const ir::Node& reader, const Family& family) const {
   for (const ir::Graph* g = reader.graph(); g; g = g->parent()) {
-    if (std::any_of(family.makers.begin(), family.makers.end(),
-                    [&](const ir::Node* maker) { return encloses(*g, maker->graph()); }))
+    if (std::ranges::any_of(family.makers,
+                            [&](const ir::Node* maker) { return encloses(*g, maker->graph()); }))
       return true;
     if (branches_.contains(g)) return false;
   }

@@ -1,5 +1,4 @@
 #pragma once
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>

@@ -22,8 +22,7 @@ bool has_effect(const ir::Node& n) {
                                           "Multinomial",
                                           "NonDeterministic"};
   return ir::holds_subgraph(n) ||
-         std::any_of(std::begin(kBegins), std::end(kBegins),
-                     [&](std::string_view begin) { return n.op().starts_with(begin); });
+         std::ranges::any_of(kBegins, [&](std::string_view begin) { return n.op().starts_with(begin); });
 }
 
 }  // namespace
@@ -37,7 +36,7 @@ Loop::Loop(const ir::Node& n, const ir::Graph& body, const ir::Graph& cond)
 }
 
 std::optional<Loop> Loop::view(const ir::Node& n) {
-  if (n.op() != "While" && n.op() != "StatelessWhile" && n.op() != "XlaWhile") return {};
+  if (!contains({"While", "StatelessWhile", "XlaWhile"}, n.op())) return {};
   const auto *body = n.attr_if<GraphPtr>("body"), *cond = n.attr_if<GraphPtr>("cond");
   if (!body || !cond) return {};
   const std::size_t count = n.input_count();
@@ -98,7 +97,7 @@ bool Loop::is_invariant(Value* root) const {
       [&](Value* v) {
         const Values& in = v->producer()->inputs();
         invariant_[v] =
-            std::all_of(in.begin(), in.end(), [&](Value* i) { return invariant_.at(through_identities(i)); });
+            std::ranges::all_of(in, [&](Value* i) { return invariant_.at(through_identities(i)); });
       });
   return invariant_.at(through_identities(root));
 }

@@ -1,7 +1,6 @@
 #pragma once
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "ir/graph.h"
 #include "tfgraph/facts.h"

@@ -12,7 +12,7 @@ bool is_pure(const std::string& op) {
   constexpr std::string_view kOps[] = {"StridedSlice",    "Shape", "Cast",      "GatherV2", "Sub",
                                        "AddV2",           "Add",   "Transpose", "Squeeze",  "ExpandDims",
                                        "TensorListLength"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+  return contains(kOps, op);
 }
 
 bool is_same_constant(const Tensor& a, const Tensor& b) {
@@ -29,13 +29,12 @@ bool is_number(const Value* v, std::int64_t n) {
 }
 
 std::int64_t int_attr(const ir::Node& n, std::string_view name, std::int64_t fallback) {
-  const auto* a = n.attr_if<std::int64_t>(name);
-  return a ? *a : fallback;
+  return n.attr_or(name, fallback);
 }
 
 bool has_same_attrs(const ir::Node& a, const ir::Node& b) {
   return a.attrs().size() == b.attrs().size() &&
-         std::all_of(a.attrs().begin(), a.attrs().end(), [&](const ir::NamedAttr& attr) {
+         std::ranges::all_of(a.attrs(), [&](const ir::NamedAttr& attr) {
            const Attr* other = b.attr(attr.name);
            return other && *other == attr.value;
          });
@@ -43,7 +42,7 @@ bool has_same_attrs(const ir::Node& a, const ir::Node& b) {
 
 bool is_identity(const ir::Node& n) {
   const std::string& op = n.op();
-  return op == "Identity" || op == "StopGradient" || op == "PreventGradient" || op == "Snapshot";
+  return contains({"Identity", "StopGradient", "PreventGradient", "Snapshot"}, op);
 }
 
 Value* through_identities(Value* v) {

@@ -82,13 +82,13 @@ TensorPtr altered(TensorPtr t, const ir::Alteration& alteration) {
     Ints dims = step.ints;
     if (step.kind == ir::Alteration::Kind::transpose) {
       Ints sorted = dims;
-      std::sort(sorted.begin(), sorted.end());
+      std::ranges::sort(sorted);
       for (std::size_t i = 0; i < sorted.size(); ++i)
         if (sorted[i] != static_cast<std::int64_t>(i) || sorted.size() != t->dims().size()) return nullptr;
       t = transposed(t, dims);
       continue;
     }
-    const auto open = std::find(dims.begin(), dims.end(), -1);
+    const auto open = std::ranges::find(dims, -1);
     if (open != dims.end()) {
       *open = 1;
       const std::int64_t others = element_count(dims);

@@ -23,15 +23,14 @@ std::string bare(const std::string& name) {
 }
 
 const engines::TensorInfo* find(const std::vector<engines::TensorInfo>& infos, const std::string& name) {
-  const auto it =
-      std::find_if(infos.begin(), infos.end(), [&](const auto& i) { return bare(i.name) == bare(name); });
+  const auto it = std::ranges::find_if(infos, [&](const auto& i) { return bare(i.name) == bare(name); });
   return it == infos.end() ? nullptr : &*it;
 }
 
 Shape permuted(const Shape& s, const Ints& permutation) {
   if (!s.ranked() || s.rank() != static_cast<int>(permutation.size())) return s;
   Ints dims;
-  for (const std::int64_t p : permutation) dims.push_back(s.dims()[static_cast<std::size_t>(p)]);
+  for (const std::int64_t p : permutation) dims.push_back(nth(s.dims(), p));
   return Shape(std::move(dims));
 }
 
@@ -77,7 +76,7 @@ Candidate::Candidate(engines::OrtSession session, const tf2onnx::Options& source
   find_states();
   std::vector<engines::TensorInfo> takes = session_.inputs();
   for (const engines::TensorInfo& optional : session_.optional_inputs())  // but for states
-    if (std::find(states_.begin(), states_.end(), optional.name) == states_.end()) takes.push_back(optional);
+    if (!contains(states_, optional.name)) takes.push_back(optional);
   inputs_ = match(takes, inputs, source.inputs_as_nchw, "inputs");
   std::vector<engines::TensorInfo> results = session_.outputs();
   results.resize(results.size() - states_.size());  // they stand behind the others
@@ -93,8 +92,7 @@ std::vector<Candidate::Match> Candidate::match(const std::vector<engines::Tensor
                                                std::vector<Port>& ports,
                                                const std::vector<std::string>& as_nchw,
                                                const std::string& what) {
-  const bool by_name =
-      std::all_of(ports.begin(), ports.end(), [&](const Port& p) { return find(infos, p.name); });
+  const bool by_name = std::ranges::all_of(ports, [&](const Port& p) { return find(infos, p.name); });
   if (infos.size() != ports.size())
     fail(Code::bad_option,
          "the ONNX model has " + std::to_string(infos.size()) + " " + what + " (" + listed(infos) +
@@ -103,7 +101,7 @@ std::vector<Candidate::Match> Candidate::match(const std::vector<engines::Tensor
   std::vector<Match> matches;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const engines::TensorInfo& info = by_name ? *find(infos, ports[i].name) : infos[i];
-    const bool nchw = std::any_of(as_nchw.begin(), as_nchw.end(), [&](const std::string& n) {
+    const bool nchw = std::ranges::any_of(as_nchw, [&](const std::string& n) {
       return bare(n) == bare(ports[i].name) || bare(n) == bare(ports[i].tensor);
     });
     ports[i].name = info.name;
@@ -130,7 +128,7 @@ std::vector<TensorPtr> Candidate::run(const std::vector<TensorPtr>& inputs) {
   for (const Match& m : outputs_) names.push_back(m.name);
   for (const std::string& state : states_) names.push_back(state + kStateOutput);
   engines::Feeds all = feeds(inputs);
-  all.insert(all.end(), state_.begin(), state_.end());
+  append(all, state_);
   std::vector<TensorPtr> results = session_.run(all, names);
   state_.clear();
   for (std::size_t i = 0; i < states_.size(); ++i)

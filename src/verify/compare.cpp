@@ -13,7 +13,7 @@ constexpr double kScaleOfNothing = 1e-3;  // where all that is expected is 0
 bool has_numbers(DType t) { return t == DType::boolean || (bit_width(t) != 0 && !is_complex(t)); }
 
 bool is_float8(DType t) {
-  return t == DType::f8e4m3fn || t == DType::f8e4m3fnuz || t == DType::f8e5m2 || t == DType::f8e5m2fnuz;
+  return contains({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz}, t);
 }
 
 // The differences of 64-bit integers do not fit a double.
@@ -144,8 +144,8 @@ Evidence evidence_of(const Tensor& t) {
   const std::int64_t n = t.elements();
   if (n == 0) return Evidence::empty;
   if (t.dtype() == DType::string) {
-    const bool same = n > 1 && std::all_of(t.strings().begin(), t.strings().end(),
-                                           [&](const std::string& s) { return s == t.strings()[0]; });
+    const bool same =
+        n > 1 && std::ranges::all_of(t.strings(), [&](const std::string& s) { return s == t.strings()[0]; });
     return same ? Evidence::constant : Evidence::some;
   }
   if (!has_numbers(t.dtype()) || is_float8(t.dtype())) return Evidence::some;
@@ -178,7 +178,7 @@ std::string index_text(const Ints& dims, std::int64_t index) {
 }
 
 std::string element_text(const Tensor& t, std::int64_t i) {
-  if (t.dtype() == DType::string) return "\"" + t.strings()[static_cast<std::size_t>(i)] + "\"";
+  if (t.dtype() == DType::string) return "\"" + nth(t.strings(), i) + "\"";
   if (is_float8(t.dtype())) return "bits " + std::to_string(t.at<std::uint8_t>(i));
   if (t.dtype() == DType::u64) return std::to_string(t.at<std::uint64_t>(i));
   if (!has_numbers(t.dtype())) return "?";

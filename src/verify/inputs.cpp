@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <tuple>
 
 #include "diagnostics.h"
@@ -83,16 +82,16 @@ std::vector<TensorPtr> assign(const std::vector<NamedTensor>& tensors, const std
   std::vector<TensorPtr> assigned(ports.size());
   std::vector<const NamedTensor*> nameless;
   for (const NamedTensor& t : tensors) {
-    const auto port = std::find_if(ports.begin(), ports.end(), [&](const Port& p) {
+    const auto port = std::ranges::find_if(ports, [&](const Port& p) {
       return !t.name.empty() && (p.name == t.name || p.tensor == t.name || p.tensor == t.name + ":0");
     });
     if (port == ports.end())
       nameless.push_back(&t);
     else
-      assigned[static_cast<std::size_t>(port - ports.begin())] = t.tensor;
+      nth(assigned, port - ports.begin()) = t.tensor;
   }
   for (const NamedTensor* t : nameless) {
-    const auto free = std::find(assigned.begin(), assigned.end(), nullptr);
+    const auto free = std::ranges::find(assigned, nullptr);
     if (free == assigned.end())
       fail(Code::bad_option, source + ": there is no input '" + t->name + "'",
            "The inputs are " + listed(ports) + ".");
@@ -138,7 +137,7 @@ std::vector<fs::path> data_sets(const fs::path& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end && found.size() < kMostFiles;
        it.increment(error))
     if (is_set(it->path())) found.push_back(it->path());
-  std::sort(found.begin(), found.end(), comes_first);
+  std::ranges::sort(found, comes_first);
   if (is_set(self)) found.insert(found.begin(), self);
   if (found.empty())
     fail(Code::bad_option, folder.string() + " holds no test data",
@@ -181,9 +180,9 @@ Ints chosen_dims(const Port& port, const OpenSizes& sizes) {
 }
 
 bool has_open_sizes(const std::vector<Port>& inputs) {
-  return std::any_of(inputs.begin(), inputs.end(), [](const Port& p) {
-    return p.shape.ranked() && std::any_of(p.shape.dims().begin(), p.shape.dims().end(),
-                                           [](std::int64_t d) { return !is_known(d); });
+  return std::ranges::any_of(inputs, [](const Port& p) {
+    return p.shape.ranked() &&
+           std::ranges::any_of(p.shape.dims(), [](std::int64_t d) { return !is_known(d); });
   });
 }
 
@@ -243,9 +242,7 @@ std::optional<Range> integers_of(const Port& p, std::optional<int> highest) {
 
 }  // namespace
 
-bool has_free_integers(const std::vector<Port>& inputs) {
-  return std::any_of(inputs.begin(), inputs.end(), is_free);
-}
+bool has_free_integers(const std::vector<Port>& inputs) { return std::ranges::any_of(inputs, is_free); }
 
 Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const Draw& draw) {
   Sample sample{"seed " + std::to_string(seed), {}};

@@ -20,9 +20,7 @@ bool hands_on_first(std::string_view op) {
                           "StopGradient", "Tile",  "Transpose",  "Unpack"};
   return ops.contains(op);
 }
-bool joins(std::string_view op) {
-  return op == "Pack" || op == "ConcatV2" || op == "Concat" || op == "IdentityN";
-}
+bool joins(std::string_view op) { return contains({"Pack", "ConcatV2", "Concat", "IdentityN"}, op); }
 
 // Arithmetic of all its inputs that any integers will do for.
 bool calculates(std::string_view op) {
@@ -39,7 +37,7 @@ bool ends(std::string_view op) {
                           "NotEqual", "OnesLike", "Rank",  "Shape",   "Size",         "ZerosLike"};
   return ops.contains(op);
 }
-bool reduces(std::string_view op) { return op == "Sum" || op == "Max" || op == "Min" || op == "Prod"; }
+bool reduces(std::string_view op) { return contains({"Sum", "Max", "Min", "Prod"}, op); }
 
 // The size of the table that the node takes a place of; 0: it takes none, or the size is not known.
 Dim rows_of(const ir::Node& n, std::size_t input) {

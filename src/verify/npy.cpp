@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <stdexcept>
 
 #include "diagnostics.h"

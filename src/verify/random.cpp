@@ -50,16 +50,15 @@ TensorPtr tensor_of_nibbles(DType dtype, Ints dims, const std::vector<double>& v
 Range default_range(DType dtype) {
   if (dtype == DType::boolean) return {0, 1};
   if (dtype == DType::i4) return {-8, 7};
-  return is_signed_int(dtype) || dtype == DType::qi8 || dtype == DType::qi16 || dtype == DType::qi32
-             ? Range{-10, 10}
-             : Range{0, 15};
+  return is_signed_int(dtype) || contains({DType::qi8, DType::qi16, DType::qi32}, dtype) ? Range{-10, 10}
+                                                                                         : Range{0, 15};
 }
 
 TensorPtr random_strings(const Ints& dims, Random& random) {
   static constexpr std::array<std::string_view, 8> words = {"",    "a",           "cat", "Dog",
                                                             "3.5", "hello world", "-42", "\xc3\xa9t\xc3\xa9"};
   Strings strings(static_cast<std::size_t>(element_count(dims)));
-  for (std::string& s : strings) s = words[static_cast<std::size_t>(random.integer(0, words.size() - 1))];
+  for (std::string& s : strings) s = nth(words, random.integer(0, words.size() - 1));
   return std::make_shared<Tensor>(dims, std::move(strings));
 }
 

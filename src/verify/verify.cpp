@@ -31,7 +31,7 @@ struct Planned {
 };
 
 bool takes_integers(const std::vector<Port>& inputs) {
-  return std::any_of(inputs.begin(), inputs.end(), [](const Port& p) { return is_int(p.dtype); });
+  return std::ranges::any_of(inputs, [](const Port& p) { return is_int(p.dtype); });
 }
 
 // Another size of each open dim, and integers that small ones say nothing of. None: the model has neither.
@@ -115,7 +115,7 @@ ComparedSample compare_sample(const VerifyOptions& o, const Sample& sample, cons
 }
 
 bool is_ok(const ComparedSample& s) {
-  return s.problem.empty() && std::all_of(s.outputs.begin(), s.outputs.end(), [](const ComparedTensor& t) {
+  return s.problem.empty() && std::ranges::all_of(s.outputs, [](const ComparedTensor& t) {
            return t.comparison.ok() && t.with_data.ok();
          });
 }
@@ -167,7 +167,7 @@ void find_random(const VerifyOptions& o, Reference& reference, const Sample& sam
   const auto differs = [](const ComparedTensor& t) {
     return !t.comparison.ok() && t.comparison.same_dtype && t.comparison.same_shape;
   };
-  if (std::none_of(compared.outputs.begin(), compared.outputs.end(), differs)) return;
+  if (std::ranges::none_of(compared.outputs, differs)) return;
   const std::vector<TensorPtr> again = reference.run(sample.inputs);
   const auto other = [&](std::size_t i, const std::vector<TensorPtr>& results) {
     return differs(compared.outputs[i]) && !compare(*expected[i], *results[i], o.tolerance).ok();
@@ -207,7 +207,7 @@ void allow_rounding(Reference& reference, const Run& run, const std::vector<Tens
            t.comparison.same_shape && (t.dtype == DType::f32 || t.dtype == DType::f64) &&
            t.comparison.max_error <= kMost;
   };
-  if (std::none_of(compared.outputs.begin(), compared.outputs.end(), is_small)) return;
+  if (std::ranges::none_of(compared.outputs, is_small)) return;
   const std::vector<TensorPtr> other = reference.run(nudged(run.sample.inputs));
   for (std::size_t i = 0; i < compared.outputs.size(); ++i) {
     ComparedTensor& t = compared.outputs[i];
@@ -264,10 +264,9 @@ void find_constants(std::vector<ComparedSample>& samples, std::size_t output) {
   std::vector<ComparedTensor*> of_one;
   for (ComparedSample& s : samples)
     if (output < s.outputs.size() && !s.outputs[output].only.empty()) of_one.push_back(&s.outputs[output]);
-  const bool same =
-      of_one.size() > 1 && std::all_of(of_one.begin(), of_one.end(), [&](const ComparedTensor* t) {
-        return t->only == of_one[0]->only && t->evidence == Evidence::some;
-      });
+  const bool same = of_one.size() > 1 && std::ranges::all_of(of_one, [&](const ComparedTensor* t) {
+                      return t->only == of_one[0]->only && t->evidence == Evidence::some;
+                    });
   for (ComparedTensor* t : of_one)
     if (same) t->evidence = Evidence::constant;
 }
@@ -362,7 +361,7 @@ void check_possible(const tf2onnx::Options& o) {
          "verify the whole model, or cut at names of the main graph");
 }
 
-bool VerifyReport::ok() const { return std::all_of(samples.begin(), samples.end(), is_ok); }
+bool VerifyReport::ok() const { return std::ranges::all_of(samples, is_ok); }
 
 VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   VerifyOptions o = asked;
@@ -387,8 +386,7 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   apply_input_shapes(inputs, o.input_shapes);
   if (candidate.has_state()) reference.keep_state();
   report.is_dequantized = o.source.dequantize;
-  report.in_codes =
-      std::any_of(outputs.begin(), outputs.end(), [&](const Port& p) { return in_codes(o, p); });
+  report.in_codes = std::ranges::any_of(outputs, [&](const Port& p) { return in_codes(o, p); });
   const Models models{reference, candidate, inputs, outputs, go_on, report.runtime};
   const std::vector<Planned> plans = plan_samples(o, candidate.has_state(), inputs, outputs.size());
   if (meter) meter->begin("", Meter::Unit::steps, plans.size());

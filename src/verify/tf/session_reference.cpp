@@ -114,7 +114,7 @@ std::string whole_name(const std::string& tensor) {
 }
 
 bool draws_random_numbers(const tf::NodeList& list) {
-  return std::any_of(list.nodes.begin(), list.nodes.end(), [](const tf::NodeDef& n) {
+  return std::ranges::any_of(list.nodes, [](const tf::NodeDef& n) {
     const auto has = [&](std::string_view part) { return n.op.find(part) != std::string_view::npos; };
     const bool is_stateful_draw = n.op.starts_with("Stateful") && (has("Uniform") || has("Normal"));
     return (has("Random") && !has("Stateless")) || has("RngReadAndSkip") || is_stateful_draw ||
@@ -166,7 +166,7 @@ class SessionReference : public Reference {
   bool draws_random_numbers() const override {
     const auto& functions = source_.graph.functions;
     return verify::draws_random_numbers(source_.graph.body) ||
-           std::any_of(functions.begin(), functions.end(), [&](const tf::RawFunction& f) {
+           std::ranges::any_of(functions, [&](const tf::RawFunction& f) {
              return verify::draws_random_numbers(tf::parse_function(f.bytes, source_.graph.owner).body);
            });
   }
@@ -195,7 +195,7 @@ class RebuiltGraph : public Intermediates {
     const auto found = rebuilt_.tensors.find(value);
     if (found == rebuilt_.tensors.end()) return false;
     const DType t = rebuilt_.graph.dtype(found->second);
-    return t != DType::undefined && t != DType::variant && t != DType::resource;
+    return !contains({DType::undefined, DType::variant, DType::resource}, t);
   }
 
   std::vector<TensorPtr> compute(const Strings& values) override {
@@ -216,8 +216,7 @@ class RebuiltGraph : public Intermediates {
  private:
   TensorPtr fed(const std::string& value) const {
     const std::string& tensor = rebuilt_.tensors.at(value);
-    const auto found =
-        std::find_if(feeds_.begin(), feeds_.end(), [&](const auto& feed) { return feed.first == tensor; });
+    const auto found = std::ranges::find_if(feeds_, [&](const auto& feed) { return feed.first == tensor; });
     return found == feeds_.end() ? nullptr : found->second;
   }
 

@@ -1,6 +1,5 @@
 #include "verify/tf/variables.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -7,6 +7,7 @@
 #include "op_mappers/custom_ops.h"
 #include "rewriters/all.h"
 #include "rewriters/runtime/table.h"
+#include "support/text.h"
 
 namespace t2o {
 namespace {
@@ -52,11 +53,10 @@ void check_metadata(const Options& o, const onnx::Target& target, Diagnostics& d
 void check_names(const char* option, const std::vector<std::string>& asked,
                  const std::vector<std::string>& known, Diagnostics& diagnostics) {
   for (const std::string& name : asked) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string all;
-    for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
+    if (contains(known, name)) continue;
     collect(diagnostics, [&] {
-      fail(Code::bad_option, std::string(option) + " does not know '" + name + "'", "one of: " + all);
+      fail(Code::bad_option, std::string(option) + " does not know '" + name + "'",
+           "one of: " + joined(known));
     });
   }
 }
@@ -68,7 +68,7 @@ void check_running(const Options& o, const std::vector<std::string>& asked, cons
   for (Phase& p : onnx_phases(target, o.layout)) phases.push_back(std::move(p));
   const std::vector<Rewriter> running = rewriters_of(phases), all = rewriters_of(all_phases());
   const auto lists = [](const std::vector<Rewriter>& list, const std::string& name) {
-    return std::any_of(list.begin(), list.end(), [&](const Rewriter& r) { return r.name == name; });
+    return std::ranges::any_of(list, [&](const Rewriter& r) { return r.name == name; });
   };
   for (const std::string& name : asked)
     if (lists(all, name) && !lists(running, name)) {
@@ -87,7 +87,7 @@ void check_debugging(const Options& o, const onnx::Target& target, Diagnostics& 
   if (o.dump_after.empty() && o.trace_match.empty() && o.without.empty()) return;
   std::vector<std::string> rewriters, stages = {"read", "tf", "map", "onnx"};
   for (const Rewriter& r : rewriters_of(all_phases())) rewriters.push_back(r.name);
-  stages.insert(stages.end(), rewriters.begin(), rewriters.end());
+  append(stages, rewriters);
   check_names("--dump-after", o.dump_after, stages, diagnostics);
   check_names("--trace-match", o.trace_match, rewriters, diagnostics);
   check_names("--without", o.without, rewriters, diagnostics);

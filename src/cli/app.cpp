@@ -15,6 +15,7 @@
 #include "onnx/opset_table.h"
 #include "option_text.h"
 #include "support/nearest.h"
+#include "support/text.h"
 #include "support/unfinished.h"
 #include "version.h"
 
@@ -99,7 +100,7 @@ std::vector<std::string> arguments(int argc, char** argv, const CLI::App& root) 
       std::rotate(words.begin(), words.begin() + 1, words.end()), words.back() = "--help";
   }
   const std::vector<std::string> own = {"-h", "--help", "--version"};
-  if (words.empty() || std::find(own.begin(), own.end(), words.front()) != own.end()) return words;
+  if (words.empty() || contains(own, words.front())) return words;
   if (!find_command(root, words.front())) words.insert(words.begin(), "convert");
   return words;
 }
@@ -130,16 +131,14 @@ void complete_abbreviations(const CLI::App& command, std::vector<std::string>& w
     const std::string name = word.substr(0, word.find('='));
     if (!name.starts_with("--") || command.get_option_no_throw(name)) continue;
     std::vector<std::string> candidates;  // a name of each option
-    std::string all;
     for (const OptionDoc& option : doc.options) {
-      const auto known = std::find_if(option.names.begin(), option.names.end(),
-                                      [&](const std::string& n) { return n.starts_with(name); });
-      if (known == option.names.end()) continue;
-      candidates.push_back(*known);
-      all += (all.empty() ? "" : ", ") + *known;
+      const auto known =
+          std::ranges::find_if(option.names, [&](const std::string& n) { return n.starts_with(name); });
+      if (known != option.names.end()) candidates.push_back(*known);
     }
     if (candidates.size() > 1)
-      fail(Code::bad_option, "'" + name + "' is ambiguous: it may be " + all, "write the whole name");
+      fail(Code::bad_option, "'" + name + "' is ambiguous: it may be " + joined(candidates),
+           "write the whole name");
     if (candidates.size() == 1) word.replace(0, name.size(), candidates.front());
   }
 }
@@ -168,7 +167,7 @@ std::optional<Diagnostic> unknown_command(const CLI::App& root, const std::strin
 }
 
 Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& extras) {
-  const auto mark = std::find(extras.begin(), extras.end(), kEndOfOptions);
+  const auto mark = std::ranges::find(extras, kEndOfOptions);
   const auto option =
       std::find_if(extras.begin(), mark, [](const std::string& s) { return s.starts_with("-") && s != "-"; });
   if (option == mark)
@@ -254,7 +253,7 @@ int run(int argc, char** argv) {
   try {
     std::vector<std::string> words = arguments(argc, argv, root);
     if (const CLI::App* found = words.empty() ? nullptr : find_command(root, words.front())) command = found;
-    const auto options_end = std::find(words.begin(), words.end(), kEndOfOptions);
+    const auto options_end = std::ranges::find(words, kEndOfOptions);
     const auto asks_for_json = [&] { return std::find(words.begin(), options_end, "--json") != options_end; };
     json = asks_for_json();
     if (command != &root) complete_abbreviations(*command, words);
@@ -262,7 +261,7 @@ int run(int argc, char** argv) {
     if (options_end != words.end() && options_end + 1 == words.end()) words.pop_back();  // ends nothing
     if (const auto unknown = unknown_options(*command, words); command != &root && !unknown.empty())
       return refuse(unknown_argument(*command, unknown), json);
-    std::reverse(words.begin(), words.end());
+    std::ranges::reverse(words);
     root.parse(std::move(words));
     return printed(act(root, session, argc > 1 ? argv[1] : "", version, json));
   } catch (const CLI::CallForHelp& help) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/document.h"
+#include "support/text.h"
 
 namespace t2o::cli {
 namespace {
@@ -21,8 +22,7 @@ std::string command_words(const CommandDoc& program) {
 }
 
 const CommandDoc& convert_of(const CommandDoc& program) {
-  return *std::find_if(program.commands.begin(), program.commands.end(),
-                       [](const CommandDoc& c) { return c.name == "convert"; });
+  return *std::ranges::find_if(program.commands, [](const CommandDoc& c) { return c.name == "convert"; });
 }
 
 std::string quoted(const std::string& text, const std::string& also_escaped = "") {
@@ -38,12 +38,6 @@ std::string quoted(const std::string& text, const std::string& also_escaped = ""
   return out + "'";
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out.append(out.empty() ? "" : " ").append(word);
-  return out;
-}
-
 bool needs_value(const OptionDoc& option) { return !option.value.empty() && option.value.front() != '['; }
 
 // The values of each option that has a choice of them; one that needs none takes it behind a '=' alone.
@@ -54,9 +48,9 @@ std::string bash_values(const CommandDoc& program) {
     for (const OptionDoc& option : command.options) {
       if (option.positional || option.choices.empty()) continue;
       const std::string& name = option.names.back();
-      if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
+      if (contains(seen, name)) continue;
       seen.push_back(name);
-      const std::string set = "values=" + quoted(joined(option.choices));
+      const std::string set = "values=" + quoted(joined(option.choices, " "));
       out += "    " + name + ") " + (needs_value(option) ? set : "((joined)) && " + set) + " ;;\n";
     }
   return out + "  esac\n";
@@ -96,7 +90,7 @@ std::string zsh_completion(const CommandDoc& program) {
         const bool has_choices = !option.choices.empty(), needed = needs_value(option);
         const char* joint = !has_choices ? "" : needed ? "=" : "=-";
         out += " \\\n        " + quoted(name + joint + "[" + option.help + "]", "");
-        const std::string values = has_choices ? "(" + joined(option.choices) + ")" : "_files";
+        const std::string values = has_choices ? "(" + joined(option.choices, " ") + ")" : "_files";
         if (needed || has_choices)
           out.insert(out.size() - 1, (needed ? ":" : "::") + option.value + ":" + values);
       }
@@ -132,7 +126,7 @@ std::string fish_completion(const CommandDoc& program) {
       for (const std::string& name : option.names)
         out += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (needs_value(option)) out += option.choices.empty() ? " -r" : " -x";
-      if (!option.choices.empty()) out += " -a " + quoted(joined(option.choices));
+      if (!option.choices.empty()) out += " -a " + quoted(joined(option.choices, " "));
       out += " -d " + quoted(option.help) + "\n";
     }
   }

@@ -2,7 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+
+#include "support/text.h"
 
 namespace t2o::cli {
 namespace {
@@ -33,14 +34,8 @@ OptionDoc describe(const CLI::Option& option) {
   return doc;
 }
 
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) text.append(text.empty() ? "" : between).append(word);
-  return text;
-}
-
 std::string spelling(const OptionDoc& option) {
-  const std::string names = joined(option.names, ", ");
+  const std::string names = joined(option.names);
   if (option.value.empty()) return names;
   return option.value.front() == '[' ? names + "[=" + option.value.substr(1) : names + " " + option.value;
 }
@@ -110,8 +105,7 @@ std::string CommandDoc::usage() const {
 std::vector<std::string> CommandDoc::groups() const {
   std::vector<std::string> names;
   for (const OptionDoc& option : options)
-    if (!option.positional && std::find(names.begin(), names.end(), option.group) == names.end())
-      names.push_back(option.group);
+    if (!option.positional && !contains(names, option.group)) names.push_back(option.group);
   return names;
 }
 
@@ -124,7 +118,7 @@ std::string help_text(const CommandDoc& doc, std::size_t width, bool color) {
   if (!doc.examples.empty()) out += title("Examples:") + doc.examples + "\n";
   if (!doc.commands.empty()) out += title("Commands:");
   for (const CommandDoc& command : doc.commands) out += row(command.name, command.summary, width);
-  if (std::any_of(doc.options.begin(), doc.options.end(), [](const OptionDoc& o) { return o.positional; }))
+  if (std::ranges::any_of(doc.options, [](const OptionDoc& o) { return o.positional; }))
     out += title("Arguments:");
   for (const OptionDoc& option : doc.options)
     if (option.positional) out += row(option.names.front(), option.help, width);

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "diagnostics.h"
 #include "support/storage.h"
@@ -65,6 +66,7 @@ class WireReader {
   Bytes bytes() const { return expect(WireType::bytes), bytes_; }
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes().data()), bytes_.size()}; }
   WireReader message() const { return {bytes(), origin_}; }
+  std::pair<std::string_view, Bytes> map_entry() const;  // its key and its value
 
   // The elements of a repeated number, whether packed or not.
   template <class F>
@@ -131,6 +133,15 @@ class WireReader {
   std::uint64_t value_ = 0;
   Bytes bytes_;
 };
+
+inline std::pair<std::string_view, Bytes> WireReader::map_entry() const {
+  std::pair<std::string_view, Bytes> all;
+  for (WireReader entry = message(); entry.next();) {
+    if (entry.field() == 1) all.first = entry.text();
+    if (entry.field() == 2) all.second = entry.bytes();
+  }
+  return all;
+}
 
 inline std::string_view as_text(Bytes b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
 

@@ -1,7 +1,6 @@
 #include "tf/attr_value.h"
 
 #include <array>
-#include <type_traits>
 
 #include "support/wire.h"
 
@@ -25,12 +24,7 @@ Func decode_func(WireReader r, const AttrContext& context, int depth) {
   while (r.next()) {
     if (r.field() == 1) f.name = r.text();
     if (r.field() != 2) continue;
-    std::string_view key;
-    Bytes value;
-    for (WireReader entry = r.message(); entry.next();) {
-      if (entry.field() == 1) key = entry.text();
-      if (entry.field() == 2) value = entry.bytes();
-    }
+    const auto [key, value] = r.map_entry();
     f.attrs.push_back({std::string(key), decode(WireReader(value), context, {}, depth + 1)});
   }
   return f;

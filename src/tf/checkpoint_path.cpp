@@ -1,7 +1,6 @@
 #include "tf/checkpoint_path.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "diagnostics.h"
 #include "support/path.h"
+#include "support/text.h"
 
 namespace t2o::tf {
 namespace {
@@ -49,10 +49,9 @@ std::string prefix_in_directory(const fs::path& dir) {
   if (found.empty())
     fail(Code::bad_file,
          "there is no checkpoint in " + dir.string() + ": neither a 'checkpoint' file nor an .index file");
-  std::sort(found.begin(), found.end());
-  std::string list;
-  for (const std::string& f : found) list += (list.empty() ? "" : ", ") + f;
-  fail(Code::bad_file, "there are several checkpoints in " + dir.string() + ": " + list, "name one of them");
+  std::ranges::sort(found);
+  fail(Code::bad_file, "there are several checkpoints in " + dir.string() + ": " + joined(found),
+       "name one of them");
 }
 
 // TensorFlow's table files, and so V1 checkpoints, end in LevelDB's magic number.

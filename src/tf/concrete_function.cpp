@@ -9,6 +9,7 @@
 
 #include "diagnostics.h"
 #include "support/nearest.h"
+#include "support/text.h"
 #include "support/wire.h"
 #include "support/wire_writer.h"
 #include "tf/node_writer.h"
@@ -46,12 +47,7 @@ void flatten_mapping(WireReader r, Structure& out, int depth) {
   std::map<std::string_view, Bytes> fields;
   while (r.next()) {
     if (r.field() != 1) continue;
-    std::string_view key;
-    Bytes value;
-    for (WireReader entry = r.message(); entry.next();) {
-      if (entry.field() == 1) key = entry.text();
-      if (entry.field() == 2) value = entry.bytes();
-    }
+    const auto [key, value] = r.map_entry();
     fields.insert_or_assign(key, value);
   }
   Strings keys;
@@ -149,12 +145,7 @@ Objects read_objects(Bytes object_graph) {
       objects.all.push_back(read_object(r.message()));
     }
     if (r.field() != 2) continue;
-    std::string_view name;
-    Bytes value;
-    for (WireReader entry = r.message(); entry.next();) {
-      if (entry.field() == 1) name = entry.text();
-      if (entry.field() == 2) value = entry.bytes();
-    }
+    const auto [name, value] = r.map_entry();
     objects.functions.emplace(name, value);
   }
   std::erase_if(objects.methods, [&](const auto& m) {
@@ -174,11 +165,7 @@ SavedFunction read_function(Bytes saved_concrete_function) {
   return f;
 }
 
-std::string listed(const Strings& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kListed, names.size()); ++i) text += (i ? ", " : "") + names[i];
-  return names.size() > kListed ? text + " and " + std::to_string(names.size() - kListed) + " more" : text;
-}
+std::string listed(const Strings& names) { return joined(names, ", ", kListed); }
 
 Strings names_of(const Objects& objects) {
   Strings names;
@@ -199,7 +186,7 @@ std::string choose_by_number(std::int64_t number, const Objects& objects, const 
          "--concrete-function: there is no number " + std::to_string(number) + "; __call__ has " +
              std::to_string(count) + (count == 1 ? " concrete function" : " concrete functions"),
          count == 1 ? "give 0" : "give a number from 0 to " + std::to_string(count - 1));
-  return functions[static_cast<std::size_t>(number < 0 ? number + count : number)];
+  return nth(functions, number < 0 ? number + count : number);
 }
 
 std::string choose(const std::string& wanted, const Objects& objects, const std::string& model) {
@@ -366,9 +353,9 @@ void append_nodes(GraphDef& g, Bytes graph_def, Owner owner) {
   GraphDef added = parse_graph_def(graph_def, owner);
   NodeList all;
   for (NodeList* list : {&g.body, &added.body}) {
-    all.inputs.insert(all.inputs.end(), list->inputs.begin(), list->inputs.end());
-    all.attrs.insert(all.attrs.end(), list->attrs.begin(), list->attrs.end());
-    all.nodes.insert(all.nodes.end(), list->nodes.begin(), list->nodes.end());
+    append(all.inputs, list->inputs);
+    append(all.attrs, list->attrs);
+    append(all.nodes, list->nodes);
   }
   const std::string_view* input = all.inputs.data();
   const RawAttr* attr = all.attrs.data();

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ir/nesting.h"
+#include "support/text.h"
 #include "tf/frozen_seeds.h"
 
 namespace t2o::tf {
@@ -13,12 +14,7 @@ namespace {
 
 constexpr std::size_t kFew = 3, kMostSeeds = 12;
 
-std::string some_of(const Strings& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kFew, names.size()); ++i)
-    text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  return names.size() <= kFew ? text : text + " and " + std::to_string(names.size() - kFew) + " more";
-}
+std::string some_of(const Strings& names) { return quoted_list(names, kFew); }
 
 // What is left to do about draws of random numbers: hand their seeds on, or feed them.
 std::string remedy_of(const std::vector<Draw>& draws, const ir::Graph& g, const ImportRequest& request,
@@ -30,15 +26,13 @@ std::string remedy_of(const std::vector<Draw>& draws, const ir::Graph& g, const 
   for (const Draw& d : draws)
     if (seen.insert(d.seed).second) seeds.push_back(d.seed);
   if (!seen.contains("") && seeds.size() <= kMostSeeds) {
-    std::string names;
+    Strings names;
     for (const Value* v : g.inputs())
-      if (!request.inputs_renamed) names += v->name() + ",";
-    for (const std::string& s : seeds) names += (&s == &seeds.front() ? "" : ",") + s;
-    options.push_back("feed the seed as an input: --inputs " + names);
+      if (!request.inputs_renamed) names.push_back(v->name());
+    append(names, seeds);
+    options.push_back("feed the seed as an input: --inputs " + joined(names, ","));
   }
-  std::string text;
-  for (const std::string& o : options) text += (text.empty() ? "" : ", or ") + o;
-  return text;
+  return joined(options, ", or ");
 }
 
 // Numbers that are drawn from a variable come again in each run of the model that has it as a constant.

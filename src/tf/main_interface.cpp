@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "support/text.h"
 #include "tf/dequeue.h"
 #include "tf/find_fetches.h"
 #include "tf/region.h"
@@ -45,26 +46,23 @@ void MainInterface::find() {
   for (const Feed& feed : feeds_or_placeholders())
     if (Tensor t; locate(feed.tensor, "input", t)) add_feed(feed, t);
   // If the user gives the shape of an inner input, the stored shapes behind it may be wrong.
-  c_.trust_shapes =
-      c_.trust_shapes && std::none_of(c_.request.cut_inputs.begin(), c_.request.cut_inputs.end(),
-                                      [](const Feed& f) { return f.shape_given; });
+  c_.trust_shapes = c_.trust_shapes &&
+                    std::ranges::none_of(c_.request.cut_inputs, [](const Feed& f) { return f.shape_given; });
   for (const Fetch& f : fetches_) c_.graph->reserve_name(output_name(f));
   mark_needed();
 }
 
 void MainInterface::note_found_outputs(Severity severity) const {
   constexpr std::size_t kListed = 8;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kListed, fetches_.size()); ++i)
-    names += (i ? ", '" : "'") + fetches_[i].tensor + "'";
-  if (fetches_.size() > kListed) names += " and " + std::to_string(fetches_.size() - kListed) + " more";
+  Strings names;
+  for (const Fetch& f : fetches_) names.push_back(f.tensor);
   c_.diagnostics.push_back(
       {.severity = severity,
        .code = Code::bad_option,
        .message = (severity == Severity::note
                        ? "no outputs were named, so all tensors that nothing reads become outputs: "
                        : "no outputs were named, and the graph is for training; these become outputs: ") +
-                  names,
+                  quoted_list(names, kListed),
        .remedy = "name the outputs of the model with --outputs"});
 }
 
@@ -80,8 +78,7 @@ std::vector<Feed> MainInterface::feeds_or_placeholders() {
     const std::string name(body.node(i).name);
     const auto& forced = c_.request.ignore_default;
     const bool is_input =
-        kind == OpKind::placeholder || (kind == OpKind::placeholder_with_default &&
-                                        std::find(forced.begin(), forced.end(), name) != forced.end());
+        kind == OpKind::placeholder || (kind == OpKind::placeholder_with_default && contains(forced, name));
     if (is_input && needed_[i]) feeds.push_back({.tensor = name + ":0"});
     if (kind != OpKind::dequeue || !needed_[i]) continue;
     for (const std::int32_t k : components[static_cast<std::uint32_t>(i)])
@@ -205,7 +202,7 @@ MainInterface::Components MainInterface::components_read() const {
   Components components;
   const Body& body = c_.bodies.main();
   const auto add = [&](std::int32_t node, std::int32_t output) {
-    if (node >= 0 && body.ops[static_cast<std::size_t>(node)]->kind == OpKind::dequeue)
+    if (node >= 0 && nth(body.ops, node)->kind == OpKind::dequeue)
       components[static_cast<std::uint32_t>(node)].insert(output);
   };
   for (std::size_t i = 0; i < body.size(); ++i)
@@ -253,7 +250,7 @@ Values MainInterface::add_components(const Frame& f, std::uint32_t n) {
     const std::string tensor = std::string(f.body->node(n).name) + ":" + std::to_string(k);
     Value* input = c_.graph->add_input(tensor, type.dtype, type.shape);
     input_tensors_[input] = tensor;
-    values[static_cast<std::size_t>(k)] = input;
+    nth(values, k) = input;
   }
   c_.report(f, n,
             {.severity = Severity::warning,

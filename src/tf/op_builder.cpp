@@ -34,8 +34,7 @@ class Builder {
   [[noreturn]] void refuse(const std::string& why) const { fail(Code::internal, op_ + ": " + why); }
 
   const Attr* given(const std::string& name) const {
-    const auto found =
-        std::find_if(attrs_.begin(), attrs_.end(), [&](const ir::NamedAttr& a) { return a.name == name; });
+    const auto found = std::ranges::find_if(attrs_, [&](const ir::NamedAttr& a) { return a.name == name; });
     return found == attrs_.end() ? nullptr : &found->value;
   }
 
@@ -55,7 +54,7 @@ class Builder {
     if (const Attr* t = arg.type_list_attr.empty() ? nullptr : given(arg.type_list_attr))
       if (const auto* types = std::get_if<DTypes>(t)) return types->size();
     const auto is_list = [](const ArgDef& a) { return !a.number_attr.empty() || !a.type_list_attr.empty(); };
-    if (std::count_if(def_->inputs.begin(), def_->inputs.end(), is_list) > 1)
+    if (std::ranges::count_if(def_->inputs, is_list) > 1)
       refuse("it has several lists of inputs: give their numbers");
     const std::size_t others = def_->inputs.size() - 1;
     return inputs_.size() < others ? 0 : inputs_.size() - others;
@@ -96,12 +95,7 @@ RawNode read_node_def(Bytes bytes) {
   RawNode node;
   for (WireReader r(bytes); r.next();) {
     if (r.field() == 2) node.op = r.text();
-    if (r.field() != 5) continue;
-    auto& [name, value] = node.attrs.emplace_back();
-    for (WireReader entry = r.message(); entry.next();) {
-      if (entry.field() == 1) name = entry.text();
-      if (entry.field() == 2) value = entry.bytes();
-    }
+    if (r.field() == 5) node.attrs.emplace_back(r.map_entry());
   }
   return node;
 }
@@ -109,10 +103,10 @@ RawNode read_node_def(Bytes bytes) {
 // Computes its results from its inputs alone.
 bool stands_alone(const OpDef& def) {
   const OpKind kind = op_kind(def.name, &def);
-  const bool has_function =
-      std::any_of(def.attrs.begin(), def.attrs.end(), [](const AttrDef& a) { return a.type == "func"; });
-  return !has_function && (kind == OpKind::ordinary || kind == OpKind::pass_through ||
-                           kind == OpKind::pass_through_each || kind == OpKind::ensure_shape);
+  const bool has_function = std::ranges::any_of(def.attrs, [](const AttrDef& a) { return a.type == "func"; });
+  return !has_function &&
+         contains({OpKind::ordinary, OpKind::pass_through, OpKind::pass_through_each, OpKind::ensure_shape},
+                  kind);
 }
 
 }  // namespace

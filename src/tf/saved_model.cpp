@@ -6,6 +6,7 @@
 #include "diagnostics.h"
 #include "support/mapped_file.h"
 #include "support/path.h"
+#include "support/text.h"
 #include "support/wire.h"
 #include "tf/text_proto.h"
 
@@ -44,7 +45,7 @@ Strings sorted_split(const std::string& list) {
     if (!tag.empty()) out.emplace_back(tag);
     at = comma + 1;
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 
@@ -55,14 +56,8 @@ Strings sorted_tags_of(Bytes meta_graph) {
     for (WireReader info = r.message(); info.next();)
       if (info.field() == 4) tags.emplace_back(info.text());
   }
-  std::sort(tags.begin(), tags.end());
+  std::ranges::sort(tags);
   return tags;
-}
-
-std::string joined(const Strings& words) {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : ",") + w;
-  return out;
 }
 
 Bytes choose_meta_graph(Bytes saved_model, const std::string& tags, const std::string& where) {
@@ -75,11 +70,11 @@ Bytes choose_meta_graph(Bytes saved_model, const std::string& tags, const std::s
   for (const Bytes m : all) {
     const Strings have = sorted_tags_of(m);
     if (have == wanted) return m;
-    available += (available.empty() ? "'" : ", '") + joined(have) + "'";
+    available += (available.empty() ? "'" : ", '") + joined(have, ",") + "'";
   }
   if (tags.empty() && all.size() == 1) return all.front();
   fail(Code::bad_option,
-       "no MetaGraph of " + where + " has the tags '" + joined(wanted) + "'; there are: " + available,
+       "no MetaGraph of " + where + " has the tags '" + joined(wanted, ",") + "'; there are: " + available,
        "choose one of these with --tag");
 }
 

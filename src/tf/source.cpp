@@ -7,9 +7,9 @@
 #include "support/mapped_file.h"
 #include "support/nearest.h"
 #include "support/path.h"
+#include "support/text.h"
 #include "support/wire.h"
 #include "tf/checkpoint.h"
-#include "tf/checkpoint_path.h"
 #include "tf/op_kinds.h"
 #include "tf/restore_map.h"
 #include "tf/saved_model.h"
@@ -23,12 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using tf2onnx::Options;
 
-std::string listed(const Strings& words) {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "'" : ", '") + w + "'";
-  return out;
-}
-
 bool is_call(const NodeDef& n) { return op_kind(n.op) == OpKind::call; }
 
 std::string_view node_of(std::string_view tensor) { return tensor.substr(0, tensor.find(':')); }
@@ -40,8 +34,7 @@ void order_by_call(Signature& s, const GraphDef& g) {
   if (s.outputs.empty()) return;
   const std::string_view name = node_of(s.outputs.front().tensor);
   const auto& nodes = g.body.nodes;
-  const auto call =
-      std::find_if(nodes.begin(), nodes.end(), [&](const NodeDef& n) { return n.name == name; });
+  const auto call = std::ranges::find_if(nodes, [&](const NodeDef& n) { return n.name == name; });
   if (call == nodes.end() || !is_call(*call)) return;
   std::map<std::string_view, std::size_t> position;
   for (std::size_t i = 0; i < call->inputs.size(); ++i) position.emplace(node_of(call->inputs[i]), i);
@@ -49,8 +42,8 @@ void order_by_call(Signature& s, const GraphDef& g) {
     const auto found = position.find(node_of(t.tensor));
     return found == position.end() ? call->inputs.size() : found->second;
   };
-  std::stable_sort(s.inputs.begin(), s.inputs.end(),
-                   [&](const SignatureTensor& a, const SignatureTensor& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(
+      s.inputs, [&](const SignatureTensor& a, const SignatureTensor& b) { return rank(a) < rank(b); });
 }
 
 Strings names_of(const std::vector<Signature>& signatures) {
@@ -69,8 +62,7 @@ Strings with_outputs(const std::vector<Signature>& signatures) {
 // Null: none is needed, or the model has none.
 const Signature* choose_signature(const Source& s, const Options& o) {
   const auto named = [&](const std::string& name) -> const Signature* {
-    const auto found = std::find_if(s.signatures.begin(), s.signatures.end(),
-                                    [&](const Signature& x) { return x.name == name; });
+    const auto found = std::ranges::find_if(s.signatures, [&](const Signature& x) { return x.name == name; });
     return found == s.signatures.end() ? nullptr : &*found;
   };
   if (!o.signature.empty()) {
@@ -80,17 +72,17 @@ const Signature* choose_signature(const Source& s, const Options& o) {
       fail(Code::bad_option, s.path + " has no signatures", "name its tensors with --inputs and --outputs");
     const std::string near = nearest(o.signature, names);
     fail(Code::bad_option, "there is no signature '" + o.signature + "' in " + s.path,
-         near.empty() ? "the signatures are: " + listed(names)
-                      : "did you mean '" + near + "'? The signatures are: " + listed(names));
+         near.empty() ? "the signatures are: " + quoted_list(names)
+                      : "did you mean '" + near + "'? The signatures are: " + quoted_list(names));
   }
   if (const Signature* found = named("serving_default")) return found;
   if (s.signatures.size() == 1) return &s.signatures.front();
   if (!o.inputs.empty() && !o.outputs.empty()) return nullptr;
   if (s.signatures.size() > 1) {
     const Strings convertible = with_outputs(s.signatures);
-    fail(
-        Code::bad_option, s.path + " has several signatures and none is called 'serving_default'",
-        "choose one with --signature: " + listed(convertible.empty() ? names_of(s.signatures) : convertible));
+    fail(Code::bad_option, s.path + " has several signatures and none is called 'serving_default'",
+         "choose one with --signature: " +
+             quoted_list(convertible.empty() ? names_of(s.signatures) : convertible));
   }
   if (s.kind == "saved_model" && o.outputs.empty())
     fail(Code::bad_option,
@@ -107,7 +99,7 @@ void check_outputs(const Source& s, const Options& o, const Signature& chosen) {
   const Strings others = with_outputs(s.signatures);
   fail(Code::bad_option,
        "the signature '" + chosen.name + "' has no outputs: it is run for its effects, which are no model",
-       !others.empty()             ? "these have outputs, choose one with --signature: " + listed(others)
+       !others.empty()             ? "these have outputs, choose one with --signature: " + quoted_list(others)
        : s.graph.functions.empty() ? "name outputs with --outputs"
                                    : "export a function that returns its results");
 }

@@ -58,12 +58,7 @@ std::string call_attr(Bytes node) {
   for (WireReader r(node); r.next();) {
     if (r.field() == 2) is_call = r.text() == "PartitionedCall" || r.text() == "StatefulPartitionedCall";
     if (r.field() != 5) continue;
-    std::string_view key;
-    Bytes value;
-    for (WireReader entry = r.message(); entry.next();) {
-      if (entry.field() == 1) key = entry.text();
-      if (entry.field() == 2) value = entry.bytes();
-    }
+    const auto [key, value] = r.map_entry();
     if (key != "config_proto") continue;
     for (WireReader attr(value); attr.next();)
       if (attr.field() == 2) config = attr.text();

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "support/nearest.h"
+#include "tf/region.h"
 
 namespace t2o::tf {
 namespace {
@@ -45,7 +46,7 @@ class InnerCut {
     const auto it = by_end_.find(name);
     if (it == by_end_.end()) return nullptr;
     std::vector<ir::Node*> nodes = it->second;
-    std::sort(nodes.begin(), nodes.end());
+    std::ranges::sort(nodes);
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     return nodes.size() == 1 ? nodes[0] : nullptr;
   }
@@ -67,7 +68,7 @@ class InnerCut {
   void complain(const std::string& tensor, const std::string& name, const char* what, bool node_exists) {
     std::vector<std::string> names;
     for (const auto& [known, _] : exact_) names.push_back(known);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     const std::string near = nearest(name, names);
     const std::string message = std::string("the ") + what + " '" + tensor +
                                 (node_exists ? "' does not exist: its node has fewer outputs"
@@ -114,30 +115,17 @@ class InnerCut {
       if (v) outputs.push_back(v);
     }
     if (request_.cut_outputs.empty() || has_errors(diagnostics_)) return;
-    std::unordered_set<const Value*> taken;
+    std::unordered_set<const Value*> taken;  // each output needs a node of its own
     for (Value*& v : outputs)
-      if (v->is_graph_input() || !v->producer() || !taken.insert(v).second) v = identity(v);
+      if (v->is_graph_input() || !v->producer() || !taken.insert(v).second) v = add_identity(g_, v);
     for (std::size_t i = 0; i < outputs.size(); ++i) g_.rename(outputs[i], request_.cut_outputs[i].name);
     g_.set_outputs(std::move(outputs));
-  }
-
-  // An output is a node's own, and nobody else's.
-  Value* identity(Value* v) {
-    auto from = v->producer() ? v->producer()->shared_origin()
-                              : std::make_shared<const Origin>(Origin{v->name(), "", ""});
-    return g_
-        .add({.op = "Identity",
-              .inputs = {v},
-              .attrs = {{"T", v->dtype()}},
-              .outputs = {{{}, v->dtype(), v->shape()}},
-              .origin = std::move(from)})
-        .output();
   }
 
   void drop_unused_inputs() {
     const Values inputs = g_.inputs();
     for (Value* v : inputs) {
-      if (std::find(listed_.begin(), listed_.end(), v) != listed_.end()) continue;
+      if (contains(listed_, v)) continue;
       if (!v->is_used())
         g_.remove_input(v);
       else if (!listed_.empty())
@@ -151,7 +139,7 @@ class InnerCut {
     }
     Values order = listed_;
     for (Value* v : g_.inputs())
-      if (std::find(order.begin(), order.end(), v) == order.end()) order.push_back(v);
+      if (!contains(order, v)) order.push_back(v);
     g_.reorder_inputs(std::move(order));
   }
 

@@ -46,14 +46,7 @@ ir::OutputSpec type_of(const Value* v) { return {{}, v->dtype(), v->shape()}; }
 
 // An output of a subgraph is the output of one of its own nodes.
 Value* own_output(ir::Graph& g, Value* v, const ir::Node& holder, const std::string& name) {
-  return g
-      .add({.op = "Identity",
-            .inputs = {v},
-            .attrs = {{"T", v->dtype()}},
-            .outputs = {type_of(v)},
-            .origin = holder.shared_origin(),
-            .name = name})
-      .output();
+  return add_identity(g, v, name, holder.shared_origin());
 }
 
 class Lifter {
@@ -184,10 +177,10 @@ void Lifter::visit(ir::Node& n, Now& now) {
   const auto& in = n.inputs();
   if (!taken_.empty()) check_taken(n, now);
   if (!ir::holds_subgraph(n)) {
-    if (std::none_of(in.begin(), in.end(), is_handle) && n.op() == "ReadVariableOp" && n.input_count() == 1)
+    if (std::ranges::none_of(in, is_handle) && n.op() == "ReadVariableOp" && n.input_count() == 1)
       return read(n, now);  // of a handle that is its value already
     const auto is_of_variable = [&](const Value* v) { return is_handle(v) && variable_of(v).has_value(); };
-    if (std::none_of(in.begin(), in.end(), is_of_variable)) return take_type(n);
+    if (std::ranges::none_of(in, is_of_variable)) return take_type(n);
   }
   switch (op_kind(n.op(), find_op_def(n.op()))) {
     case OpKind::read_variable:
@@ -332,7 +325,7 @@ void Lifter::return_handle(ir::Node& n, std::size_t r, const std::vector<Now>& a
     if (!k) return;
     all.push_back(*k);
   }
-  const bool is_one = std::all_of(all.begin(), all.end(), [&](Number k) { return k == all[0]; });
+  const bool is_one = std::ranges::all_of(all, [&](Number k) { return k == all[0]; });
   for (const Number k : all)
     if (!is_one) refuse_choice(n, k);
   for (std::size_t b = 0; b < branches.size(); ++b) {
@@ -435,7 +428,7 @@ void Lifter::add_results(ir::Node& n, const std::set<Number>& results, const Val
   ir::Graph& g = *n.graph();
   const std::size_t count = n.outputs().size();
   ir::NodeSpec spec{.op = n.op(), .inputs = n.inputs(), .attrs = n.attrs(), .origin = n.shared_origin()};
-  spec.inputs.insert(spec.inputs.end(), more_inputs.begin(), more_inputs.end());
+  append(spec.inputs, more_inputs);
   for (const Value* v : n.outputs()) spec.outputs.push_back(type_of(v));
   DTypes types;
   Shapes shapes;

@@ -10,21 +10,11 @@ namespace {
 
 constexpr std::uint32_t kMostOutputs = 1 << 16;  // of an op that nobody knows
 
-const Attr* find(const Attrs& attrs, std::string_view key) {
-  for (const ir::NamedAttr& a : attrs)
-    if (a.name == key) return &a.value;
-  return nullptr;
-}
-
 template <class T>
 T attr_or(const Attrs& attrs, std::string_view key, T fallback) {
-  const Attr* a = find(attrs, key);
+  const Attr* a = find_attr(attrs, key);
   const T* v = a ? std::get_if<T>(a) : nullptr;
   return v ? *v : fallback;
-}
-
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 bool is_reference(const Value* v) {  // of a variable of TensorFlow 1
@@ -225,7 +215,7 @@ void NodeImporter::report_missing(const Frame& f, std::uint32_t n, std::size_t f
 }
 
 Value* NodeImporter::find(Frame& f, const InputRef& in) {
-  if (in.argument >= 0) return in.output == 0 ? f.args[static_cast<std::size_t>(in.argument)] : nullptr;
+  if (in.argument >= 0) return in.output == 0 ? nth(f.args, in.argument) : nullptr;
   if (in.node < 0) return nullptr;
   if (f.kind == Frame::Kind::main && interface_.is_fed(in)) return interface_.fed(in);
   const auto node = static_cast<std::uint32_t>(in.node);

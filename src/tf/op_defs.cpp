@@ -186,15 +186,9 @@ AttrDef read_attr(WireReader r, const Owner& owner) {
   return a;
 }
 
-const Attr* find(const Attrs& attrs, std::string_view key) {
-  for (const ir::NamedAttr& a : attrs)
-    if (a.name == key) return &a.value;
-  return nullptr;
-}
-
 template <class T>
 const T& require(const Attrs& attrs, const std::string& key) {
-  const Attr* a = find(attrs, key);
+  const Attr* a = find_attr(attrs, key);
   if (!a) fail(Code::bad_model, "attribute '" + key + "' is missing");
   const T* v = std::get_if<T>(a);
   if (!v) fail(Code::bad_model, "attribute '" + key + "' has another type than its op defines");
@@ -209,6 +203,12 @@ const AttrDef* OpDef::attr(std::string_view wanted) const {
   return nullptr;
 }
 
+const Attr* find_attr(const Attrs& attrs, std::string_view name) {
+  for (const ir::NamedAttr& a : attrs)
+    if (a.name == name) return &a.value;
+  return nullptr;
+}
+
 std::vector<std::string_view> op_def_names() {
   std::vector<std::string_view> names;
   for (const auto& line : kTable) names.push_back(op_name(line));
@@ -216,9 +216,8 @@ std::vector<std::string_view> op_def_names() {
 }
 
 const OpDef* find_op_def(std::string_view op) {
-  const auto* line =
-      std::lower_bound(std::begin(kTable), std::end(kTable), op,
-                       [](std::string_view l, std::string_view name) { return op_name(l) < name; });
+  const auto* line = std::ranges::lower_bound(
+      kTable, op, [](std::string_view l, std::string_view name) { return op_name(l) < name; });
   if (line == std::end(kTable) || op_name(*line) != op) return nullptr;
   static std::mutex mutex;
   static std::map<std::string_view, std::unique_ptr<const OpDef>> parsed;
@@ -271,7 +270,7 @@ DTypes tensor_types(const std::vector<ArgDef>& args, const Attrs& attrs) {
   for (const ArgDef& arg : args) {
     if (!arg.type_list_attr.empty()) {
       const DTypes& list = require<DTypes>(attrs, arg.type_list_attr);
-      types.insert(types.end(), list.begin(), list.end());
+      append(types, list);
     } else {
       const DType type = arg.type_attr.empty() ? arg.type : require<DType>(attrs, arg.type_attr);
       types.insert(types.end(), tensor_count(arg, attrs), type);
@@ -282,7 +281,7 @@ DTypes tensor_types(const std::vector<ArgDef>& args, const Attrs& attrs) {
 
 void add_defaults(const OpDef& def, Attrs& attrs) {
   for (const AttrDef& a : def.attrs)
-    if (a.fallback && !find(attrs, a.name)) attrs.push_back({a.name, *a.fallback});
+    if (a.fallback && !find_attr(attrs, a.name)) attrs.push_back({a.name, *a.fallback});
 }
 
 }  // namespace t2o::tf

@@ -34,6 +34,8 @@ std::vector<std::string_view> op_def_names();  // sorted
 const OpDef* find_op_def(std::string_view op);  // of TensorFlow itself; null when it has no such op
 OpDef parse_op_def(Bytes op_def, const Owner& owner);
 
+const Attr* find_attr(const Attrs&, std::string_view name);  // null when absent
+
 // The tensors that an argument stands for, and the types of all of a node's inputs or outputs. They refuse
 // (bad_model) attributes that are missing or out of bounds.
 std::size_t tensor_count(const ArgDef&, const Attrs&);

@@ -1,7 +1,5 @@
 #include "tf/region.h"
 
-#include <algorithm>
-
 #include "ir/nesting.h"
 
 namespace t2o::tf {
@@ -196,17 +194,17 @@ Value* Region::own_output(Value* outer, std::unordered_set<const Value*>& taken)
   return own;
 }
 
-Value* add_identity(ir::Graph& g, Value* v, std::string name) {
-  const std::shared_ptr<const Origin> from = v->producer()
-                                                 ? v->producer()->shared_origin()
-                                                 : std::make_shared<const Origin>(Origin{v->name(), "", ""});
+Value* add_identity(ir::Graph& g, Value* v, std::string name, std::shared_ptr<const Origin> origin) {
+  if (!origin)
+    origin = v->producer() ? v->producer()->shared_origin()
+                           : std::make_shared<const Origin>(Origin{v->name(), "", ""});
   const bool name_later = name.empty();
   return g
       .add({.op = "Identity",
             .inputs = {v},
             .attrs = {{"T", v->dtype()}},
             .outputs = {{{}, v->dtype(), v->shape()}},
-            .origin = from,
+            .origin = std::move(origin),
             .name = std::move(name),
             .name_later = name_later})
       .output();

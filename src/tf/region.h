@@ -79,8 +79,8 @@ class Region {
   std::vector<std::pair<const ir::Graph*, ir::Graph*>> subgraphs_;
 };
 
-// A node that hands on one value. If there is no name, the node gets it later.
-Value* add_identity(ir::Graph&, Value*, std::string name = "");
+// A node that hands on one value. If there is no name, the node gets it later. Without an origin it has that of the value.
+Value* add_identity(ir::Graph&, Value*, std::string name = "", std::shared_ptr<const Origin> = nullptr);
 
 // Refuses a subgraph in `around` that would be nested too deep. `holder`: the node that holds it.
 void check_nesting(const ir::Graph& around, const ir::Node* holder = nullptr);

@@ -45,10 +45,9 @@ MappedValues make_if(GraphContext& c, ir::Graph& g, Value* condition, const Make
     branches[side] = g.make_subgraph();
     branches[side]->set_name(c.origin().node + (side == 0 ? "/then" : "/else"));
     results[side] = side == 0 ? then_branch(*branches[side]) : else_branch(*branches[side]);
-    if (c.failed()) break;
+    if (c.failed()) return {};
   }
   for (const int side : {0, 1}) {
-    if (c.failed()) break;
     std::unordered_set<const Value*> taken;
     for (std::size_t i = 0; i < results[side].size(); ++i) {
       Mapped& v = results[side][i];
@@ -57,10 +56,12 @@ MappedValues make_if(GraphContext& c, ir::Graph& g, Value* condition, const Make
     }
     branches[side]->set_outputs(GraphContext::values_of(results[side]));
   }
-  ir::NodeSpec spec{.op = "If", .inputs = {condition}, .origin = c.shared_origin(), .name_later = true};
-  spec.attrs = {{"then_branch", branches[0]}};
-  if (branches[1]) spec.attrs.push_back({"else_branch", branches[1]});
-  for (std::size_t i = 0; i < results[0].size() && !c.failed(); ++i)
+  ir::NodeSpec spec{.op = "If",
+                    .inputs = {condition},
+                    .attrs = {{"then_branch", branches[0]}, {"else_branch", branches[1]}},
+                    .origin = c.shared_origin(),
+                    .name_later = true};
+  for (std::size_t i = 0; i < results[0].size(); ++i)
     spec.outputs.push_back({{},
                             results[0][i].value->dtype(),
                             common(results[0][i].value->shape(), results[1][i].value->shape())});
@@ -68,7 +69,6 @@ MappedValues make_if(GraphContext& c, ir::Graph& g, Value* condition, const Make
   MappedValues outputs;
   for (std::size_t i = 0; i < made.outputs().size(); ++i)
     outputs.push_back(either(made.output(i), results[0][i], results[1][i]));
-  if (c.failed()) g.erase(made);  // and what its branches read
   return outputs;
 }
 

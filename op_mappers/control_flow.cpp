@@ -1,8 +1,5 @@
 #include "op_mappers/control_flow.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "op_mappers/all.h"
 #include "op_mappers/list_sequences.h"
 #include "op_mappers/loop_lists.h"
@@ -31,7 +28,7 @@ Value* own(GraphContext& c, ir::Graph& g, Value* v, std::unordered_set<const Val
 Value* as_condition(Emitter& e, Value* v) {
   if (v->shape().ranked() && v->shape().rank() > 0) {
     Value* size = e.size_of(v);
-    Value* none = e.constant<std::int64_t>(0);
+    Value* none = e.i64(0);
     return e.greater(size, none);
   }
   if (v->dtype() != DType::string) return e.cast(v, DType::boolean);
@@ -97,7 +94,6 @@ class LoopMaker {
   Mapped variable_in(ir::Graph& body, std::size_t i);
   GraphPtr make_body(MappedValues& after);
   void add_scan_output(std::size_t i, ir::Graph& body, ir::NodeSpec& spec) const;
-  void discard(const GraphPtr&);
 
   GraphContext& c_;
   const tfgraph::Loop& loop_;
@@ -120,7 +116,7 @@ void LoopMaker::find_rounds() {
     if (i == size() && !limit->constant()) return;
     Value* v = i < size() ? c_.in(i) : c_.constant(limit->constant());
     if (!is_int(v->dtype()) || v->shape() != Shape::scalar()) return;
-    if (std::find(mapped.begin(), mapped.end(), v) == mapped.end()) mapped.push_back(v);
+    if (!contains(mapped, v)) mapped.push_back(v);
   }
   Value* least = nullptr;
   for (Value* limit : mapped) {
@@ -220,12 +216,7 @@ GraphPtr LoopMaker::make_body(MappedValues& after) {
     g->set_outputs(std::move(outputs));
     return g;
   }
-  discard(g);
   return nullptr;
-}
-
-void LoopMaker::discard(const GraphPtr& g) {  // with what it reads outside
-  c_.graph().erase(c_.graph().add({.op = "Loop", .attrs = {{"body", g}}, .name_later = true}));
 }
 
 // The type of a variable that is `now` before a round and `after` behind it.
@@ -306,21 +297,8 @@ MappedValues LoopMaker::run() {
     const std::size_t before = c_.reported();
     const GraphPtr body = make_body(after);
     if (!body) return {};
-    try {
-      if (!settle_all(after)) {
-        discard(body);
-        c_.drop_notes(before);
-        continue;
-      }
-    } catch (const ConversionError&) {
-      discard(body);
-      throw;
-    }
-    if (std::find(carried_.begin(), carried_.end(), true) == carried_.end()) {
-      discard(body);
-      return c_.mapped();
-    }
-    return loop(at_first, body, after);
+    if (settle_all(after)) return contains(carried_, true) ? loop(at_first, body, after) : c_.mapped();
+    c_.drop_notes(before);
   }
 }
 
@@ -330,7 +308,7 @@ Ints dims_in(const Shape& element, const Shape& list) {
   Ints dims = element.dims();
   if (!list.ranked() || list.rank() != element.rank() + 1) return dims;
   for (int i = 0; i < element.rank(); ++i) {
-    Dim& own = dims[static_cast<std::size_t>(i)];
+    Dim& own = nth(dims, i);
     if (!is_known(own) && is_known(list[i + 1]) && list[i + 1] != 1) own = list[i + 1];
   }
   return dims;

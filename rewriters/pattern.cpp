@@ -34,7 +34,7 @@ std::vector<std::string>& traced() {
 }  // namespace
 
 void trace_match(const std::string& rewriter, const Value* at, const char* what) {
-  if (std::find(traced().begin(), traced().end(), rewriter) != traced().end())
+  if (contains(traced(), rewriter))
     std::fprintf(stderr, "%s: %s '%s': %s\n", rewriter.c_str(), at->producer()->op().c_str(),
                  at->name().c_str(), what);
 }
@@ -104,12 +104,12 @@ class Matcher {
     for (const auto& [term, v] : m_.bound_)
       if (term->kind == Pat::Term::k_op) inside.insert(v->producer());
     const auto read_outside = [&](const Value* v) {
-      return v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(),
-                                                 [&](const ir::Use& u) { return !inside.contains(u.node); });
+      return v->is_graph_output() ||
+             std::ranges::any_of(v->uses(), [&](const ir::Use& u) { return !inside.contains(u.node); });
     };
-    return std::any_of(inside.begin(), inside.end(), [&](const ir::Node* n) {
-      return std::any_of(n->outputs().begin(), n->outputs().end(),
-                         [&](const Value* v) { return v != m_.root_ && read_outside(v); });
+    return std::ranges::any_of(inside, [&](const ir::Node* n) {
+      return std::ranges::any_of(n->outputs(),
+                                 [&](const Value* v) { return v != m_.root_ && read_outside(v); });
     });
   }
 
@@ -128,7 +128,7 @@ class Matcher {
       case Pat::Term::k_constant:
         return v->constant() != nullptr;
       case Pat::Term::k_either:
-        return std::any_of(t.inputs.begin(), t.inputs.end(), [&](const Pat& a) { return match(a, v); });
+        return std::ranges::any_of(t.inputs, [&](const Pat& a) { return match(a, v); });
       case Pat::Term::k_op:
         return match_op(t, v);
     }
@@ -138,7 +138,7 @@ class Matcher {
   bool match_op(const Pat::Term& t, const Value* v) {
     const ir::Node* n = v->producer();
     if (!n || v->index() != t.output || n->input_count() != t.inputs.size()) return false;
-    if (std::find(t.ops.begin(), t.ops.end(), n->op()) == t.ops.end()) return false;
+    if (!contains(t.ops, n->op())) return false;
     const std::size_t mark = m_.bound_.size();
     const auto ordered = [&](bool swapped) {
       for (std::size_t i = 0; i < t.inputs.size(); ++i)
@@ -208,7 +208,7 @@ namespace {
 bool collect_ops(const Pat& p, std::vector<std::string>& ops) {
   const Pat::Term& t = *p.id();
   if (t.kind == Pat::Term::k_op)
-    ops.insert(ops.end(), t.ops.begin(), t.ops.end());
+    append(ops, t.ops);
   else if (t.kind != Pat::Term::k_either)
     return false;
   else
@@ -222,15 +222,14 @@ bool collect_ops(const Pat& p, std::vector<std::string>& ops) {
 Rewriter rewriter(std::string name, Pat root, Replace replace) {
   std::vector<std::string> ops;
   if (!collect_ops(root, ops)) ops.clear();
-  std::sort(ops.begin(), ops.end());
+  std::ranges::sort(ops);
   ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
   auto run = [name, ops, root = std::move(root), replace = std::move(replace)](ir::Graph& g) {
     int changes = 0;
     bool left_over = false;  // what a replacement made that cannot take the root's place
     Matcher matcher;
     for (ir::Node& n : g.nodes()) {
-      if (n.outputs().empty() || (!ops.empty() && std::find(ops.begin(), ops.end(), n.op()) == ops.end()))
-        continue;
+      if (n.outputs().empty() || (!ops.empty() && !contains(ops, n.op()))) continue;
       Value* out = n.output();
       if (!matcher.match_root(root, out)) continue;
       if (matcher.escapes()) {
@@ -262,11 +261,21 @@ Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std:
       if (!ops.contains(n.op())) ops.insert(n.op());
     int changes = 0;
     for (const Rewriter& f : forms) {
-      const bool has_work = f.looks_for.empty() || changes != 0 ||
-                            std::any_of(f.looks_for.begin(), f.looks_for.end(),
-                                        [&](const std::string& op) { return ops.contains(op); });
+      const bool has_work =
+          f.looks_for.empty() || changes != 0 ||
+          std::ranges::any_of(f.looks_for, [&](const std::string& op) { return ops.contains(op); });
       if (has_work) changes += f.run(g);
     }
+    return changes;
+  };
+  return {std::move(name), std::move(run), std::move(looks_for)};
+}
+
+Rewriter for_each_node(std::string name, std::vector<std::string> looks_for,
+                       std::function<int(ir::Graph&, ir::Node&)> change) {
+  auto run = [change = std::move(change)](ir::Graph& g) {
+    int changes = 0;
+    for (ir::Node& n : g.nodes()) changes += change(g, n);
     return changes;
   };
   return {std::move(name), std::move(run), std::move(looks_for)};

@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
@@ -66,7 +65,7 @@ class Rewrite {
 
 struct Rewriter {
   std::string name;
-  std::function<int(ir::Graph&)> run;       // how many times it changed the graph
+  std::function<int(ir::Graph&)> run;       // how many times it changed the graph; the phase then removes the nodes that nothing reads
   std::vector<std::string> looks_for = {};  // the rewriter runs only on a graph with one of these operators; empty: on any graph
   // True if the rewriter reads the shapes of this node's inputs. A frozen graph does not hold them, so they are inferred first.
   std::function<bool(const ir::Node&)> reads_shapes_of = {};
@@ -79,6 +78,9 @@ using Replace = std::function<Value*(const Match&, Rewrite&)>;
 Rewriter rewriter(std::string name, Pat root, Replace replace);
 // Runs the rewriters one after the other over the whole graph, those that look for an operator of the graph.
 Rewriter in_turn(std::string name, std::vector<Rewriter> forms, std::vector<std::string> looks_for);
+
+// Calls `change` for each node; it returns how often it changed the graph. It may erase the node, and insert nodes in front of it.
+Rewriter for_each_node(std::string name, std::vector<std::string> looks_for, std::function<int(ir::Graph&, ir::Node&)> change);
 
 // Makes the readers of `from` read `to`. `to` gets the name of `from` if it is a new value or `from` is a graph output. Returns
 // false and changes nothing if `from` is a graph output and `to` cannot be one: a graph output needs a node of this graph.

@@ -14,11 +14,10 @@ std::vector<const Step*> ordered_steps(const Phase& phase, const std::vector<std
   std::vector<const Step*> steps;
   for (const Step& s : phase.steps) steps.push_back(&s);
   const auto place = [&](const Step* s) {
-    return std::find(order.begin(), order.end(), phase.name + "/" + s->rewriter.name);
+    return std::ranges::find(order, phase.name + "/" + s->rewriter.name);
   };
   if (!order.empty())
-    std::stable_sort(steps.begin(), steps.end(),
-                     [&](const Step* a, const Step* b) { return place(a) < place(b); });
+    std::ranges::stable_sort(steps, [&](const Step* a, const Step* b) { return place(a) < place(b); });
   return steps;
 }
 
@@ -35,8 +34,7 @@ class PhaseRun {
 
  private:
   int run(const Rewriter& r) {
-    if (std::find(options_.without.begin(), options_.without.end(), r.name) != options_.without.end())
-      return 0;
+    if (contains(options_.without, r.name)) return 0;
     const int changes = apply(r);
     if (options_.after) options_.after(r.name, changes);
     return changes;
@@ -44,11 +42,14 @@ class PhaseRun {
 
   int apply(const Rewriter& r) {
     int changes = 0;
-    const bool has_work =
-        r.looks_for.empty() || std::any_of(r.looks_for.begin(), r.looks_for.end(),
-                                           [&](const std::string& op) { return contents_.ops.contains(op); });
+    const bool has_work = r.looks_for.empty() || std::ranges::any_of(r.looks_for, [&](const std::string& op) {
+                            return contents_.ops.contains(op);
+                          });
     for (ir::Graph* each : contents_.graphs)
-      if (has_work) changes += r.run(*each);
+      if (const int found = has_work ? r.run(*each) : 0; found != 0) {
+        each->erase_dead();
+        changes += found;
+      }
     if (changes != 0) contents_ = ir::contents_of(graph_);
     return changes;
   }
@@ -104,9 +105,9 @@ bool lacks_shapes(const std::vector<Phase>& phases, const ir::Graph& g) {
   const std::vector<Rewriter> all = rewriters_of(phases);
   const auto nodes = g.nodes();
   return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node& n) {
-    return std::any_of(n.inputs().begin(), n.inputs().end(), lacks_rank) &&
-           std::any_of(all.begin(), all.end(),
-                       [&](const Rewriter& r) { return r.reads_shapes_of && r.reads_shapes_of(n); });
+    return std::ranges::any_of(n.inputs(), lacks_rank) && std::ranges::any_of(all, [&](const Rewriter& r) {
+             return r.reads_shapes_of && r.reads_shapes_of(n);
+           });
   });
 }
 

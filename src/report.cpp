@@ -8,6 +8,7 @@
 
 #include "onnx/layout_functions.h"
 #include "onnx/op_traits.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/layout_rules.h"
 
 namespace t2o {
@@ -17,11 +18,6 @@ using rewriters::Form;
 using Kind = TransposeReport::Kind;
 
 constexpr std::size_t kFarthest = 4096;  // values looked at around one Transpose
-
-template <std::size_t N>
-bool is_one_of(const std::string& op, const std::array<std::string_view, N>& ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
 
 constexpr std::array<std::string_view, 4> kLastAxis = {"MatMul", "Gemm", "LayerNormalization",
                                                        "RMSNormalization"};
@@ -52,9 +48,9 @@ struct Holder {
     if (!node) return "";
     if (works_channels_first()) return node->op() + " works channels first";
     if (works_channels_last()) return node->op() + " works channels last";
-    if (is_one_of(node->op(), kLastAxis)) return node->op() + " works along the last axis";
-    if (is_one_of(node->op(), kTimeFirst)) return node->op() + " has the time axis first";
-    if (is_one_of(node->op(), kRegroups)) return node->op() + " depends on the order of the elements";
+    if (contains(kLastAxis, node->op())) return node->op() + " works along the last axis";
+    if (contains(kTimeFirst, node->op())) return node->op() + " has the time axis first";
+    if (contains(kRegroups, node->op())) return node->op() + " depends on the order of the elements";
     return node->op() + " depends on this order";
   }
 };
@@ -104,7 +100,7 @@ class HolderSearch {
 
   // Another Transpose between the same two orders.
   bool is_boundary(const ir::Node& n) const {
-    const Ints* perm = rewriters::perm_of(n);
+    const Ints* perm = rewriters::perm_of(&n);
     return perm && (*perm == form_.perm() || *perm == form_.inverse());
   }
 
@@ -137,7 +133,7 @@ std::string why(Kind kind, const Holder& from, const Holder& to, const Origin& s
 TransposeReport report_on_transpose(const ir::Node& n, const onnx::Target& target) {
   TransposeReport r{n.name(), n.origin(), {}, Kind::model, "", "", ""};
   Holder from, to;
-  if (const Ints* perm = rewriters::perm_of(n)) {
+  if (const Ints* perm = rewriters::perm_of(&n)) {
     r.perm = *perm;
     const Form form(*perm);
     from = HolderSearch(n, form, target).find(n.input(0), false);
@@ -154,7 +150,7 @@ TransposeReport report_on_transpose(const ir::Node& n, const onnx::Target& targe
 
 std::string_view name(Kind k) {
   constexpr std::string_view kNames[] = {"interface", "operators", "model"};
-  return kNames[static_cast<std::size_t>(k)];
+  return nth(kNames, k);
 }
 
 GraphReport report_on(const ir::Graph& main, const onnx::Target& target, const runtime::Uses& uses) {
@@ -173,8 +169,7 @@ GraphReport report_on(const ir::Graph& main, const onnx::Target& target, const r
     }
   }
   r.operators.assign(count.begin(), count.end());
-  std::stable_sort(r.operators.begin(), r.operators.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(r.operators, [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [name, count_of_row] : uses)
     if (const runtime::Row* row = runtime::find_row(name))
       r.runtime_rows.push_back(

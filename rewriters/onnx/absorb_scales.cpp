@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -38,7 +37,7 @@ bool has_moderate_constant(const ir::Node& n, std::size_t i) {
 // What the node does to a factor of its input `data`.
 Keeps keeps(const ir::Node& n, std::size_t data) {
   if (n.outputs().size() != 1) return Keeps::nothing;
-  if (n.op() == "Add" || n.op() == "Sub" || n.op() == "Mul")
+  if (contains({"Add", "Sub", "Mul"}, n.op()))
     return has_moderate_constant(n, 1 - data) ? Keeps::any : Keeps::nothing;
   if (data != 0) return Keeps::nothing;
   if (n.op() == "Div") return has_moderate_constant(n, 1) ? Keeps::any : Keeps::nothing;
@@ -207,10 +206,7 @@ int absorb(ir::Graph& g) {
   ScaledWeights weights;
   ExactSums sums;
   for (ir::Node* n = g.first(); n; n = n->next())
-    if (std::find(kWeighted.begin(), kWeighted.end(), n->op()) != kWeighted.end() &&
-        Absorption(g, *n, weights, sums).run())
-      ++changes;
-  if (changes != 0) g.erase_dead();
+    if (contains(kWeighted, n->op()) && Absorption(g, *n, weights, sums).run()) ++changes;
   return changes;
 }
 

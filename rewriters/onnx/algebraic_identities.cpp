@@ -14,8 +14,7 @@ constexpr double kUnseen = 1e-6;  // as libraries add to keep a compiler from an
 Value* times_ones(const ir::Node& n) {
   if (n.op() != "Mul" && n.op() != "Add") return nullptr;
   const Shape& y = n.output()->shape();
-  if (!is_float(n.output()->dtype()) || !y.ranked() ||
-      std::count(y.dims().begin(), y.dims().end(), kUnknownDim) != 0)
+  if (!is_float(n.output()->dtype()) || !y.ranked() || std::ranges::count(y.dims(), kUnknownDim) != 0)
     return nullptr;
   for (const std::size_t i : {0U, 1U})
     if (!n.input(i)->constant() && n.input(i)->shape() == y &&
@@ -34,7 +33,7 @@ Value* handed_on(const ir::Node& n) {
     return n.input(0)->producer()->input(0);
   if (n.outputs().size() != 1 || n.input_count() != 2) return nullptr;
   const bool commutes = op == "Mul" || op == "Add";
-  const bool neutral_is_one = op == "Mul" || op == "Div" || op == "Pow";
+  const bool neutral_is_one = contains({"Mul", "Div", "Pow"}, op);
   if (!commutes && !neutral_is_one && op != "Sub") return nullptr;
   const double neutral = neutral_is_one ? 1 : 0;
   Value* x = is_number(n.input(1), neutral)               ? n.input(0)
@@ -53,7 +52,7 @@ bool is_true(const Value* v) {
 // Softmax(x + c): it does not see a shift, of which x keeps its digits.
 bool unshift(ir::Graph& g, ir::Node& n) {
   const ir::Node* sum = n.op() == "Softmax" ? n.input(0)->producer() : nullptr;
-  if (!sum || sum->op() != "Add" || !only_reader(sum->output())) return false;
+  if (!is_op(sum, "Add") || !only_reader(sum->output())) return false;
   for (const std::size_t i : {0U, 1U}) {
     const auto shift = number_of(sum->input(1 - i));
     const Value* x = sum->input(i);
@@ -69,18 +68,18 @@ bool unshift(ir::Graph& g, ir::Node& n) {
 // All true, in the shape of x.
 bool is_true_everywhere(const Value* v, const Value* x) {
   const ir::Node* n = v->producer();
-  if (!n || n->op() != "Expand" || !is_true(n->input(0))) return false;
+  if (!is_op(n, "Expand") || !is_true(n->input(0))) return false;
   const ir::Node* dims = n->input(1)->producer();
-  while (dims && dims->op() == "Cast") dims = dims->input(0)->producer();
-  if (dims && dims->op() == "Shape" && dims->attrs().empty() && dims->input(0) == x) return true;
+  while (is_op(dims, "Cast")) dims = dims->input(0)->producer();
+  if (is_op(dims, "Shape") && dims->attrs().empty() && dims->input(0) == x) return true;
   const Shape& s = v->shape();
-  return s.ranked() && s == x->shape() && std::count(s.dims().begin(), s.dims().end(), kUnknownDim) == 0;
+  return s.ranked() && s == x->shape() && std::ranges::count(s.dims(), kUnknownDim) == 0;
 }
 
 // Where(true everywhere and m, x, y), where all of x is meant: the shape is that of x anyway.
 bool drop_true(ir::Graph& g, ir::Node& n) {
   const ir::Node* both = n.op() == "Where" ? n.input(0)->producer() : nullptr;
-  if (!both || both->op() != "And") return false;
+  if (!is_op(both, "And")) return false;
   for (const std::size_t i : {0U, 1U})
     for (const std::size_t data : {1U, 2U})
       if (is_true_everywhere(both->input(i), n.input(data))) {
@@ -93,7 +92,7 @@ bool drop_true(ir::Graph& g, ir::Node& n) {
 // Where(not c, x, y) = Where(c, y, x)
 bool unnegate(ir::Graph& g, ir::Node& n) {
   const ir::Node* no = n.op() == "Where" ? n.input(0)->producer() : nullptr;
-  if (!no || no->op() != "Not") return false;
+  if (!is_op(no, "Not")) return false;
   Value *x = n.input(1), *y = n.input(2);
   g.set_input(n, 0, no->input(0));
   g.set_input(n, 1, y);
@@ -105,7 +104,7 @@ bool unnegate(ir::Graph& g, ir::Node& n) {
 // the upper one.
 Value* clipped_already(const ir::Node& n) {
   const ir::Node* p = n.op() == "Clip" && n.input_count() > 1 ? n.input(0)->producer() : nullptr;
-  if (!p || p->op() != "Clip" || !is_float(n.output()->dtype())) return nullptr;
+  if (!is_op(p, "Clip") || !is_float(n.output()->dtype())) return nullptr;
   const auto low = number_of(p->input(1)), high = number_of(p->input(2));
   if ((p->input(1) && !low) || (p->input(2) && !high) || (low && high && !(*low <= *high))) return nullptr;
   for (const std::size_t bound : {1, 2}) {
@@ -118,17 +117,15 @@ Value* clipped_already(const ir::Node& n) {
 
 // Where v is joined further, along the same axis, and nothing else reads it.
 const ir::Node* joined_by(const Value* v) {
-  const ir::Node *p = v->producer(), *n = p && p->op() == "Concat" ? only_reader(v) : nullptr;
-  return n && n->op() == "Concat" && n->attrs() == p->attrs() ? n : nullptr;
+  const ir::Node *p = v->producer(), *n = is_op(p, "Concat") ? only_reader(v) : nullptr;
+  return is_op(n, "Concat") && n->attrs() == p->attrs() ? n : nullptr;
 }
 
 // Concat(Concat(a, b), c) along one axis is one Concat: the last one gathers what all join, so that a long
 // chain is walked once.
 bool flatten(ir::Graph& g, ir::Node& n) {
   const auto is_part = [](const Value* v) { return joined_by(v) != nullptr; };
-  if (n.op() != "Concat" || joined_by(n.output()) ||
-      std::none_of(n.inputs().begin(), n.inputs().end(), is_part))
-    return false;
+  if (n.op() != "Concat" || joined_by(n.output()) || std::ranges::none_of(n.inputs(), is_part)) return false;
   Values inputs, open(n.inputs().rbegin(), n.inputs().rend());
   while (!open.empty()) {
     Value* v = open.back();
@@ -154,14 +151,13 @@ bool flatten(ir::Graph& g, ir::Node& n) {
 Value* sliced_whole(const ir::Node& n) {
   if (n.op() != "Slice" || n.input_count() < 3 || n.input(0)->constant()) return nullptr;
   const Shape& s = n.output()->shape();
-  if (!s.ranked() || s != n.input(0)->shape() ||
-      std::count(s.dims().begin(), s.dims().end(), kUnknownDim) != 0)
+  if (!s.ranked() || s != n.input(0)->shape() || std::ranges::count(s.dims(), kUnknownDim) != 0)
     return nullptr;
   if (!n.input(4)) return n.input(0);
   const TensorPtr& steps = n.input(4)->constant();
   if (!steps) return nullptr;
   const Ints v = steps->to_ints();
-  return std::all_of(v.begin(), v.end(), [](std::int64_t step) { return step == 1; }) ? n.input(0) : nullptr;
+  return std::ranges::all_of(v, [](std::int64_t step) { return step == 1; }) ? n.input(0) : nullptr;
 }
 
 int drop(ir::Graph& g) {
@@ -174,7 +170,6 @@ int drop(ir::Graph& g) {
   if (changes != 0) g.erase_dead();  // a Concat may have had a reader among the dead nodes
   for (ir::Node& n : g.nodes())
     if (flatten(g, n)) ++changes;
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

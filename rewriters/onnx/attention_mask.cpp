@@ -34,7 +34,7 @@ double largest_element(const Tensor& t) {
 
 // A 0 stays one, and what hides does so behind it.
 bool keeps_magnitudes(std::string_view op) {
-  return onnx::has(op, onnx::Trait::moves) || op == "Cast" || op == "Neg" || op == "Abs" || op == "Trilu";
+  return onnx::has(op, onnx::Trait::moves) || contains({"Cast", "Neg", "Abs", "Trilu"}, op);
 }
 
 // What is said of the values that a mask is made of.
@@ -119,7 +119,7 @@ bool hides_no_row(const Value* condition, bool hides) {
   for (std::int64_t row = 0; row < t->elements() / columns; ++row) {
     bool seen = false;
     for (std::int64_t i = 0; i < columns && !seen; ++i)
-      seen = (t->bytes()[static_cast<std::size_t>(row * columns + i)] != std::byte{0}) != hides;
+      seen = (nth(t->bytes(), row * columns + i) != std::byte{0}) != hides;
     if (!seen) return false;
   }
   return true;
@@ -184,8 +184,7 @@ Value* AttentionMask::take_product(const ir::Node& n) {
       const auto c = number_of(hidden->input(k));
       const ir::Node* rest = hidden->input(1 - k)->producer();
       const double low = !c ? 0 : n.op() == "Sub" ? -*c : *c;
-      if (!rest || rest->op() != "Sub" || !is_number(rest->input(0), 1) || !(low <= kHides) ||
-          std::isinf(low))
+      if (!is_op(rest, "Sub") || !is_number(rest->input(0), 1) || !(low <= kHides) || std::isinf(low))
         continue;
       Value* b = rest->input(1);
       if ((kept->input(0) != b && kept->input(1) != b) || !ZeroOrOne().of(b)) continue;
@@ -198,7 +197,7 @@ Value* AttentionMask::take_product(const ir::Node& n) {
 
 bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
   MaskFacts facts;
-  return stays_the_same() && std::all_of(terms_.begin(), terms_.end(), [&](const Term& t) {
+  return stays_the_same() && std::ranges::all_of(terms_, [&](const Term& t) {
            const Shape& s = t.value->shape();
            if (!s.ranked() || s.rank() > 4) return false;
            if (!t.is_condition && (t.negated ? facts.has_sum_of_masks(t.value) : !facts.can_be_held(t.value)))
@@ -214,13 +213,12 @@ bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
 // Whether the rows of which all is hidden are what they were: a number that x is lost in may stand for
 // itself; a lesser one becomes one, if no other term comes near it and none is added to it.
 bool AttentionMask::stays_the_same() const {
-  const auto first = std::find_if(terms_.begin(), terms_.end(), [](const Term& t) { return t.is_condition; });
+  const auto first = std::ranges::find_if(terms_, [](const Term& t) { return t.is_condition; });
   if (first == terms_.end() || terms_.size() == 1) return true;
   const auto is_condition = [](const Term& t) { return t.is_condition; };
-  if (std::all_of(terms_.begin(), terms_.end(),
-                  [](const Term& t) { return !t.is_condition || t.hidden <= kLoses; }))
+  if (std::ranges::all_of(terms_, [](const Term& t) { return !t.is_condition || t.hidden <= kLoses; }))
     return true;
-  const auto last = std::find_if_not(terms_.begin(), terms_.end(), is_condition);
+  const auto last = std::ranges::find_if_not(terms_, is_condition);
   if (first != terms_.begin() || std::any_of(last, terms_.end(), is_condition)) return false;
   MaskFacts facts;
   double sum = 0;
@@ -267,9 +265,9 @@ void AttentionMask::broadcast(Emitter& e, Value* sum, const Shape& scores, Value
     if (!batches && (!rows || i != 0)) continue;
     Values sizes(static_cast<std::size_t>(of[i]->shape().rank()));
     if (batches) sizes[0] = e.dims(sum, 0, 1);
-    if (rows && i == 0) sizes[static_cast<std::size_t>(axis)] = e.dims(sum, s.rank() - 2, s.rank() - 1);
+    if (rows && i == 0) nth(sizes, axis) = e.dims(sum, s.rank() - 2, s.rank() - 1);
     Value* one = e.ints({1});
-    std::replace(sizes.begin(), sizes.end(), static_cast<Value*>(nullptr), one);
+    std::ranges::replace(sizes, static_cast<Value*>(nullptr), one);
     Value* shape = e.concat(std::move(sizes), 0);
     of[i] = e.expand(of[i], shape);
   }

@@ -21,7 +21,7 @@ struct Pool {
   std::int64_t channels = 0;
   bool counts_padding = false;
   bool padded() const {
-    return std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; });
+    return std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; });
   }
 };
 
@@ -32,10 +32,7 @@ std::int64_t product(const Ints& v) {
   return all;
 }
 
-bool is_flag_set(const ir::Node& n, const char* name) {
-  const auto* flag = n.attr_if<std::int64_t>(name);
-  return flag && *flag != 0;
-}
+bool is_flag_set(const ir::Node& n, const char* name) { return n.attr_or<std::int64_t>(name, 0) != 0; }
 
 std::optional<Pool> read(const ir::Node& n) {
   const auto* kernel = n.op() == "AveragePool" ? n.attr_if<Ints>("kernel_shape") : nullptr;
@@ -88,13 +85,13 @@ Value* shares(Emitter& e, const Pool& p) {
     all = std::move(longer);
   }
   Ints dims{1, 1};
-  dims.insert(dims.end(), p.out.begin(), p.out.end());
+  append(dims, p.out);
   return e.constant(std::move(dims), std::vector<float>(all.begin(), all.end()));
 }
 
 Value* convolved(Emitter& e, Value* x, const Pool& p) {
   Ints dims{p.channels, 1};
-  dims.insert(dims.end(), p.kernel.begin(), p.kernel.end());
+  append(dims, p.kernel);
   const auto window = static_cast<float>(product(p.kernel));
   Value* weights =
       e.constant(std::move(dims),
@@ -117,7 +114,7 @@ bool replace(ir::Graph& g, const onnx::Target& target, ir::Node& n, ExactSums& s
   if (!whole && (weights > kMostWeights || product(p->out) > kMostWeights)) return false;
   if (!whole && sized && p->channels * product(p->out) * product(p->kernel) < kFewProducts) return false;
   if (!whole && sums.need(n.input(0), n.output(), divisors(*p, needs_shares))) return false;
-  Emitter e(g, target, n.shared_origin(), &n);
+  Emitter e(n, target);
   Value* y = whole ? e.emit("GlobalAveragePool", {n.input(0)}) : convolved(e, n.input(0), *p);
   g.set_type(y, y->dtype(), n.output()->shape());
   return take_over(g, n.output(), y);
@@ -131,7 +128,6 @@ Rewriter average_by_conv(const onnx::Target& target) {
     int changes = 0;
     ExactSums sums;
     for (ir::Node& n : g.nodes()) changes += replace(g, target, n, sums) ? 1 : 0;
-    if (changes != 0) g.erase_dead();
     return changes;
   };
   return {"average_by_conv", run, {"AveragePool"}};

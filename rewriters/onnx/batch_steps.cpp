@@ -38,15 +38,14 @@ Dim row_size(const Shape& s) {
 }
 
 Ints swapped(int rank) {
-  Ints perm(static_cast<std::size_t>(rank));
-  std::iota(perm.begin(), perm.end(), 0);
+  Ints perm = ints_from(0, rank);
   std::swap(perm[0], perm[1]);
   return perm;
 }
 
 bool has_equal_attrs(const ir::Node& a, const ir::Node& b) {
   if (a.op() != b.op() || a.attrs().size() != b.attrs().size()) return false;
-  return std::all_of(a.attrs().begin(), a.attrs().end(), [&](const ir::NamedAttr& x) {
+  return std::ranges::all_of(a.attrs(), [&](const ir::NamedAttr& x) {
     const Attr* y = b.attr(x.name);
     return y && !std::holds_alternative<GraphPtr>(x.value) && !std::holds_alternative<TensorPtr>(x.value) &&
            x.value == *y;
@@ -68,8 +67,7 @@ class Join {
     Values last;
     for (const Value* v : stack_.inputs()) {
       const ir::Node* n = v ? v->producer() : nullptr;
-      if (!n || n->op() != "Unsqueeze" || axes_of(*n) != Ints{*axis} || only_reader(v) != &stack_)
-        return false;
+      if (!is_op(n, "Unsqueeze") || axes_of(*n) != Ints{*axis} || only_reader(v) != &stack_) return false;
       ends_.insert(n);
       last.push_back(n->input(0));
     }
@@ -103,8 +101,7 @@ class Join {
 
   bool settle(Part& p) {
     const Value* first = p.values[0];
-    const bool shared =
-        std::all_of(p.values.begin(), p.values.end(), [&](const Value* v) { return is_same(v, first); });
+    const bool shared = std::ranges::all_of(p.values, [&](const Value* v) { return is_same(v, first); });
     if (!first || shared) {
       p.kind = Part::kShared;
       return shared && (!first || first->constant());  // else it may have rows of the batch as well
@@ -126,7 +123,7 @@ class Join {
       Values in;
       for (const Value* v : p.values) in.push_back(v->producer()->input(k));
       Part* from = in[0] ? part_of(in) : nullptr;
-      if (!from && !std::all_of(in.begin(), in.end(), [](const Value* v) { return !v; })) return false;
+      if (!from && !std::ranges::all_of(in, [](const Value* v) { return !v; })) return false;
       p.from.push_back(from);
     }
     return works_by_row(*n);
@@ -134,7 +131,7 @@ class Join {
 
   bool has_known_batch(const Part& p) const {
     const Shape& s = p.values[0]->shape();
-    return has_known_row(s) && std::all_of(p.values.begin(), p.values.end(), [&](const Value* v) {
+    return has_known_row(s) && std::ranges::all_of(p.values, [&](const Value* v) {
              return v->shape().ranked() && v->shape().rank() == s.rank() &&
                     std::equal(s.dims().begin() + 1, s.dims().end(), v->shape().dims().begin() + 1);
            });
@@ -146,19 +143,19 @@ class Join {
     std::int64_t axis = 0;
     for (std::size_t i = 0; i < p.values.size(); ++i) {
       const ir::Node* n = p.values[i]->producer();
-      if (!n || n->op() != "Gather" || n->input(1)->shape() != Shape::scalar() ||
+      if (!is_op(n, "Gather") || n->input(1)->shape() != Shape::scalar() ||
           !is_number(n->input(1), static_cast<double>(i)))
         return false;
-      const auto* a = n->attr_if<std::int64_t>("axis");
-      if (i == 0) x = n->input(0), axis = a ? *a : 0;
-      if (n->input(0) != x || (a ? *a : 0) != axis) return false;
+      const auto a = n->attr_or<std::int64_t>("axis", 0);
+      if (i == 0) x = n->input(0), axis = a;
+      if (n->input(0) != x || a != axis) return false;
     }
     if (!x->shape().ranked() || x->shape().rank() < 2 || (axis != 0 && axis != 1) ||
         x->shape()[static_cast<int>(axis)] != static_cast<Dim>(p.values.size()) ||
         !has_known_row(p.values[0]->shape()))
       return false;
     const ir::Node* n = x->producer();
-    const auto* perm = n && n->op() == "Transpose" ? n->attr_if<Ints>("perm") : nullptr;
+    const auto* perm = perm_of(n);
     if (axis == 0 && perm && *perm == swapped(x->shape().rank())) {
       x = n->input(0);
       axis = 1;
@@ -177,8 +174,7 @@ class Join {
     for (const ir::Node* n : nodes_)
       for (const ir::Use& u : n->output()->uses())
         if (!nodes_.contains(u.node) && !ends_.contains(u.node)) return true;
-    return std::any_of(nodes_.begin(), nodes_.end(),
-                       [](const ir::Node* n) { return n->output()->is_graph_output(); });
+    return std::ranges::any_of(nodes_, [](const ir::Node* n) { return n->output()->is_graph_output(); });
   }
 
   static Ints with_batch(const Shape& row) {
@@ -191,14 +187,14 @@ class Join {
   Value* rows(Emitter& e, const Shape& row) const {
     const ir::Node* n = base_->producer();
     const bool was_joined =
-        n && n->op() == "Reshape" && n->input(0)->shape().ranked() && batch_first_ &&
+        is_op(n, "Reshape") && n->input(0)->shape().ranked() && batch_first_ &&
         n->input(0)->shape().rank() == row.rank() && has_known_row(n->input(0)->shape()) &&
         std::equal(row.dims().begin() + 1, row.dims().end(), n->input(0)->shape().dims().begin() + 1);
     return was_joined ? n->input(0) : e.reshape(base_, with_batch(row));
   }
 
   void replace(const Part& root, int axis) {
-    Emitter e(g_, target_, stack_.shared_origin(), &stack_);
+    Emitter e(stack_, target_);
     for (const Part* p : sorted()) make(e, *const_cast<Part*>(p));
     const Shape& row = root.values[0]->shape();
     Ints dims = with_batch(row);
@@ -268,8 +264,7 @@ bool Join::works_by_row(const ir::Node& n) {
   };
   if (onnx::has(op, Trait::elementwise)) return weights_behind(1, 0);
   if (kPools.contains(op) || op == "DepthToSpace" || op == "SpaceToDepth") return true;
-  if (op == "Conv" || op == "BatchNormalization" || op == "InstanceNormalization")
-    return weights_behind(1, 8);
+  if (contains({"Conv", "BatchNormalization", "InstanceNormalization"}, op)) return weights_behind(1, 8);
   if (op == "Gemm") return !n.attr("transA") && is_weights(n.input(1), 2) && is_weights(n.input(2), 1);
   if (op == "MatMul") return x.rank() >= 2 && is_weights(n.input(1), 2);
   if (op == "Transpose") {
@@ -283,27 +278,26 @@ bool Join::works_by_row(const ir::Node& n) {
   if (op == "Pad") {
     const auto pads = n.input(1) ? constant_ints(n.input(1)) : std::nullopt;
     return pads && pads->size() == 2 * static_cast<std::size_t>(x.rank()) && pads->front() == 0 &&
-           (*pads)[static_cast<std::size_t>(x.rank())] == 0 && weights_behind(2, 1);
+           nth(*pads, x.rank()) == 0 && weights_behind(2, 1);
   }
   if (op == "Flatten") return x.rank() >= 2 && y.rank() == 2 && !n.attr("axis");
   if (onnx::has(op, Trait::reduces) || op == "Squeeze" || op == "Unsqueeze") {
     const auto axes = axes_of(n);
     const int rank = op == "Unsqueeze" ? y.rank() : x.rank();
     return axes && !axes->empty() && (n.input_count() < 2 || n.input(1)->constant()) &&
-           std::all_of(axes->begin(), axes->end(), [&](std::int64_t a) { return a != 0 && a != -rank; });
+           std::ranges::all_of(*axes, [&](std::int64_t a) { return a != 0 && a != -rank; });
   }
   if (op == "Softmax") {
-    const auto* axis = n.attr_if<std::int64_t>("axis");
-    return axis && *axis != 0 && *axis != -x.rank();
+    const auto axis = n.attr_or<std::int64_t>("axis", 0);
+    return axis != 0 && axis != -x.rank();
   }
   if (op == "Concat") {
-    const auto* axis = n.attr_if<std::int64_t>("axis");
-    return axis && *axis != 0 && *axis != -y.rank() &&
-           std::all_of(n.inputs().begin(), n.inputs().end(), is_step);
+    const auto axis = n.attr_or<std::int64_t>("axis", 0);
+    return axis != 0 && axis != -y.rank() && std::ranges::all_of(n.inputs(), is_step);
   }
   if (!broadcasts || (op == "PRelu" && !is_step(n.input(0)))) return false;  // which is not broadcast itself
   // Another tensor has no axis for the batch, or is of the steps as well.
-  return std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* v) {
+  return std::ranges::all_of(n.inputs(), [&](const Value* v) {
     if (!v || !v->shape().ranked()) return false;
     return v->constant() ? v->shape().rank() < y.rank() || v->shape()[0] == 1 : v->shape().rank() == y.rank();
   });
@@ -312,14 +306,9 @@ bool Join::works_by_row(const ir::Node& n) {
 }  // namespace
 
 Rewriter batch_steps(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (n.op() == "Concat" && Join(g, target, n).run()) ++changes;
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {"batch_steps", run, {"Concat"}};
+  return for_each_node("batch_steps", {"Concat"}, [target](ir::Graph& g, ir::Node& n) {
+    return n.op() == "Concat" && Join(g, target, n).run();
+  });
 }
 
 }  // namespace t2o::rewriters

@@ -57,7 +57,7 @@ double largest_sum(const Value* w) {
 }
 
 bool has_no(const ir::Node& n, std::initializer_list<std::string_view> attrs) {
-  return std::all_of(attrs.begin(), attrs.end(), [&](std::string_view a) { return !n.attr(a); });
+  return std::ranges::all_of(attrs, [&](std::string_view a) { return !n.attr(a); });
 }
 
 std::string_view mode_of(const ir::Node& n) {
@@ -104,9 +104,9 @@ double Bounds::of_node(const ir::Node& n, std::size_t output, int depth) {
   if (kSums.contains(op)) return sum_of(n, depth);
   if (op == "Mul") return find(n.input(0), depth) * find(n.input(1), depth);
   if (op == "Where") return std::max(find(n.input(1), depth), find(n.input(2), depth));
-  if (op == "Conv" || op == "MatMul" || op == "Gemm") return of_product(n, depth);
+  if (contains({"Conv", "MatMul", "Gemm"}, op)) return of_product(n, depth);
   if (op == "BatchNormalization" || op == "LayerNormalization") return of_norm(n, depth);
-  if (op == "LSTM" || op == "GRU" || op == "RNN") return of_layer(n, output, depth);
+  if (contains({"LSTM", "GRU", "RNN"}, op)) return of_layer(n, output, depth);
   return kInfinity;
 }
 

@@ -1,6 +1,6 @@
-#include <algorithm>
 
 #include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
 
 // Casts to types that hold every value, and the Cast back, change nothing. ONNX Runtime drops them
 // too, but does not look into the bodies that read the result: where the casts begin with an input of the
@@ -39,7 +39,7 @@ bool holds_all(DType from, DType to) {
 Value* original(const ir::Node& back) {
   const DType type = back.output()->dtype();
   const ir::Node* n = back.op() == "Cast" ? &back : nullptr;
-  while (n && n->op() == "Cast") {
+  while (is_op(n, "Cast")) {
     Value* x = n->input(0);
     if (n != &back && x->dtype() == type) return x;
     if (!holds_all(type, x->dtype())) return nullptr;
@@ -48,16 +48,13 @@ Value* original(const ir::Node& back) {
   return nullptr;
 }
 
-int cancel(ir::Graph& g) {
-  int changes = 0;
-  for (ir::Node& n : g.nodes())
-    if (Value* x = original(n); x && n.output()->is_used() && take_over(g, n.output(), x)) ++changes;
-  if (changes != 0) g.erase_dead();
-  return changes;
+bool cancel(ir::Graph& g, ir::Node& n) {
+  Value* x = original(n);
+  return x && n.output()->is_used() && take_over(g, n.output(), x);
 }
 
 }  // namespace
 
-Rewriter cancel_casts() { return {"cancel_casts", cancel, {"Cast"}}; }
+Rewriter cancel_casts() { return for_each_node("cancel_casts", {"Cast"}, cancel); }
 
 }  // namespace t2o::rewriters

@@ -14,8 +14,7 @@ bool is_size(const Value* v, Dim d) {
 
 Dim gathered_size(const ir::Node& gather) {
   const Shape& x = gather.input(0)->shape();
-  const auto* axis = gather.attr_if<std::int64_t>("axis");
-  const std::int64_t at = axis ? *axis : 0;
+  const auto at = gather.attr_or<std::int64_t>("axis", 0);
   if (!x.ranked() || at < -x.rank() || at >= x.rank()) return kUnknownDim;
   return x[static_cast<int>(at)];
 }

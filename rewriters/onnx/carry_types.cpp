@@ -55,14 +55,14 @@ class Carrying {
   // undefined where the operator takes the type itself, or nothing can carry it.
   DType carrier(DType t, int param) const {
     if (param < 0) return DType::undefined;
-    const onnx::DTypeSet& taken = op_.params[static_cast<std::size_t>(param)].standard;
+    const onnx::DTypeSet& taken = nth(op_.params, param).standard;
     if (taken.has(t)) return DType::undefined;
     const DType wide = onnx::exact_carrier(target_, t);
     return taken.has(wide) ? wide : DType::undefined;
   }
 
   void widen_input(std::size_t i, DType wide) {
-    Emitter before(g_, target_, n_.shared_origin(), &n_);
+    Emitter before(n_, target_);
     g_.set_input(n_, i, before.cast(n_.input(i), wide));
     for (ir::Graph* body : bodies_) {
       Value* v = body->inputs()[i];
@@ -110,13 +110,10 @@ class Carrying {
 }  // namespace
 
 Rewriter carry_types(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (auto interface = interface_of(n)) changes += Carrying(g, n, std::move(*interface), target).run();
-    return changes;
-  };
-  return {"carry_types", run, {"If", "Loop", "Scan"}};
+  return for_each_node("carry_types", {"If", "Loop", "Scan"}, [target](ir::Graph& g, ir::Node& n) {
+    auto interface = interface_of(n);
+    return interface ? Carrying(g, n, std::move(*interface), target).run() : 0;
+  });
 }
 
 }  // namespace t2o::rewriters

@@ -20,8 +20,7 @@ bool comes_from_channels_first(const Value* v) {
   for (int depth = 0; depth < kDeepest; ++depth) {
     const ir::Node* n = v ? v->producer() : nullptr;
     if (!n) return false;
-    if (n->op() == "Transpose")
-      return n->attr_if<Ints>("perm") && *n->attr_if<Ints>("perm") == Ints{0, 2, 3, 1};
+    if (const Ints* perm = perm_of(n)) return *perm == Ints{0, 2, 3, 1};
     if (!onnx::has(n->op(), Trait::elementwise | Trait::broadcasts) && n->op() != "Concat") return false;
     v = n->input(n->input(0)->constant() ? 1 : 0);
   }
@@ -34,10 +33,10 @@ bool is_known_image(const Shape& s) {
 }
 
 int shuffle(ir::Node& swap, const onnx::Target& target) {
-  const auto* perm = swap.attr_if<Ints>("perm");
+  const Ints* perm = perm_of(&swap);
   const ir::Node* parted = swap.input(0)->producer();
   ir::Node* merged = only_reader(swap.output());
-  if (!perm || *perm != Ints{0, 1, 2, 4, 3} || !parted || parted->op() != "Reshape" || !merged ||
+  if (!perm || *perm != Ints{0, 1, 2, 4, 3} || !is_op(parted, "Reshape") || !merged ||
       merged->op() != "Reshape")
     return 0;
   Value* x = parted->input(0);
@@ -62,7 +61,6 @@ int run(ir::Graph& g, const onnx::Target& target) {
   int changes = 0;
   for (ir::Node* n = g.first(); n; n = n->next())
     if (n->op() == "Transpose") changes += shuffle(*n, target);
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

@@ -54,21 +54,15 @@ void replace_by(ir::Graph& g, Value* old, Value* channels_last, Value* channels_
 }  // namespace
 
 Rewriter channels_last(const onnx::Target& target) {
-  auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes()) {
-      const auto function = function_for(n);
-      if (!function) continue;
-      Emitter e(g, target, n.shared_origin(), &n);
-      Value* y = call(e, n, *function);
-      Value* first = e.transpose(y, onnx::channels_first_perm(y->shape().rank()));
-      replace_by(g, n.output(), y, first);
-      ++changes;
-    }
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {"channels_last", run};
+  return for_each_node("channels_last", {}, [target](ir::Graph& g, ir::Node& n) {
+    const auto function = function_for(n);
+    if (!function) return false;
+    Emitter e(n, target);
+    Value* y = call(e, n, *function);
+    Value* first = e.transpose(y, onnx::channels_first_perm(y->shape().rank()));
+    replace_by(g, n.output(), y, first);
+    return true;
+  });
 }
 
 }  // namespace t2o::rewriters

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
@@ -18,10 +17,7 @@ struct Zeros {
   }
 };
 
-bool keeps_dims(const ir::Node& n) {
-  const auto* keep = n.attr_if<std::int64_t>("keepdims");
-  return !keep || *keep != 0;
-}
+bool keeps_dims(const ir::Node& n) { return n.attr_or<std::int64_t>("keepdims", 1) != 0; }
 
 bool is_of_all(const ir::Node& n) { return !n.input(1) && !n.attr("axes"); }
 

@@ -43,7 +43,6 @@ int merge(ir::Graph& g) {
     g.replace_all_uses(v, first);
     ++changes;
   }
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

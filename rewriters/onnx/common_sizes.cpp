@@ -17,7 +17,7 @@ struct Sizes {
 bool is_of_sizes(const Value& v) {
   const auto& known = v.known_elements();
   return known && !v.constant() && v.shape().ranked() && v.shape().rank() <= 1 &&
-         std::count(known->begin(), known->end(), kUnknownDim) == 0;
+         std::ranges::count(*known, kUnknownDim) == 0;
 }
 
 // Symbols are equal at run time, so the first value of such sizes is all of them: each layer asks its input
@@ -33,7 +33,6 @@ int share(ir::Graph& g) {
       g.replace_all_uses(v, it->second);
       ++changes;
     }
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

@@ -59,7 +59,6 @@ int merge(ir::Graph& g) {
     g.erase(n);
     ++changes;
   }
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

@@ -12,13 +12,12 @@ TensorPtr known_shape(const ir::Node& n) {
   const Shape& s = n.input(0)->shape();
   if (!s.ranked()) return nullptr;
   const auto place = [&](const char* name, std::int64_t fallback) {
-    const auto* given = n.attr_if<std::int64_t>(name);
-    const std::int64_t at = given ? *given : fallback;
+    const auto at = n.attr_or<std::int64_t>(name, fallback);
     return std::clamp<std::int64_t>(at < 0 ? at + s.rank() : at, 0, s.rank());
   };
   const std::int64_t from = place("start", 0), to = std::max(from, place("end", s.rank()));
   const Ints dims(s.dims().begin() + from, s.dims().begin() + to);
-  if (!std::all_of(dims.begin(), dims.end(), is_known)) return nullptr;
+  if (!std::ranges::all_of(dims, is_known)) return nullptr;
   return Tensor::of<std::int64_t>({to - from}, dims);
 }
 
@@ -38,20 +37,14 @@ TensorPtr known_result(const ir::Node& n, int opset) {
 // Shapes that became known after their readers were made, as behind a branch that is always taken, are
 // constants, and so is what follows from them: ONNX Runtime's own inference refuses some of it otherwise.
 Rewriter constant_folding(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes()) {
-      if (n.outputs().size() != 1 || n.output()->is_graph_output()) continue;
-      TensorPtr known = known_result(n, target.opset);
-      if (!known || known->dtype() != n.output()->dtype()) continue;
-      Emitter e(g, target, n.shared_origin(), &n);
-      g.replace_all_uses(n.output(), e.constant(std::move(known), n.op()));
-      ++changes;
-    }
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {"constant_folding", run, {"Shape"}};
+  return for_each_node("constant_folding", {"Shape"}, [target](ir::Graph& g, ir::Node& n) {
+    if (n.outputs().size() != 1 || n.output()->is_graph_output()) return false;
+    TensorPtr known = known_result(n, target.opset);
+    if (!known || known->dtype() != n.output()->dtype()) return false;
+    Emitter e(n, target);
+    g.replace_all_uses(n.output(), e.constant(std::move(known), n.op()));
+    return true;
+  });
 }
 
 }  // namespace t2o::rewriters

@@ -43,7 +43,7 @@ class Sizes {
  private:
   bool of_node(const ir::Node& n, const Ints& axes, int depth) {
     const std::string_view op = n.op();
-    const bool spatial = std::all_of(axes.begin(), axes.end(), [](std::int64_t a) { return a >= 2; });
+    const bool spatial = std::ranges::all_of(axes, [](std::int64_t a) { return a >= 2; });
     if (op == "Conv") return spatial;
     if (op == "MaxPool" || op == "AveragePool") return spatial && has_all_pixels(n);
     if (onnx::has(op, Trait::elementwise) || op == "BatchNormalization" || op == "InstanceNormalization")
@@ -54,8 +54,7 @@ class Sizes {
       if (in->constant()) return in->constant()->elements() > 0;
       return in->shape().ranked() && in->shape().rank() == rank && is_refused_when_empty(in, axes, depth);
     };
-    return (onnx::has(op, Trait::broadcasts) || op == "Concat") &&
-           std::all_of(n.inputs().begin(), n.inputs().end(), has_size);
+    return (onnx::has(op, Trait::broadcasts) || op == "Concat") && std::ranges::all_of(n.inputs(), has_size);
   }
 
   // The padding covers the window, so the result of an image with pixels has pixels. Without padding, a pool
@@ -74,8 +73,8 @@ class Sizes {
   bool of_transpose(const ir::Node& n, Ints axes, int depth) {
     const auto* perm = n.attr_if<Ints>("perm");
     if (!perm) return false;
-    for (std::int64_t& a : axes) a = (*perm)[static_cast<std::size_t>(a)];
-    std::sort(axes.begin(), axes.end());
+    for (std::int64_t& a : axes) a = nth(*perm, a);
+    std::ranges::sort(axes);
     return is_refused_when_empty(n.input(0), axes, depth);
   }
 
@@ -93,7 +92,7 @@ Rewriter of_sizes() {
     auto axes = axes_of(reduce);
     if (!axes || axes->empty() || !s.ranked()) return nullptr;
     for (std::int64_t& a : *axes) a += a < 0 ? s.rank() : 0;
-    std::sort(axes->begin(), axes->end());
+    std::ranges::sort(*axes);
     if (!Sizes().is_refused_when_empty(m[x], *axes)) return nullptr;
     return r.make("ReduceMean", reduce.inputs(), reduce.attrs());
   });

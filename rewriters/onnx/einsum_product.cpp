@@ -4,6 +4,7 @@
 #include "onnx/emitter.h"
 #include "onnx/schema.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -22,8 +23,8 @@ bool spell(std::string& term, const Value* v) {
     term.replace(dots, 3, axes);
   }
   std::string sorted = term;
-  std::sort(sorted.begin(), sorted.end());
-  return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() && !has(term, '.');
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end() && !has(term, '.');
 }
 
 // y[batch, rows, column] = sum over inner of a[batch, rows, inner] * b[batch, inner, column], each in any
@@ -46,9 +47,8 @@ struct Product {
       batch = columns.substr(0, columns.size() - 1);
       columns.erase(0, batch.size());
     }
-    const bool none_alone =
-        std::all_of(in_b.begin(), in_b.end(), [&](char l) { return has(out, l) || has(inner, l); }) &&
-        has(in_b, inner.empty() ? '\0' : inner[0]);
+    const bool none_alone = std::ranges::all_of(in_b, [&](char l) { return has(out, l) || has(inner, l); }) &&
+                            has(in_b, inner.empty() ? '\0' : inner[0]);
     return none_alone && inner.size() == 1 && columns.size() == 1 &&
            (rows.size() == 1 || (rows.empty() ? !batch.empty() : batch.empty()));
   }
@@ -56,7 +56,7 @@ struct Product {
   bool repeats_a() const { return in_a.size() == 2 && !rows.empty() && !batch.empty(); }
   bool can_repeat_a() const { return a->shape().ranked() && b->shape().ranked() && !onnx::are_too_big(a); }
   bool may_be_empty() const {
-    return std::any_of(batch.begin(), batch.end(), [&](char l) {
+    return std::ranges::any_of(batch, [&](char l) {
       const Shape& s = b->shape();
       return !s.ranked() || s[static_cast<int>(in_b.find(l))] <= 0;
     });
@@ -64,21 +64,9 @@ struct Product {
 };
 
 std::optional<Product> read(const ir::Node& n) {
-  const auto* equation = n.attr_if<std::string>("equation");
-  if (n.op() != "Einsum" || !equation || n.input_count() != 2) return std::nullopt;
-  std::string text = *equation;
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const auto comma = text.find(','), arrow = text.find("->");
-  if (comma == text.npos || arrow == text.npos || arrow < comma) return std::nullopt;
-  Product p{n.input(0),
-            n.input(1),
-            text.substr(0, comma),
-            text.substr(comma + 1, arrow - comma - 1),
-            text.substr(arrow + 2),
-            {},
-            {},
-            {},
-            {}};
+  const auto letters = einsum_letters(n);
+  if (!letters) return std::nullopt;
+  Product p{n.input(0), n.input(1), letters->a, letters->b, letters->y, {}, {}, {}, {}};
   if (!spell(p.in_a, p.a) || !spell(p.in_b, p.b) || !spell(p.out, n.output())) return std::nullopt;
   if (p.out.empty() || has(p.in_a, p.out.back())) {  // so that y needs no Transpose
     std::swap(p.a, p.b);
@@ -107,38 +95,31 @@ Value* vectors_product(Emitter& e, const Product& p) {
   if (p.in_a != p.batch + p.inner || (!is_column && p.in_b != p.batch + p.inner + p.columns)) return nullptr;
   const auto axis = static_cast<std::int64_t>(p.batch.size()) + (is_column ? 1 : 0);
   Value* a = e.unsqueeze(p.a, {axis});
-  Value* y = is_column ? e.emit("MatMul", {p.b, a}) : e.emit("MatMul", {a, p.b});
+  Value* y = is_column ? e.matmul(p.b, a) : e.matmul(a, p.b);
   return arranged(e, e.squeeze(y, {axis}), p.batch + p.columns, p.out);
 }
 
-int run_on(ir::Graph& g, const onnx::Target& target, onnx::DTypeSet types) {
-  int changes = 0;
-  for (ir::Node& n : g.nodes()) {
-    const auto p = types.has(n.output()->dtype()) ? read(n) : std::nullopt;
-    if (!p) continue;
-    const std::string order_a = of(p->in_a, p->batch + p->rows + p->inner),
-                      order_b = of(p->in_b, p->batch + p->inner + p->columns);
-    if (order_a.size() != p->in_a.size() || order_b.size() != p->in_b.size()) continue;
-    if (p->repeats_a() && p->may_be_empty() && !p->can_repeat_a()) continue;  // Einsum takes an empty batch
-    Emitter e(g, target, n.shared_origin(), &n);
-    if (p->rows.empty()) {
-      Value* y = vectors_product(e, *p);
-      if (!y) continue;
-      replace_value(g, n.output(), y);
-      ++changes;
-      continue;
-    }
+bool replace(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
+  const auto p = read(n);
+  if (!p) return false;
+  const std::string order_a = of(p->in_a, p->batch + p->rows + p->inner),
+                    order_b = of(p->in_b, p->batch + p->inner + p->columns);
+  if (order_a.size() != p->in_a.size() || order_b.size() != p->in_b.size()) return false;
+  if (p->repeats_a() && p->may_be_empty() && !p->can_repeat_a()) return false;  // Einsum takes an empty batch
+  Emitter e(n, target);
+  Value* y = nullptr;
+  if (p->rows.empty()) {
+    y = vectors_product(e, *p);
+    if (!y) return false;
+  } else {
     Value* a = arranged(e, p->a, p->in_a, order_a);
     Value* b = arranged(e, p->b, p->in_b, order_b);
     const auto [left, right] = p->repeats_a() ? onnx::with_common_batch(e, a, b) : onnx::Operands{a, b};
-    Value* y = e.emit("MatMul", {left, right});
-    y = arranged(e, y, p->batch + p->rows + p->columns, p->out);
+    y = arranged(e, e.matmul(left, right), p->batch + p->rows + p->columns, p->out);
     if (const auto same = merge(y->shape(), n.output()->shape())) g.set_type(y, y->dtype(), *same);
-    replace_value(g, n.output(), y);
-    ++changes;
   }
-  if (changes != 0) g.erase_dead();
-  return changes;
+  replace_value(g, n.output(), y);
+  return true;
 }
 
 }  // namespace
@@ -146,7 +127,9 @@ int run_on(ir::Graph& g, const onnx::Target& target, onnx::DTypeSet types) {
 Rewriter einsum_product(const onnx::Target& target) {
   const onnx::DTypeSet types =
       onnx::op_info("MatMul", target.opset, target.ml_opset, target.for_ort())->params[0].kernels;
-  return {"einsum_product", [target, types](ir::Graph& g) { return run_on(g, target, types); }, {"Einsum"}};
+  return for_each_node("einsum_product", {"Einsum"}, [target, types](ir::Graph& g, ir::Node& n) {
+    return types.has(n.output()->dtype()) && replace(g, n, target);
+  });
 }
 
 }  // namespace t2o::rewriters

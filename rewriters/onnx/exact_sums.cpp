@@ -10,6 +10,7 @@
 
 #include "ir/memo.h"
 #include "onnx/op_traits.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/few_levels.h"
 
 namespace t2o::rewriters {
@@ -27,10 +28,7 @@ struct Layer {
   int axis = 0;
 };
 
-bool has_set(const ir::Node& n, const char* flag) {
-  const auto* set = n.attr_if<std::int64_t>(flag);
-  return set && *set != 0;
-}
+bool has_set(const ir::Node& n, const char* flag) { return n.attr_or<std::int64_t>(flag, 0) != 0; }
 
 Layer layer_of(const ir::Node& n) {
   const std::string_view op = n.op();
@@ -72,8 +70,8 @@ class ExactSums::Facts {
   bool reaches_threshold(const Value* v, int depth = 0) {
     return thresholds_.of(v, depth, [&] {
       if (v->is_graph_output() && v->graph()->parent()) return true;  // nobody knows what a loop does with it
-      return std::any_of(v->uses().begin(), v->uses().end(),
-                         [&](const ir::Use& u) { return shows(*u.node, u.input, depth + 1); });
+      return std::ranges::any_of(v->uses(),
+                                 [&](const ir::Use& u) { return shows(*u.node, u.input, depth + 1); });
     });
   }
 
@@ -94,8 +92,7 @@ class ExactSums::Facts {
   bool is_operand(const Value* v, int depth) { return !v || v->constant() || is_grid(v, depth); }
 
   bool are_operands(const ir::Node& n, int depth) {
-    return std::all_of(n.inputs().begin(), n.inputs().end(),
-                       [&](const Value* v) { return is_operand(v, depth); });
+    return std::ranges::all_of(n.inputs(), [&](const Value* v) { return is_operand(v, depth); });
   }
 
   // a + (q - a), which is q: so a straight-through estimator leaves a Round or a Sign.
@@ -103,8 +100,7 @@ class ExactSums::Facts {
     if (n.op() != "Add") return false;
     for (const std::size_t i : {0U, 1U}) {
       const ir::Node* step = n.input(i)->producer();
-      if (step && step->op() == "Sub" && step->input(1) == n.input(1 - i) &&
-          is_operand(step->input(0), depth))
+      if (is_op(step, "Sub") && step->input(1) == n.input(1 - i) && is_operand(step->input(0), depth))
         return true;
     }
     return false;
@@ -121,8 +117,7 @@ class ExactSums::Facts {
     if (op == "Cast") return is_grid(n.input(0), depth);
     if (op == "Where") return is_grid(n.input(1), depth) && is_grid(n.input(2), depth);
     if (op == "Concat")
-      return std::all_of(n.inputs().begin(), n.inputs().end(),
-                         [&](const Value* v) { return is_grid(v, depth); });
+      return std::ranges::all_of(n.inputs(), [&](const Value* v) { return is_grid(v, depth); });
     if (op == "Resize") {
       const auto* mode = n.attr_if<std::string>("mode");
       return (!mode || *mode == "nearest") && is_grid(n.input(0), depth);
@@ -163,11 +158,10 @@ class ExactSums::Facts {
     if (n.outputs().empty()) return false;
     if (const Layer l = layer_of(n); l.data != kNoInput)
       return (input != l.data || has_few_weights(n, l)) && reaches_threshold(n.output(), depth);
-    const bool first = op == "Cast" || op == "Div" || op == "BatchNormalization" ||
+    const bool first = contains({"Cast", "Div", "BatchNormalization"}, op) ||
                        onnx::has(op, Trait::within | Trait::keeps_positive_factor);
     if (!kPasses.contains(op) && !(first && input == 0)) return false;
-    return std::any_of(n.outputs().begin(), n.outputs().end(),
-                       [&](const Value* y) { return reaches_threshold(y, depth); });
+    return std::ranges::any_of(n.outputs(), [&](const Value* y) { return reaches_threshold(y, depth); });
   }
 
   ir::Memo<bool> grids_{false, kDeepest}, thresholds_{false, kDeepest};
@@ -181,14 +175,14 @@ void ExactSums::forget() { facts_ = std::make_unique<Facts>(); }
 
 // What costs least is asked first: in an ordinary network no weights are read, but those of its first layer.
 bool ExactSums::need(const ir::Node& layer, const Doubles& factors) {
-  if (std::all_of(factors.begin(), factors.end(), is_power_of_two)) return false;
+  if (std::ranges::all_of(factors, is_power_of_two)) return false;
   const Layer l = layer_of(layer);
   return l.data != kNoInput && facts_->is_grid(layer.input(l.data)) && facts_->has_few_weights(layer, l) &&
          facts_->reaches_threshold(layer.output());
 }
 
 bool ExactSums::need(const Value* x, const Value* y, const Doubles& factors) {
-  if (std::all_of(factors.begin(), factors.end(), is_power_of_two)) return false;
+  if (std::ranges::all_of(factors, is_power_of_two)) return false;
   return facts_->is_grid(x) && facts_->reaches_threshold(y);
 }
 

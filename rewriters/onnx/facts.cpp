@@ -1,7 +1,6 @@
 #include "rewriters/onnx/facts.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "ir/memo.h"
 #include "onnx/emitter.h"
@@ -74,8 +73,8 @@ class NeverNegative {
       return n.input(1) && n.input(1)->constant() && n.input(1)->constant()->float_at(0) >= 0;
     if (n.op() == "MaxPool" && n.attr("ceil_mode")) return false;  // a window of padding alone
     if (onnx::has(n.op(), Trait::within)) return of(n.input(0), depth);
-    if (n.op() != "Concat" && n.op() != "Add" && n.op() != "Mul") return false;
-    return std::all_of(n.inputs().begin(), n.inputs().end(), [&](const Value* in) { return of(in, depth); });
+    if (!contains({"Concat", "Add", "Mul"}, n.op())) return false;
+    return std::ranges::all_of(n.inputs(), [&](const Value* in) { return of(in, depth); });
   }
 
   ir::Memo<bool> memo_{false, kDeepest - 1};
@@ -89,6 +88,28 @@ bool is_scalar_constant(const Value* v) { return is_float(v->dtype()) && number_
 
 bool is_never_negative(const Value* v) { return NeverNegative().of(v); }
 
+bool is_op(const ir::Node* n, std::string_view op) { return n && n->op() == op; }
+
+const Ints* perm_of(const ir::Node* n) { return is_op(n, "Transpose") ? n->attr_if<Ints>("perm") : nullptr; }
+
+std::optional<EinsumLetters> einsum_letters(const ir::Node& n) {
+  if (n.op() != "Einsum" || n.input_count() != 2) return std::nullopt;
+  auto text = n.attr_or<std::string>("equation", "");
+  std::erase(text, ' ');
+  const auto comma = text.find(','), arrow = text.find("->");
+  if (comma == text.npos || arrow == text.npos || arrow < comma) return std::nullopt;
+  return EinsumLetters{text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1),
+                       text.substr(arrow + 2)};
+}
+
+bool repeats_elements(const ir::Node* n) {
+  const auto is = [&](const char* attr, const char* value) {
+    return n->attr_or<std::string>(attr, "") == value;
+  };
+  return is_op(n, "Resize") && is("mode", "nearest") && is("coordinate_transformation_mode", "asymmetric") &&
+         is("nearest_mode", "floor") && n->input(2) && n->input(2)->constant() && !n->input(3);
+}
+
 std::optional<Ints> axes_of(const ir::Node& n) {
   if (const auto* axes = n.attr_if<Ints>("axes")) return *axes;
   const Value* axes = n.input(1);
@@ -98,14 +119,13 @@ std::optional<Ints> axes_of(const ir::Node& n) {
 int from_front(std::int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
 int axis_of(const ir::Node& n, const Value* of, std::int64_t otherwise) {
-  const auto* axis = n.attr_if<std::int64_t>("axis");
-  return from_front(axis ? *axis : otherwise, of->shape().rank());
+  return from_front(n.attr_or<std::int64_t>("axis", otherwise), of->shape().rank());
 }
 
 bool reduces_some(const ir::Node& n) {
   const auto axes = axes_of(n);
   const Shape& s = n.input(0)->shape();
-  return s.ranked() && axes && !axes->empty() && std::all_of(axes->begin(), axes->end(), [&](std::int64_t a) {
+  return s.ranked() && axes && !axes->empty() && std::ranges::all_of(*axes, [&](std::int64_t a) {
            const Dim d = s[from_front(a, s.rank())];
            return is_known(d) && d > 0;
          });
@@ -118,7 +138,7 @@ bool same_size(Dim a, Dim b) { return equal_dims(a, b) && a != 0; }
 // One of the first two dims is the same, so both are.
 Value* before_heads(const Value* v, std::int64_t width) {
   const ir::Node* n = v->producer();
-  if (!n || n->op() != "Reshape") return nullptr;
+  if (!is_op(n, "Reshape")) return nullptr;
   const Shape &x = n->input(0)->shape(), &y = v->shape();
   if (!x.ranked() || x.rank() != 3 || x[2] != width) return nullptr;
   const auto dims = constant_ints(n->input(1));

@@ -8,6 +8,16 @@
 // Facts about values and nodes of an ONNX graph.
 namespace t2o::rewriters {
 
+bool is_op(const ir::Node*, std::string_view op);  // false for null
+const Ints* perm_of(const ir::Node*);              // the attribute of a Transpose; null for others, and if it is missing
+
+// The letters of an Einsum of two operands, "a,b->y", without blanks. Nullopt for other nodes.
+struct EinsumLetters {
+  std::string a, b, y;
+};
+std::optional<EinsumLetters> einsum_letters(const ir::Node&);
+bool repeats_elements(const ir::Node*);  // a Resize that only repeats elements, by constant scales; false for null
+
 // The only reader of the value. Null if the value has several readers, a reader in another graph, or is a graph output.
 ir::Node* only_reader(const Value*);
 

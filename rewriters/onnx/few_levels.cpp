@@ -99,22 +99,17 @@ bool has_few(const Tensor& t, int axis, std::int64_t least) {
   std::int64_t inner = 1;
   for (std::size_t i = static_cast<std::size_t>(axis + 1); axis >= 0 && i < t.dims().size(); ++i)
     inner *= t.dims()[i];
-  const std::int64_t count = axis < 0 ? 1 : t.dims()[static_cast<std::size_t>(axis)];
+  const std::int64_t count = axis < 0 ? 1 : nth(t.dims(), axis);
   std::vector<Magnitudes> channels(static_cast<std::size_t>(count));
-  const TakeNumber take = [&](std::int64_t i, double x) {
-    return channels[static_cast<std::size_t>(i / inner % count)].add(x);
-  };
+  const TakeNumber take = [&](std::int64_t i, double x) { return nth(channels, i / inner % count).add(x); };
   if (t.byte_size() > kSmall) {
     if (!take_sample(t, take)) return false;
     channels.assign(channels.size(), {});
   }
   const bool few = take_all(t.dtype(), t.bytes(), take);
   if (t.byte_size() > kSmall) t.storage()->release();
-  return few &&
-         std::all_of(channels.begin(), channels.end(),
-                     [](const Magnitudes& m) { return m.are_multiples(); }) &&
-         std::any_of(channels.begin(), channels.end(),
-                     [&](const Magnitudes& m) { return m.numbers() >= least; });
+  return few && std::ranges::all_of(channels, [](const Magnitudes& m) { return m.are_multiples(); }) &&
+         std::ranges::any_of(channels, [&](const Magnitudes& m) { return m.numbers() >= least; });
 }
 
 }  // namespace

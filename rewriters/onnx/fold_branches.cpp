@@ -68,17 +68,15 @@ bool take_branch(ir::Graph& g, ir::Node& n, const ir::Graph& chosen) {
 
 bool is_scalar_logic(const ir::Node& n) {
   static constexpr std::array<std::string_view, 3> kLogic = {"Not", "And", "Or"};
-  const bool scalars = std::all_of(n.inputs().begin(), n.inputs().end(),
-                                   [](const Value* v) { return v && v->shape().is_scalar(); });
-  return n.op() == "Identity" || (scalars && std::find(kLogic.begin(), kLogic.end(), n.op()) != kLogic.end());
+  const bool scalars =
+      std::ranges::all_of(n.inputs(), [](const Value* v) { return v && v->shape().is_scalar(); });
+  return n.op() == "Identity" || (scalars && contains(kLogic, n.op()));
 }
 
 bool can_be_chosen(const Value* a, const Value* b) {
   static constexpr std::array kTypes = {DType::f32, DType::f64, DType::i32, DType::i64, DType::boolean};
-  const bool sizes_known =
-      a->shape().ranked() && std::count(a->shape().dims().begin(), a->shape().dims().end(), kUnknownDim) == 0;
-  return sizes_known && a->shape() == b->shape() && a->dtype() == b->dtype() &&
-         std::find(kTypes.begin(), kTypes.end(), a->dtype()) != kTypes.end();
+  const bool sizes_known = a->shape().ranked() && std::ranges::count(a->shape().dims(), kUnknownDim) == 0;
+  return sizes_known && a->shape() == b->shape() && a->dtype() == b->dtype() && contains(kTypes, a->dtype());
 }
 
 const Value* origin_of(const Value* v) {
@@ -129,7 +127,7 @@ bool choose(ir::Graph& g, const onnx::Target& target, ir::Node& n, const ir::Gra
   Inlining first(g, n, yes), second(g, n, no);
   first.run();
   second.run();
-  Emitter e(g, target, n.shared_origin(), &n);
+  Emitter e(n, target);
   for (std::size_t i = 0; i < n.outputs().size(); ++i) {
     Value* a = first.value(yes.outputs()[i]);
     Value* b = second.value(no.outputs()[i]);
@@ -138,22 +136,18 @@ bool choose(ir::Graph& g, const onnx::Target& target, ir::Node& n, const ir::Gra
   return true;
 }
 
-int run_on(ir::Graph& g, const onnx::Target& target) {
-  int changes = 0;
-  for (ir::Node& n : g.nodes()) {
-    const ir::Graph *yes = branch(n, "then_branch"), *no = branch(n, "else_branch");
-    if (n.op() != "If" || !yes || !no) continue;
-    const auto condition = known(n.input(0));
-    if (condition ? take_branch(g, n, *condition ? *yes : *no) : choose(g, target, n, *yes, *no)) ++changes;
-  }
-  if (changes != 0) g.erase_dead();
-  return changes;
+bool fold(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
+  const ir::Graph *yes = branch(n, "then_branch"), *no = branch(n, "else_branch");
+  if (n.op() != "If" || !yes || !no) return false;
+  const auto condition = known(n.input(0));
+  return condition ? take_branch(g, n, *condition ? *yes : *no) : choose(g, target, n, *yes, *no);
 }
 
 }  // namespace
 
 Rewriter fold_branches(const onnx::Target& target) {
-  return {"fold_branches", [target](ir::Graph& g) { return run_on(g, target); }, {"If"}};
+  return for_each_node("fold_branches", {"If"},
+                       [target](ir::Graph& g, ir::Node& n) { return fold(g, n, target); });
 }
 
 }  // namespace t2o::rewriters

@@ -16,7 +16,7 @@ TensorPtr nothing_like(const Value& v) {
 
 // Sums of no products, to which nothing is added.
 bool gives_zeros(const ir::Node& n) {
-  if (n.op() != "Conv" && n.op() != "ConvTranspose" && n.op() != "MatMul") return false;
+  if (!contains({"Conv", "ConvTranspose", "MatMul"}, n.op())) return false;
   const bool sums_nothing = is_empty(n.input(0)) || is_empty(n.input(1));
   const Shape& s = n.output()->shape();
   return sums_nothing && !(n.input_count() > 2 && n.input(2)) && s.is_static() && s.elements() <= kMostZeros;
@@ -34,23 +34,18 @@ TensorPtr known_result(const ir::Node& n, const Value* y) {
 // What has no elements is a constant, and sums of nothing are zeros: at some operators of empty tensors ONNX
 // Runtime fails, never ends, or ends the process.
 Rewriter fold_empty(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
+  return for_each_node("fold_empty", {}, [target](ir::Graph& g, ir::Node& n) {
     int changes = 0;
-    for (ir::Node& n : g.nodes()) {
-      if (n.op() == "Identity" || n.op().find("::") != std::string::npos) continue;
-      for (Value* y : n.outputs()) {
-        if (!y || !(y->is_used() || y->is_graph_output())) continue;
-        TensorPtr known = known_result(n, y);
-        if (!known) continue;
-        Emitter e(g, target, n.shared_origin(), &n);
-        replace_value(g, y, e.constant(std::move(known), n.op()));
-        ++changes;
-      }
+    if (n.op() == "Identity" || n.op().find("::") != std::string::npos) return changes;
+    for (Value* y : n.outputs()) {
+      TensorPtr known = y && y->is_used() ? known_result(n, y) : nullptr;
+      if (!known) continue;
+      Emitter e(n, target);
+      replace_value(g, y, e.constant(std::move(known), n.op()));
+      ++changes;
     }
-    if (changes != 0) g.erase_dead();
     return changes;
-  };
-  return {"fold_empty", run};
+  });
 }
 
 }  // namespace t2o::rewriters

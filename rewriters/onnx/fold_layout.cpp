@@ -2,6 +2,7 @@
 
 #include "onnx/image_layout.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/layout_folding.h"
 
 namespace t2o::rewriters {
@@ -13,7 +14,7 @@ constexpr std::size_t kMostForms = 16;  // each is a walk over the graph; a mode
 std::vector<Ints> channels_last_forms(const ir::Graph& g) {
   std::set<Ints> images;
   for (const ir::Node& n : g.nodes()) {
-    const Ints* perm = perm_of(n);
+    const Ints* perm = perm_of(&n);
     if (!perm || !n.input(0)->shape().ranked()) continue;
     const Ints inverse = Form(*perm).inverse();
     if (onnx::moves_channels_first(*perm))
@@ -29,7 +30,7 @@ std::vector<Ints> channels_last_forms(const ir::Graph& g) {
 std::vector<Ints> forms_of(const ir::Graph& g) {
   std::set<Ints> images, others;
   for (const ir::Node& n : g.nodes()) {
-    const Ints* perm = perm_of(n);
+    const Ints* perm = perm_of(&n);
     if (!perm || !n.input(0)->shape().ranked()) continue;
     Ints inverse = Form(*perm).inverse();
     if (onnx::moves_channels_first(*perm))
@@ -40,7 +41,7 @@ std::vector<Ints> forms_of(const ir::Graph& g) {
       others.insert(std::min(*perm, inverse));
   }
   std::vector<Ints> all(images.begin(), images.end());
-  all.insert(all.end(), others.begin(), others.end());
+  append(all, others);
   if (all.size() > kMostForms) all.resize(kMostForms);
   return all;
 }

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
@@ -35,19 +34,10 @@ std::optional<std::pair<Value*, double>> scaled_value(const ir::Node& n) {
 
 // ---- the two products
 
-struct Letters {
-  std::string a, b, y;
-};
-
-std::optional<Letters> letters(const ir::Node& n) {
-  if (n.op() == "MatMul") return Letters{"abcd", "abde", "abce"};
-  const auto* equation = n.op() == "Einsum" ? n.attr_if<std::string>("equation") : nullptr;
-  if (!equation || n.input_count() != 2) return std::nullopt;
-  std::string text = *equation;
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const auto comma = text.find(','), arrow = text.find("->");
-  if (comma == text.npos || arrow == text.npos || text.find('.') != text.npos) return std::nullopt;
-  return Letters{text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
+std::optional<EinsumLetters> letters(const ir::Node& n) {
+  if (n.op() == "MatMul") return EinsumLetters{"abcd", "abde", "abce"};
+  auto l = einsum_letters(n);
+  return l && (l->a + l->b + l->y).find('.') == std::string::npos ? l : std::nullopt;
 }
 
 // Where `roles` stand in `word`; nullopt when these are not its four different letters.
@@ -110,10 +100,10 @@ bool read_result(const ir::Node& n, const Value* weights, Products& p) {
 // Behind transposes and numbers.
 void look_behind(Operand& x, double* scale) {
   for (const ir::Node* n = x.value->producer(); n; n = x.value->producer()) {
-    const auto* perm = n->op() == "Transpose" ? n->attr_if<Ints>("perm") : nullptr;
+    const auto* perm = perm_of(n);
     const auto inner = scale ? scaled_value(*n) : std::nullopt;
     if (perm) {
-      for (std::int64_t& a : x.axes) a = (*perm)[static_cast<std::size_t>(a)];
+      for (std::int64_t& a : x.axes) a = nth(*perm, a);
       x.value = n->input(0);
     } else if (inner && has_four_axes(inner->first)) {
       *scale *= inner->second;
@@ -127,14 +117,7 @@ void look_behind(Operand& x, double* scale) {
 // Each head several times in a row, as fuse_repeat leaves it: how often.
 std::int64_t look_behind_repeat(Operand& x) {
   const ir::Node* n = x.value->producer();
-  const auto* mode = n && n->op() == "Resize" ? n->attr_if<std::string>("mode") : nullptr;
-  const auto* coordinates = mode ? n->attr_if<std::string>("coordinate_transformation_mode") : nullptr;
-  const auto* rounding = mode ? n->attr_if<std::string>("nearest_mode") : nullptr;
-  const bool repeats =
-      coordinates && rounding && *mode == "nearest" && *coordinates == "asymmetric" && *rounding == "floor";
-  if (!repeats || !n->input(2) || !n->input(2)->constant() || n->input(3) ||
-      n->input(2)->constant()->elements() != 4)
-    return 1;
+  if (!repeats_elements(n) || n->input(2)->constant()->elements() != 4) return 1;
   double times = 1;
   for (std::int64_t i = 0; i < 4; ++i) {
     const double scale = n->input(2)->constant()->float_at(i);
@@ -196,18 +179,16 @@ class AttentionFusion {
     int changes = 0;
     for (ir::Node& n : g_.nodes())
       if (n.op() == "Softmax" && fuse(n)) ++changes;
-    if (changes != 0) g_.erase_dead();
     return changes;
   }
 
  private:
   bool fuse(const ir::Node& softmax) {
-    const auto* axis = softmax.attr_if<std::int64_t>("axis");
+    const auto axis = softmax.attr_or<std::int64_t>("axis", -1);
     ir::Node* root = only_reader(softmax.output());
     const Ints& sizes = softmax.output()->shape().dims();
-    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
-      return false;  // ONNX Runtime wants an element
-    if (!root || !has_four_axes(softmax.output()) || (axis && *axis != -1 && *axis != 3)) return false;
+    if (contains(sizes, 0)) return false;  // ONNX Runtime wants an element
+    if (!root || !has_four_axes(softmax.output()) || (axis != -1 && axis != 3)) return false;
     Products p;
     AttentionMask mask;
     if (!types_.has(root->output()->dtype()) || !read_result(*root, softmax.output(), p) ||
@@ -246,7 +227,7 @@ class AttentionFusion {
     const ir::Node *a = k.value->producer(), *b = v.value->producer();
     if (!a || !b || a->op() != "Reshape" || b->op() != "Reshape" || k.axes[2] != v.axes[2]) return false;
     const auto unknown = [](const Shape& s) {
-      return s.ranked() ? std::count(s.dims().begin(), s.dims().end(), kUnknownDim) : -1;
+      return s.ranked() ? std::ranges::count(s.dims(), kUnknownDim) : -1;
     };
     const Shape &from = a->input(0)->shape(), &to = k.value->shape();
     return unknown(from) == 0 && from == b->input(0)->shape() && unknown(to) == 1 && to == v.value->shape() &&
@@ -259,9 +240,9 @@ class AttentionFusion {
     const std::int64_t heads = p.q.dim(1), width = p.v.dim(3);
     const bool flat = rows_before_heads(p.q) && rows_before_heads(p.k) && rows_before_heads(p.v);
     ir::Node* turned = p.out == kHeadsFirst ? only_reader(root.output()) : nullptr;
-    const auto* perm = turned && turned->op() == "Transpose" ? turned->attr_if<Ints>("perm") : nullptr;
+    const auto* perm = perm_of(turned);
     const bool turns = perm && *perm == Ints{0, 2, 1, 3};
-    Emitter e(g_, target_, root.shared_origin(), &root);
+    Emitter e(root, target_);
     Values in;
     for (const Operand* x : {&p.q, &p.k, &p.v}) in.push_back(flat ? joined_heads(e, *x) : heads_first(e, *x));
     share_batches(e, in);
@@ -290,7 +271,7 @@ class AttentionFusion {
             std::any_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(j), is_same))
           continue;
         Value* batch = e.dims(own[j], 0, 1);
-        Value* ones = e.ints(Ints(static_cast<std::size_t>(in[i]->shape().rank()) - 1, 1));
+        Value* ones = e.ints(repeated(1, in[i]->shape().rank() - 1));
         Value* shape = e.concat({batch, ones}, 0);
         in[i] = e.expand(in[i], shape);
       }
@@ -298,7 +279,7 @@ class AttentionFusion {
 
   static Ints between(const Axes& now, const Axes& wanted) {
     Ints perm(4);
-    for (std::size_t i = 0; i < 4; ++i) perm[static_cast<std::size_t>(wanted[i])] = now[i];
+    for (std::size_t i = 0; i < 4; ++i) nth(perm, wanted[i]) = now[i];
     return perm;
   }
 
@@ -311,7 +292,7 @@ class AttentionFusion {
     const std::int64_t width = x.dim(1) * x.dim(3);
     if (Value* whole = before_heads(x.value, width)) return whole;
     const ir::Node* sum = x.value->producer();
-    if (sum && sum->op() == "Add" && only_reader(x.value))
+    if (is_op(sum, "Add") && only_reader(x.value))
       for (const std::size_t i : {0U, 1U}) {
         const Value* bias = sum->input(i);
         Value* whole = bias->constant() && bias->constant()->elements() == width && covers(bias->shape(), x)
@@ -332,12 +313,12 @@ class AttentionFusion {
   // The heads are put together again: the reshape reads the attention's own result, or is it.
   bool join_reshape(Value* old, Value* y) {
     ir::Node* n = only_reader(old);
-    if (!n || n->op() != "Reshape" || n->input(0) != old) return false;
+    if (!is_op(n, "Reshape") || n->input(0) != old) return false;
     const Shape &to = n->output()->shape(), &from = y->shape();
     const auto dims = constant_ints(n->input(1));
     const bool copies =
         dims
-            ? std::count(dims->begin(), dims->end(), 0) >
+            ? std::ranges::count(*dims, 0) >
                   std::count(dims->begin(), dims->begin() + std::min<std::ptrdiff_t>(2, std::ssize(*dims)), 0)
             : !n->attr("allowzero");
     if (copies || !from.ranked() || !is_known(from[2])) return false;

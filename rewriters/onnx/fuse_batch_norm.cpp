@@ -16,7 +16,7 @@ TensorPtr channel_numbers(const Value* v, const Shape& x) {
   const TensorPtr& t = v->constant();
   if (!t || t->rank() > x.rank() || !is_known(x[1]) || t->elements() != x[1]) return nullptr;
   const int place = t->rank() - (x.rank() - 1);  // of the channels
-  return place >= 0 && t->dims()[static_cast<std::size_t>(place)] == x[1] ? t->with_dims({x[1]}) : nullptr;
+  return place >= 0 && nth(t->dims(), place) == x[1] ? t->with_dims({x[1]}) : nullptr;
 }
 
 bool is_finite(const Tensor& t) {
@@ -34,7 +34,7 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
   ExactSums sums;
   for (ir::Node* n = g.first(); n; n = n->next()) {
     ir::Node* sum = n->op() == "Mul" ? only_reader(n->output()) : nullptr;
-    if (!sum || sum->op() != "Add" || sum->input(0) == sum->input(1)) continue;
+    if (!is_op(sum, "Add") || sum->input(0) == sum->input(1)) continue;
     const std::size_t scale_at = n->input(0)->constant() ? 0 : 1;
     Value *x = n->input(1 - scale_at), *shift = sum->input(sum->input(0) == n->output() ? 1 : 0);
     if (x->dtype() != DType::f32 || !x->shape().ranked() || x->shape().rank() < 3 || x->constant()) continue;
@@ -42,7 +42,7 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
                     bias = channel_numbers(shift, x->shape());
     if (!scale || !bias || !is_finite(*scale)) continue;  // the mean is taken times the scale
     if (sums.need(x, sum->output(), scale->to_floats())) continue;
-    Emitter e(g, target, sum->shared_origin(), sum);
+    Emitter e(*sum, target);
     Value* scales = e.constant(scale);
     Value* biases = e.constant(bias);
     Value* mean = filled(e, x->shape()[1], 0);
@@ -51,7 +51,6 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
     take_over(g, sum->output(), y);
     ++changes;
   }
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

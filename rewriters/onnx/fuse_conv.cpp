@@ -38,13 +38,12 @@ class ConvFusion {
     const Value* w = conv_.input(1);
     can_scale_ = w->constant() && can_scale(w->dtype());
     const ir::Node* dq = w->producer();
-    return can_scale_ || (dq && dq->op() == "DequantizeLinear" && w->shape().is_static());
+    return can_scale_ || (is_op(dq, "DequantizeLinear") && w->shape().is_static());
   }
 
   bool find_channels() {
     const Shape& w = conv_.input(1)->shape();
-    const auto* group = conv_.attr_if<std::int64_t>("group");
-    if (is_transposed() && group && *group != 1) return false;
+    if (is_transposed() && conv_.attr_or<std::int64_t>("group", 1) != 1) return false;
     axis_ = is_transposed() ? 1 : 0;
     channels_ = w[axis_];
     rank_ = w.rank();
@@ -84,15 +83,15 @@ class ConvFusion {
   Result find_result() const {
     const Result own{conv_.output(), 1};
     const ir::Node* t = only_reader(own.value);
-    const Ints* perm = t && t->op() == "Transpose" ? t->attr_if<Ints>("perm") : nullptr;
+    const Ints* perm = perm_of(t);
     if (!perm) return own;
-    return {t->output(), static_cast<int>(std::find(perm->begin(), perm->end(), 1) - perm->begin())};
+    return {t->output(), static_cast<int>(std::ranges::find(*perm, 1) - perm->begin())};
   }
 
   std::optional<Affine> affine_of(const ir::Node& n, const Result& result) const {
     if (n.op() == "BatchNormalization")
       return result.axis == 1 ? normalization(n, result.value) : std::nullopt;
-    if (n.op() != "Mul" && n.op() != "Add" && n.op() != "Sub" && n.op() != "Div") return std::nullopt;
+    if (!contains({"Mul", "Add", "Sub", "Div"}, n.op())) return std::nullopt;
     const bool second = n.input(1) == result.value;
     if (n.input(0) == n.input(1) || (second && n.op() == "Div")) return std::nullopt;
     auto c = per_channel(n.input(second ? 0 : 1), rank_, result.axis, channels_);
@@ -148,8 +147,7 @@ class ConvFusion {
   // A Pad of zeros around height and width is the convolution's own padding.
   int fold_pad() {
     const ir::Node* pad = conv_.input(0) ? conv_.input(0)->producer() : nullptr;
-    if (is_transposed() || !pad || pad->op() != "Pad" || conv_.attr("auto_pad") || pad->attr("mode") ||
-        pad->input(3))
+    if (is_transposed() || !is_op(pad, "Pad") || conv_.attr("auto_pad") || pad->attr("mode") || pad->input(3))
       return 0;
     const Value* amount = pad->input(1);
     const Value* fill = pad->input(2);
@@ -186,7 +184,6 @@ int fuse(ir::Graph& g) {
   ExactSums sums;
   for (ir::Node* n = g.first(); n; n = n->next())
     if (n->op() == "Conv" || n->op() == "ConvTranspose") changes += ConvFusion(g, *n, weights, sums).run();
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

@@ -4,6 +4,7 @@
 #include "onnx/fold.h"
 #include "onnx/schema.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -17,23 +18,15 @@ struct Dense {
 };
 
 bool are_different(std::string letters) {
-  std::sort(letters.begin(), letters.end());
-  return std::adjacent_find(letters.begin(), letters.end()) == letters.end() &&
-         letters.find('.') == letters.npos;
+  std::ranges::sort(letters);
+  return std::ranges::adjacent_find(letters) == letters.end() && letters.find('.') == letters.npos;
 }
 
 std::optional<Dense> read(const ir::Node& n) {
-  const auto* equation = n.attr_if<std::string>("equation");
-  if (n.op() != "Einsum" || !equation || n.input_count() != 2 ||
-      !n.input(0)->constant() == !n.input(1)->constant())
-    return std::nullopt;
-  std::string text = *equation;
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const auto comma = text.find(','), arrow = text.find("->");
-  if (comma == text.npos || arrow == text.npos) return std::nullopt;
-  Dense d{n.input(0), n.input(1), text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), {},
-          {},         {}};
-  const std::string y = text.substr(arrow + 2);
+  const auto letters = einsum_letters(n);
+  if (!letters || !n.input(0)->constant() == !n.input(1)->constant()) return std::nullopt;
+  Dense d{n.input(0), n.input(1), letters->a, letters->b, {}, {}, {}};
+  const std::string& y = letters->y;
   if (d.x->constant()) {
     d.x = n.input(1), d.w = n.input(0);
     std::swap(d.x_letters, d.w_letters);
@@ -64,7 +57,6 @@ class EinsumFusion {
         write(n, *d);
         ++changes;
       }
-    if (changes != 0) g_.erase_dead();
     return changes;
   }
 
@@ -75,7 +67,7 @@ class EinsumFusion {
   }
 
   void write(ir::Node& n, const Dense& d) {
-    Emitter e(g_, target_, n.shared_origin(), &n);
+    Emitter e(n, target_);
     Ints perm, wide(d.rows.size(), 0), matrix{1, 1};
     for (const char l : d.inner + d.columns) perm.push_back(static_cast<std::int64_t>(d.w_letters.find(l)));
     const TensorPtr w = onnx::transposed(d.w->constant(), perm);
@@ -86,7 +78,7 @@ class EinsumFusion {
     Value* x = d.inner.size() > 1 ? e.reshape(d.x, narrow) : d.x;
     Value* flat = e.constant(w->with_dims(matrix), d.w->name());
     e.graph().derive(flat, d.w, {ir::Alteration::transpose(perm), ir::Alteration::reshape(flat->shape())});
-    Value* y = e.emit("MatMul", {x, flat});
+    Value* y = e.matmul(x, flat);
     if (d.columns.size() > 1) y = e.reshape(y, wide);
     replace_value(g_, n.output(), y);
   }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "onnx/emitter.h"
 #include "onnx/image_layout.h"
@@ -44,7 +43,7 @@ struct InstanceNorm : NormPattern {
     return {{"epsilon", static_cast<float>(m.constant(epsilon)->float_at(0))}};
   }
 
-  Value* replace(const Match& m, Rewrite& r) const {
+  Value* replace(const Match& m) const {
     const auto normalized = axes(m, m.root());
     Value* data = m[x];
     const int rank = normalized ? data->shape().rank() : 0;
@@ -57,7 +56,7 @@ struct InstanceNorm : NormPattern {
         m[beta] ? per_channel(m[beta], rank, *axis, data->shape()[*axis]) : Doubles(count, 0);
     if (!factors || !offsets) return nullptr;
     ir::Node& root = *m.root()->producer();
-    Emitter e(r.graph(), target, root.shared_origin(), &root);
+    Emitter e(root, target);
     const bool last = *axis == rank - 1;
     Value* t = last ? e.transpose(data, onnx::channels_first_perm(rank)) : data;
     Value* factor = channels(e, *factors, data->dtype());
@@ -95,7 +94,7 @@ struct GroupNorm : InstanceNorm {
   // What was split into groups: the dims in front of the channels are the same.
   static Value* image_of(const Value* parts) {
     const ir::Node* n = parts->producer();
-    if (!n || n->op() != "Reshape") return nullptr;
+    if (!is_op(n, "Reshape")) return nullptr;
     const Shape &from = n->input(0)->shape(), &to = parts->shape();
     if (!from.ranked() || from.rank() < 3 || to.rank() != from.rank() + 1 || !is_known(to[-1]) ||
         !is_known(to[-2]) || to[-1] * to[-2] != from[-1])
@@ -112,8 +111,7 @@ struct GroupNorm : InstanceNorm {
     const int rank = normalized ? parts->shape().rank() : 0;
     Value* image = rank >= 4 ? image_of(parts) : nullptr;
     if (!image) return std::nullopt;
-    Ints wanted(static_cast<std::size_t>(rank) - 2);
-    std::iota(wanted.begin(), wanted.end(), 1);
+    Ints wanted = ints_from(1, rank - 1);
     wanted.back() = rank - 1;
     if (*normalized != wanted) return std::nullopt;
     const std::int64_t groups = parts->shape()[-2], size = parts->shape()[-1];
@@ -157,30 +155,29 @@ struct GroupNorm : InstanceNorm {
     sizes[0] = 0;  // the batch, as it is
     const bool are_known = std::all_of(sizes.begin() + 1, sizes.end(), [](Dim d) { return d > 0; });
     y = are_known ? e.reshape(y, sizes) : e.reshape_to(y, e.shape_of(image));
-    Ints column(static_cast<std::size_t>(image->shape().rank()) - 1, 1);
+    Ints column = repeated(1, image->shape().rank() - 1);
     column[0] = f.channels;
     y = e.mul(y, e.reshape(factor, column));
     return e.add(y, e.reshape(offset, column));
   }
 
-  Value* replace(const Match& m, Rewrite& r) const {
+  Value* replace(const Match& m) const {
     const auto f = find(m);
     if (!f) return nullptr;
     ir::Node& root = *m.root()->producer();
-    Emitter e(r.graph(), target, root.shared_origin(), &root);
+    Emitter e(root, target);
     const int rank = f->image->shape().rank();
     Value* y = normalized_image(e, *f, e.transpose(f->image, onnx::channels_first_perm(rank)), epsilon_of(m));
     y = e.transpose(y, onnx::channels_last_perm(rank));
     const Shape& s = m.root()->shape();
-    const bool is_image =
-        s.ranked() && s == y->shape() && std::count(s.dims().begin(), s.dims().end(), kUnknownDim) == 0;
+    const bool is_image = s.ranked() && s == y->shape() && std::ranges::count(s.dims(), kUnknownDim) == 0;
     return is_image ? y : e.reshape_to(y, m[dims]);
   }
 };
 
 template <class Norm, class Root>
 void add_forms(std::vector<Rewriter>& forms, const std::string& name, const Norm& n, const Root& root_of) {
-  const Replace replace = [n](const Match& m, Rewrite& r) { return n.replace(m, r); };
+  const Replace replace = [n](const Match& m, Rewrite&) { return n.replace(m); };
   for (const Pat& y : {n.shifted(), n.scaled(), n.shifted_only(), n.plain()})
     forms.push_back(rewriter(name, root_of(y), replace));
 }

@@ -21,7 +21,7 @@ std::optional<int> first_axis(const Value* mean, const Shape& x) {
 // Ones in the shape of the axes from `first` on; null where these are unknown.
 Value* ones(ir::Graph& g, const Value* x, int first) {
   const Ints dims(x->shape().dims().begin() + first, x->shape().dims().end());
-  if (!std::all_of(dims.begin(), dims.end(), is_known) || x->dtype() != DType::f32) return nullptr;
+  if (!std::ranges::all_of(dims, is_known) || x->dtype() != DType::f32) return nullptr;
   return g.add_constant(
       x->name() + "/ones",
       Tensor::of<float>(dims, std::vector<float>(static_cast<std::size_t>(element_count(dims)), 1.0F)));
@@ -31,7 +31,7 @@ Value* ones(ir::Graph& g, const Value* x, int first) {
 // something else.
 Value* weights(ir::Graph& g, Value* v, const Shape& x, int first) {
   const Ints dims(x.dims().begin() + first, x.dims().end());
-  if (!std::all_of(dims.begin(), dims.end(), is_known)) return nullptr;
+  if (!std::ranges::all_of(dims, is_known)) return nullptr;
   if (!v->constant()) return v->shape() == Shape(dims) ? v : nullptr;
   const Tensor& t = *v->constant();
   const auto extra =

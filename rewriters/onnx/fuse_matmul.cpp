@@ -6,7 +6,6 @@
 #include "onnx/schema.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
-#include "rewriters/onnx/per_channel.h"
 
 namespace t2o::rewriters {
 namespace {
@@ -18,7 +17,7 @@ using ir::Alteration;
 bool same_leading_dims(const Shape& a, const Ints& b) {
   if (!a.ranked() || a.rank() != static_cast<int>(b.size())) return false;
   for (int i = 0; i + 1 < a.rank(); ++i)
-    if (a[i] == kUnknownDim || a[i] != b[static_cast<std::size_t>(i)]) return false;
+    if (a[i] == kUnknownDim || a[i] != nth(b, i)) return false;
   return true;
 }
 
@@ -39,7 +38,6 @@ class MatMulFusion {
       changes += unflatten(*n);
       if (!only_unflatten) changes += permute_weights(*n) + make_gemm(*n);
     }
-    if (changes != 0) g_.erase_dead();
     return changes;
   }
 
@@ -48,15 +46,14 @@ class MatMulFusion {
   // it is there, a row
   int unflatten(ir::Node& n) {
     const ir::Node* before = n.input(0)->producer();
-    if (!before || before->op() != "Reshape") return 0;
+    if (!is_op(before, "Reshape")) return 0;
     Value* x = before->input(0);
     const Shape& w = n.input(1)->shape();
     if (!is_flattened(n.input(0), x) || !w.ranked() || w.rank() != 2 || !is_known(w[1])) return 0;
     ir::Node* sum = only_reader(n.output());
-    ir::Node* last =
-        sum && sum->op() == "Add" && is_row(*sum->input(sum->input(0) == n.output() ? 1 : 0)) ? sum : &n;
+    ir::Node* last = is_op(sum, "Add") && is_row(*sum->input(sum->input(0) == n.output() ? 1 : 0)) ? sum : &n;
     ir::Node* after = only_reader(last->output());
-    if (!after || after->op() != "Reshape" || after->input(0) != last->output()) return 0;
+    if (!is_op(after, "Reshape") || after->input(0) != last->output()) return 0;
     Ints dims = after->output()->shape().ranked() ? after->output()->shape().dims() : Ints{};
     if (dims.empty() || !same_leading_dims(x->shape(), dims)) return 0;
     if (dims.back() == kUnknownDim) dims.back() = w[1];  // what is left of all elements
@@ -86,12 +83,12 @@ class MatMulFusion {
       return 0;
     if (flat->output()->uses().size() != 1 || flat->output()->is_graph_output()) return 0;
     ir::Node* t = flat->input(0)->producer();
-    const auto* perm = t && t->op() == "Transpose" ? t->attr_if<Ints>("perm") : nullptr;
+    const auto* perm = perm_of(t);
     const Shape &image = flat->input(0)->shape(), &rows = flat->output()->shape();
     if (!perm || (*perm)[0] != 0 || rows.rank() != 2 || rows[1] != w->shape()[0]) return 0;
     Ints dims;
     for (int i = 1; i < image.rank(); ++i) dims.push_back(image[i]);
-    if (!std::all_of(dims.begin(), dims.end(), is_known) || element_count(dims) != rows[1]) return 0;
+    if (!std::ranges::all_of(dims, is_known) || element_count(dims) != rows[1]) return 0;
     dims.push_back(w->shape()[1]);
     Ints back(dims.size());  // the permutation of the weights' axes is that which undoes perm
     for (std::size_t i = 1; i < perm->size(); ++i)
@@ -110,8 +107,7 @@ class MatMulFusion {
   // The rows that a channels-last image was flattened to are now those of the image that `perm` makes it of.
   void reorder_rows(Value& rows, const Shape& image, const Ints& perm) {
     Ints to_first(perm.size()), dims = image.dims(), flat = rows.shape().dims();
-    for (std::size_t i = 0; i < perm.size(); ++i)
-      to_first[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < perm.size(); ++i) nth(to_first, perm[i]) = static_cast<std::int64_t>(i);
     dims[0] = flat[0] = -1;
     g_.alter(&rows, Alteration::reshape(Shape(dims)));
     g_.alter(&rows, Alteration::transpose(to_first));
@@ -121,8 +117,7 @@ class MatMulFusion {
   // MatMul(a, b) + c = Gemm(a, b, c), of matrices of floats and a row c
   int make_gemm(ir::Node& n) {
     ir::Node* sum = only_reader(n.output());
-    if (!sum || sum->op() != "Add" || sum->input(0) == sum->input(1) || !is_float(n.output()->dtype()))
-      return 0;
+    if (!is_op(sum, "Add") || sum->input(0) == sum->input(1) || !is_float(n.output()->dtype())) return 0;
     Value* row = sum->input(sum->input(0) == n.output() ? 1 : 0);
     const Shape &a = n.input(0)->shape(), &b = n.input(1)->shape(), &c = row->shape();
     if (!a.ranked() || !b.ranked() || a.rank() != 2 || b.rank() != 2 || !is_row(*row) || !is_known(b[1]))

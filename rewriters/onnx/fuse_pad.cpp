@@ -12,12 +12,11 @@ Ints joint_pads(const ir::Node& pad, const ir::Node& pool) {
   const auto* kernel = pool.attr_if<Ints>("kernel_shape");
   const auto* own = pool.attr_if<Ints>("pads");
   const auto* dilations = pool.attr_if<Ints>("dilations");
-  const auto* ceil_mode = pool.attr_if<std::int64_t>("ceil_mode");
-  const bool strange =
-      pool.attr("auto_pad") || (ceil_mode && *ceil_mode != 0) || pool.outputs().size() != 1 ||
-      (dilations && std::any_of(dilations->begin(), dilations->end(), [](std::int64_t d) { return d != 1; }));
+  const bool strange = pool.attr("auto_pad") || pool.attr_or<std::int64_t>("ceil_mode", 0) != 0 ||
+                       pool.outputs().size() != 1 ||
+                       (dilations && std::ranges::any_of(*dilations, [](std::int64_t d) { return d != 1; }));
   if (!kernel || strange) return {};
-  const bool has_own = own && std::any_of(own->begin(), own->end(), [](std::int64_t p) { return p != 0; });
+  const bool has_own = own && std::ranges::any_of(*own, [](std::int64_t p) { return p != 0; });
   if (pool.op() == "AveragePool" ? has_own : !is_never_negative(pad.input(0))) return {};
   const Ints all = pad.input(1)->constant()->to_ints();
   const std::size_t spatial = kernel->size(), rank = spatial + 2;
@@ -51,7 +50,6 @@ Rewriter fuse_pad() {
     int changes = 0;
     for (ir::Node* n = g.first(); n; n = n->next())
       if (is_zero_pad(*n) && join(g, *n)) ++changes;
-    if (changes != 0) g.erase_dead();
     return changes;
   };
   return {"fuse_pad", run, {"Pad"}};

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
@@ -26,11 +25,10 @@ struct Repeat {
 std::optional<Repeat> find_repeat(const ir::Node& reshape) {
   const ir::Node* tile =
       reshape.op() == "Reshape" && reshape.input(0) ? reshape.input(0)->producer() : nullptr;
-  if (!tile || tile->op() != "Tile" || only_reader(tile->output()) != &reshape || !constant_input(*tile, 1))
+  if (!is_op(tile, "Tile") || only_reader(tile->output()) != &reshape || !constant_input(*tile, 1))
     return std::nullopt;
   const ir::Node* unsqueeze = tile->input(0)->producer();
-  if (!unsqueeze || unsqueeze->op() != "Unsqueeze" || only_reader(unsqueeze->output()) != tile)
-    return std::nullopt;
+  if (!is_op(unsqueeze, "Unsqueeze") || only_reader(unsqueeze->output()) != tile) return std::nullopt;
   const auto added = only_axis(*unsqueeze);
   const Ints repeats = constant_input(*tile, 1)->to_ints();
   Repeat r{unsqueeze->input(0)};
@@ -39,7 +37,7 @@ std::optional<Repeat> find_repeat(const ir::Node& reshape) {
       *added >= static_cast<std::int64_t>(repeats.size()))
     return std::nullopt;
   r.axis = *added - 1;
-  r.times = repeats[static_cast<std::size_t>(*added)];
+  r.times = nth(repeats, *added);
   if (r.times < 1) return std::nullopt;
   for (std::size_t i = 0; i < repeats.size(); ++i)
     if (static_cast<std::int64_t>(i) != *added && repeats[i] != 1) return std::nullopt;
@@ -60,14 +58,6 @@ bool has_shape_of(const Repeat& r, const Shape& y) {
   return open <= 1;
 }
 
-bool is_nearest(const ir::Node& n) {
-  const auto* mode = n.attr_if<std::string>("mode");
-  const auto* coordinates = n.attr_if<std::string>("coordinate_transformation_mode");
-  const auto* rounding = n.attr_if<std::string>("nearest_mode");
-  return n.op() == "Resize" && mode && *mode == "nearest" && coordinates && *coordinates == "asymmetric" &&
-         rounding && *rounding == "floor" && constant_input(n, 2) && !n.input(3);
-}
-
 class RepeatFusion {
  public:
   RepeatFusion(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target) {}
@@ -79,20 +69,19 @@ class RepeatFusion {
       if (const auto r = find_repeat(*n); r && r->x->dtype() == DType::f32 && r->x->shape().rank() == 4 &&
                                           has_shape_of(*r, n->output()->shape())) {
         std::vector<float> scales(4, 1.0F);
-        scales[static_cast<std::size_t>(r->axis)] = static_cast<float>(r->times);
+        nth(scales, r->axis) = static_cast<float>(r->times);
         changes += replace(*n, r->x, scales);
       }
       n = next;
     }
     if (changes != 0) g_.erase_dead();
     for (ir::Node& n : g_.nodes()) changes += merge(n);
-    if (changes != 0) g_.erase_dead();
     return changes;
   }
 
  private:
   int replace(ir::Node& n, Value* x, const std::vector<float>& scales) {
-    Emitter e(g_, target_, n.shared_origin(), &n);
+    Emitter e(n, target_);
     Value* none = target_.opset < 13 ? e.constant<float>({0}, std::vector<float>{}) : nullptr;
     Value* factors = e.constant<float>({4}, scales);
     Value* y = e.emit("Resize", {x, none, factors},
@@ -105,9 +94,9 @@ class RepeatFusion {
 
   // of height, then of width
   int merge(ir::Node& n) {
-    if (!is_nearest(n) || !n.input(0)->producer()) return 0;
+    if (!repeats_elements(&n) || !n.input(0)->producer()) return 0;
     const ir::Node& inner = *n.input(0)->producer();
-    if (!is_nearest(inner) || only_reader(inner.output()) != &n ||
+    if (!repeats_elements(&inner) || only_reader(inner.output()) != &n ||
         inner.input(2)->shape() != n.input(2)->shape())
       return 0;
     std::vector<float> scales;

@@ -22,8 +22,7 @@ struct Rotation {
 std::optional<Rotation> read_turned(Value* turned) {
   const auto pairs = joined_pairs(turned);
   const ir::Node* minus = pairs ? pairs->first->producer() : nullptr;
-  if (!minus || minus->op() != "Neg" || !only_reader(turned) || !only_reader(minus->output()))
-    return std::nullopt;
+  if (!is_op(minus, "Neg") || !only_reader(turned) || !only_reader(minus->output())) return std::nullopt;
   const auto b = part_of_pairs(minus->input(0)), a = part_of_pairs(pairs->second);
   if (!a || !b || a->row != b->row || a->index != 0 || b->index != 1 || a->pairing != pairs->pairing ||
       b->pairing != pairs->pairing)
@@ -53,7 +52,7 @@ std::optional<Rotation> read_sum(const ir::Node& add) {
 
 const ir::Node* product_of(const Value* v) {
   const ir::Node* n = v->producer();
-  return n && n->op() == "Mul" && only_reader(v) ? n : nullptr;
+  return is_op(n, "Mul") && only_reader(v) ? n : nullptr;
 }
 
 // A part of a row and what it is multiplied with.
@@ -96,7 +95,7 @@ std::optional<Rotation> read_parts(const Value* y) {
 // ---- the replacement
 
 bool is_heads_transpose(const ir::Node* n) {
-  const auto* perm = n && n->op() == "Transpose" ? n->attr_if<Ints>("perm") : nullptr;
+  const auto* perm = perm_of(n);
   return perm && *perm == Ints{0, 2, 1, 3};
 }
 
@@ -134,7 +133,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> last_axis_range(
 std::optional<Partial> partial(const Value* x, const Value* y) {
   const auto turned = last_axis_range(x);
   ir::Node* join = turned && turned->first == 0 ? only_reader(y) : nullptr;
-  const auto* axis = join && join->op() == "Concat" && join->input_count() == 2 && join->input(0) == y
+  const auto* axis = is_op(join, "Concat") && join->input_count() == 2 && join->input(0) == y
                          ? join->attr_if<std::int64_t>("axis")
                          : nullptr;
   if (!axis || (*axis != -1 && *axis != x->shape().rank() - 1)) return std::nullopt;
@@ -161,7 +160,6 @@ class RotaryFusion {
       auto r = is_sum ? read_sum(n) : read_parts(n.output());
       if (r && fuse(n.output(), *r)) ++changes;
     }
-    if (changes != 0) g_.erase_dead();
     return changes;
   }
 
@@ -197,7 +195,7 @@ class RotaryFusion {
     Value* cos = cache(e, data, r.x->shape(), tables->cos, tables->rows);
     Value* sin = cache(e, data, r.x->shape(), tables->sin, tables->rows);
     Attrs attrs;
-    if (r.pairing == Pairing::neighbours) attrs.push_back({"interleaved", std::int64_t{1}});
+    if (r.pairing == Pairing::neighbours) attrs.push_back({"interleaved", 1});
     if (turned != 0) attrs.push_back({"rotary_embedding_dim", turned});
     if (data->shape().rank() == 3) attrs.push_back({"num_heads", heads(r.x->shape(), tables->rows)});
     Value* turned_data = e.emit("RotaryEmbedding", {data, cos, sin}, std::move(attrs));
@@ -254,9 +252,8 @@ class RotaryFusion {
     const auto rank = std::int64_t{x.rank()};
     Value* v = t.make(e);
     const auto has = [&](std::int64_t a) {
-      const auto at = std::find(t.axes.begin(), t.axes.end(), a) - t.axes.begin();
-      return at < std::ssize(t.axes) &&
-             equal_dims(t.dims[static_cast<std::size_t>(at)], x[static_cast<int>(a)]);
+      const auto at = std::ranges::find(t.axes, a) - t.axes.begin();
+      return at < std::ssize(t.axes) && equal_dims(nth(t.dims, at), x[static_cast<int>(a)]);
     };
     const bool of_batch = has(-rank), of_row = has(rows);
     Ints left_out;
@@ -276,9 +273,7 @@ class RotaryFusion {
 
   static bool reads_alone(const Rotation& r) {
     return !r.x->is_graph_output() &&
-           std::all_of(r.x->uses().begin(), r.x->uses().end(), [&](const ir::Use& u) {
-             return std::find(r.readers.begin(), r.readers.end(), u.node) != r.readers.end();
-           });
+           std::ranges::all_of(r.x->uses(), [&](const ir::Use& u) { return contains(r.readers, u.node); });
   }
 
   ir::Graph& g_;

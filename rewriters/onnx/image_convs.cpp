@@ -22,9 +22,9 @@ bool is_conv(const ir::Node& n) {
 
 bool is_depthwise(const ir::Node& n) {
   if (!is_conv(n)) return false;
-  const auto* group = n.attr_if<std::int64_t>("group");
+  const auto group = n.attr_or<std::int64_t>("group", 1);
   const Ints& w = n.input(1)->constant()->dims();
-  return group && *group >= kFewChannels && w[0] == *group && w[1] == 1;
+  return group >= kFewChannels && w[0] == group && w[1] == 1;
 }
 
 // It does the same to each number, or to each channel, however many axes there are behind it.
@@ -46,8 +46,7 @@ std::vector<ir::Node*> chain_through(ir::Node& n) {
        can_go(before) && before->graph() == n.graph() && only_reader(before->output()) == chain.front();
        before = before->input(0)->producer())
     chain.insert(chain.begin(), before);
-  chain.erase(chain.begin(),
-              std::find_if(chain.begin(), chain.end(), [](const ir::Node* c) { return is_conv(*c); }));
+  chain.erase(chain.begin(), std::ranges::find_if(chain, [](const ir::Node* c) { return is_conv(*c); }));
   for (ir::Node* after = only_reader(n.output()); can_go(after) && after->input(0) == chain.back()->output();
        after = only_reader(after->output()))
     chain.push_back(after);
@@ -107,7 +106,6 @@ Rewriter image_convs(const onnx::Target& target) {
       done.insert(chain.begin(), chain.end());
       ++changes;
     }
-    if (changes != 0) g.erase_dead();
     return changes;
   };
   return {"image_convs", run, {"Conv"}};

@@ -16,7 +16,7 @@ namespace t2o::rewriters {
 namespace {
 
 bool is_transpose(const ir::Node& n, const Ints& perm) {
-  const Ints* p = perm_of(n);
+  const Ints* p = perm_of(&n);
   return p && *p == perm;
 }
 
@@ -34,9 +34,8 @@ class LayoutFolding {
     if (members_.empty()) return 0;
     state_costs();
     cut_.solve();
-    const auto changed = std::count_if(order_.begin(), order_.end(), [&](const ir::Node* n) {
-      return cut_.is_one(members_.at(n).variable);
-    });
+    const auto changed = std::ranges::count_if(
+        order_, [&](const ir::Node* n) { return cut_.is_one(members_.at(n).variable); });
     if (changed == 0) return 0;
     for (ir::Node* n = g_.first(); n;) {
       ir::Node* next = n->next();
@@ -152,7 +151,7 @@ class LayoutFolding {
     std::vector<MinCut::Variable> to;
     for (const ir::Use& u : v->uses()) to.push_back(form_of_use(u));
     if (v->is_graph_output()) to.push_back(MinCut::kZero);
-    std::sort(to.begin(), to.end());
+    std::ranges::sort(to);
     to.erase(std::unique(to.begin(), to.end()), to.end());
     if (to.size() == 1) {
       cut_.cost_if(to[0], from, cost);
@@ -258,7 +257,7 @@ class LayoutFolding {
     int unknown = 0;
     for (std::int64_t& d : dims)
       if (!is_known(d)) d = -1, ++unknown;
-    const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+    const bool is_empty = contains(dims, 0);
     if (v->constant() || is_empty || unknown > 1 || !to.moves_only_ones(v->shape()))
       return e.transpose(v, perm);
     return e.reshape(v, std::move(dims));
@@ -267,7 +266,7 @@ class LayoutFolding {
   // Does the node that reads here say, when its turn comes, in which form?
   bool is_choice(const ir::Use& u) const {
     const Member* m = u.node->graph() == &g_ ? member(u.node) : nullptr;
-    return m && std::find(m->role.data.begin(), m->role.data.end(), u.input) != m->role.data.end();
+    return m && contains(m->role.data, u.input);
   }
 
   // Does it take what it reads from the tables when its turn comes? `there` is another tensor to them than y.
@@ -281,7 +280,7 @@ class LayoutFolding {
     const auto wants_plain = [&](const ir::Use& u) {
       return !is_choice(u) && (u.node->graph() != &g_ || !is_entry(*u.node));
     };
-    if (!v->is_graph_output() && std::none_of(uses.begin(), uses.end(), wants_plain)) return;
+    if (!v->is_graph_output() && std::ranges::none_of(uses, wants_plain)) return;
     Value* old_form = plain_behind(v, n);
     if (v->is_graph_output()) move_output(v, old_form);
     for (const ir::Use& u : uses)
@@ -299,7 +298,7 @@ class LayoutFolding {
 
   void move_output(Value* from, Value* to) {
     Values outputs = g_.outputs();
-    std::replace(outputs.begin(), outputs.end(), from, to);
+    std::ranges::replace(outputs, from, to);
     const std::string name = from->name();
     g_.set_outputs(std::move(outputs));
     g_.rename(from, name + "/permuted");

@@ -5,8 +5,7 @@
 namespace t2o::rewriters {
 
 Form::Form(Ints perm) : perm_(std::move(perm)), inverse_(perm_.size()) {
-  for (std::size_t i = 0; i < perm_.size(); ++i)
-    inverse_[static_cast<std::size_t>(perm_[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm_.size(); ++i) nth(inverse_, perm_[i]) = static_cast<std::int64_t>(i);
 }
 
 Ints Form::axes(Ints axes) const {
@@ -16,7 +15,7 @@ Ints Form::axes(Ints axes) const {
 
 Ints Form::entries(const Ints& e) const {
   Ints out;
-  for (const std::int64_t p : perm_) out.push_back(e[static_cast<std::size_t>(p)]);
+  for (const std::int64_t p : perm_) out.push_back(nth(e, p));
   return out;
 }
 
@@ -26,7 +25,7 @@ bool Form::keeps_order_without(const Ints& axes) const {
   std::int64_t last = -1;
   for (const std::int64_t p : perm_) {
     const bool dropped =
-        std::any_of(axes.begin(), axes.end(), [&](std::int64_t a) { return (a < 0 ? a + rank() : a) == p; });
+        std::ranges::any_of(axes, [&](std::int64_t a) { return (a < 0 ? a + rank() : a) == p; });
     if (dropped) continue;
     if (p < last) return false;
     last = p;
@@ -40,7 +39,5 @@ bool Form::moves_only_ones(const Shape& s) const {
     if (s[i] == 1) ones.push_back(i);
   return keeps_order_without(ones);
 }
-
-const Ints* perm_of(const ir::Node& n) { return n.op() == "Transpose" ? n.attr_if<Ints>("perm") : nullptr; }
 
 }  // namespace t2o::rewriters

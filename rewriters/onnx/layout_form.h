@@ -23,6 +23,4 @@ class Form {
   Ints perm_, inverse_;
 };
 
-const Ints* perm_of(const ir::Node&);  // the attribute of a Transpose; null for other nodes, and if it is missing
-
 }  // namespace t2o::rewriters

@@ -23,8 +23,7 @@ struct Rule {
 };
 
 std::int64_t int_of(const ir::Node& n, std::string_view attr, std::int64_t fallback) {
-  const auto* v = n.attr_if<std::int64_t>(attr);
-  return v ? *v : fallback;
+  return n.attr_or(attr, fallback);
 }
 
 const TensorPtr* constant_input(const ir::Node& n, std::size_t i) {
@@ -60,7 +59,7 @@ Role unary_role(const ir::Node& n, const Form& f) {
 bool is_one_element(const Value* v) { return v->shape().elements() == 1; }
 
 Shape lifted(const Shape& s, int rank) {
-  Ints dims(static_cast<std::size_t>(rank - s.rank()), 1);
+  Ints dims = repeated(1, rank - s.rank());
   dims.insert(dims.end(), s.dims().begin(), s.dims().end());
   return Shape(dims);
 }
@@ -92,8 +91,7 @@ Value* permuted_constant(const Value* v, const Form& f, Emitter& e) {
 Value* permuted_operand(Value* v, const Form& f, Emitter& e) {
   if (is_one_element(v) && v->shape().rank() <= 1) return v;
   if (v->constant()) return permuted_constant(v, f, e);
-  Ints leading;
-  for (int i = 0; i < f.rank() - v->shape().rank(); ++i) leading.push_back(i);
+  const Ints leading = ints_from(0, f.rank() - v->shape().rank());
   if (v->shape().rank() == 1) {  // the last axis, wherever it is now
     const std::int64_t place = f.axis(-1);
     Ints behind;
@@ -168,7 +166,7 @@ Role cumsum_role(const ir::Node& n, const Form& f) {
   return constant_input(n, 1) ? unary_role(n, f) : Role{};
 }
 void permute_cumsum(ir::Node& n, const Form& f, Emitter& e) {
-  e.graph().set_input(n, 1, e.constant<std::int64_t>(f.axis((*constant_input(n, 1))->int_at(0))));
+  e.graph().set_input(n, 1, e.i64(f.axis((*constant_input(n, 1))->int_at(0))));
 }
 
 // ---- reductions
@@ -181,7 +179,7 @@ Role reduce_role(const ir::Node& n, const Form& f) {
 }
 void permute_axes(ir::Node& n, const Form& f, Emitter& e) {
   Ints axes = f.axes(*axes_or_all(n));
-  std::sort(axes.begin(), axes.end());
+  std::ranges::sort(axes);
   if (!axes.empty()) set_axes(n, std::move(axes), e);
 }
 
@@ -192,11 +190,8 @@ Role slice_role(const ir::Node& n, const Form& f) {
   return unary_role(n, f);
 }
 void permute_slice(ir::Node& n, const Form& f, Emitter& e) {
-  Ints axes;
-  if (const TensorPtr* t = constant_input(n, 3))
-    axes = (*t)->to_ints();
-  else
-    for (int i = 0; i < f.rank(); ++i) axes.push_back(i);
+  const TensorPtr* t = constant_input(n, 3);
+  Ints axes = t ? (*t)->to_ints() : ints_from(0, f.rank());
   while (n.input_count() < 4) e.graph().add_node_input(n, nullptr);
   e.graph().set_input(n, 3, e.ints(f.axes(std::move(axes))));
 }
@@ -353,7 +348,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
 
 bool means_something_else(const ir::Node& n,
                           const onnx::Target& target) {  // before opset 13, all axes from `axis` on
-  return target.opset < 13 && (n.op() == "Softmax" || n.op() == "LogSoftmax" || n.op() == "Hardmax");
+  return target.opset < 13 && contains({"Softmax", "LogSoftmax", "Hardmax"}, n.op());
 }
 
 }  // namespace
@@ -377,7 +372,7 @@ Role role_of(const ir::Node& n, const Form& f, const onnx::Target& target) {
 }
 
 void permute(ir::Node& n, const Form& f, const onnx::Target& target) {
-  Emitter e(*n.graph(), target, n.shared_origin(), &n);
+  Emitter e(n, target);
   rules().at(n.op()).permute(n, f, e);
 }
 

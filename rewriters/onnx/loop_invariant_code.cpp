@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "onnx/emitter.h"
 #include "onnx/op_traits.h"
@@ -81,7 +80,7 @@ class Hoist {
     if (reader.input(0) != row.output() || !are_weights(reader.input(1)) || x.rank() < 1) return nullptr;
     Emitter e = outside(reader);
     Value* w = loop_.seen_from(e, reader.input(1));
-    return replace(row, reader, e.emit("MatMul", {loop_.seen_from(e, row.input(0)), w}));
+    return replace(row, reader, e.matmul(loop_.seen_from(e, row.input(0)), w));
   }
 
   bool is_plain_operand(const Value* v, const Value* beside) const {
@@ -105,7 +104,7 @@ class Hoist {
   // (row + state) + b -> (row + b) + state
   ir::Node* shift_behind_sum(const ir::Node& row, ir::Node& sum) {
     ir::Node* next = only_reader(sum.output());
-    if (!next || next->op() != "Add" || next->graph() != &loop_.body()) return nullptr;
+    if (!is_op(next, "Add") || next->graph() != &loop_.body()) return nullptr;
     const std::size_t at = next->input(0) == sum.output() ? 0 : 1;
     Value* shift = next->input(1 - at);
     Value* state = sum.input(sum.input(0) == row.output() ? 1 : 0);
@@ -127,8 +126,8 @@ class Hoist {
   ir::Node* joined(const ir::Node& row, ir::Node& concat) {
     ir::Node* product = only_reader(concat.output());
     const Shape& x = row.output()->shape();
-    if (!product || product->op() != "MatMul" || product->input(0) != concat.output() ||
-        concat.input_count() != 2 || concat.input(0) == concat.input(1) || !are_weights(product->input(1)) ||
+    if (!is_op(product, "MatMul") || product->input(0) != concat.output() || concat.input_count() != 2 ||
+        concat.input(0) == concat.input(1) || !are_weights(product->input(1)) ||
         !product->input(1)->constant() || x.rank() < 2)
       return nullptr;
     const auto* axis = concat.attr_if<std::int64_t>("axis");
@@ -142,10 +141,10 @@ class Hoist {
     Value* w = loop_.seen_from(out, product->input(1));
     const Dim parts = row_first ? width : height - width;
     const Values of = out.split(w, {parts, height - parts}, 0);
-    Value* all = out.emit("MatMul", {loop_.seen_from(out, row.input(0)), of[row_first ? 0 : 1]});
+    Value* all = out.matmul(loop_.seen_from(out, row.input(0)), of[row_first ? 0 : 1]);
     Emitter e = inside(*product);
     Value* mine = e.gather(all, row.input(1), 0);
-    Value* theirs = e.emit("MatMul", {state, of[row_first ? 1 : 0]});
+    Value* theirs = e.matmul(state, of[row_first ? 1 : 0]);
     Value* y = e.add(mine, theirs);
     loop_.body().set_type(y, y->dtype(), product->output()->shape());
     take_over(loop_.body(), product->output(), y);

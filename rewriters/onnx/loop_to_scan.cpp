@@ -31,7 +31,7 @@ class ToScan {
     steps_ = static_cast<Dim>(*count);
     const Value* going = body_.inputs()[1];
     const ir::Node* on = body_.outputs()[0]->producer();
-    return going->uses().size() == 1 && on && on->op() == "Identity" && on->input(0) == going &&
+    return going->uses().size() == 1 && is_op(on, "Identity") && on->input(0) == going &&
            on->graph() == &body_ && on->output()->uses().empty();
   }
 
@@ -42,17 +42,17 @@ class ToScan {
       rows_.push_back(&n);
     }
     const Value* round = body_.inputs()[0];
-    return !rows_.empty() && std::all_of(round->uses().begin(), round->uses().end(),
-                                         [&](const ir::Use& u) { return is_row(u.node); });
+    return !rows_.empty() &&
+           std::ranges::all_of(round->uses(), [&](const ir::Use& u) { return is_row(u.node); });
   }
 
-  bool is_row(const ir::Node* n) const { return std::find(rows_.begin(), rows_.end(), n) != rows_.end(); }
+  bool is_row(const ir::Node* n) const { return contains(rows_, n); }
 
   // A counter that nothing asks for but rows.
   bool is_only_counter(std::size_t i) const {
     const Value* v = loop_.before(i);
     return loop_.is_counter(i) && !loop_.node().output(i)->is_used() && loop_.after(i)->uses().empty() &&
-           std::all_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
+           std::ranges::all_of(v->uses(), [&](const ir::Use& u) {
              return is_row(u.node) || u.node == loop_.after(i)->producer();
            });
   }
@@ -61,14 +61,14 @@ class ToScan {
     const Shape &first = loop_.initial(i)->shape(), &in = loop_.before(i)->shape(),
                 &out = loop_.after(i)->shape();
     if (!first.ranked() || first != out || first != in) return false;
-    return std::all_of(first.dims().begin(), first.dims().end(), [](Dim d) { return equal_dims(d, d); });
+    return std::ranges::all_of(first.dims(), [](Dim d) { return equal_dims(d, d); });
   }
 
   // Of a state that no step reads: the other state whose last value it is with axes of size 1, as a list of
   // one element leaves it; else -1.
   int same_as(std::size_t i) const {
     const ir::Node* n = loop_.after(i)->producer();
-    if (loop_.before(i)->is_used() || !n || n->op() != "Unsqueeze" || !axes_of(*n)) return -1;
+    if (loop_.before(i)->is_used() || !is_op(n, "Unsqueeze") || !axes_of(*n)) return -1;
     for (std::size_t k = 0; k < loop_.states(); ++k)
       if (k != i && loop_.after(k) == n->input(0) && keeps_shape(k) && same_as(k) < 0)
         return static_cast<int>(k);
@@ -112,13 +112,13 @@ void ToScan::replace() {
     inner.push_back(body_.outputs()[k + 1]);
     outer.push_back(n.output(k));
   }
-  Emitter e(g_, target_, n.shared_origin(), &n);
+  Emitter e(n, target_);
   for (const ir::Node* row : rows_) spec.inputs.push_back(loop_.seen_from(e, row->input(0)));
   for (const Value* v : outer) spec.outputs.push_back({{}, v->dtype(), v->shape()});
   const Values made = g_.add(std::move(spec), &n).outputs();
   for (const std::size_t i : unsqueezed_) {
-    const auto same = std::find(states_.begin(), states_.end(), static_cast<std::size_t>(same_as(i)));
-    Value* last = made[static_cast<std::size_t>(same - states_.begin())];
+    const auto same = std::ranges::find(states_, static_cast<std::size_t>(same_as(i)));
+    Value* last = nth(made, same - states_.begin());
     Value* y = e.unsqueeze(last, *axes_of(*loop_.after(i)->producer()));
     if (n.output(i)->is_used()) replace_value(g_, n.output(i), y);
   }
@@ -132,7 +132,7 @@ void ToScan::replace() {
 void ToScan::change_body(const Values& outputs) {
   Values gone{body_.inputs()[0], body_.inputs()[1]};
   for (std::size_t i = 0; i < loop_.states(); ++i)
-    if (std::find(states_.begin(), states_.end(), i) == states_.end()) gone.push_back(loop_.before(i));
+    if (!contains(states_, i)) gone.push_back(loop_.before(i));
   for (ir::Node* row : rows_) {
     Value* v = row->output();
     body_.replace_all_uses(v, body_.add_input(body_.name() + "/row", v->dtype(), v->shape()));

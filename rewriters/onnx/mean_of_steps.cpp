@@ -25,10 +25,10 @@ Rewriter mean_of_steps(const onnx::Target& target) {
     if (target.opset < kPartsOfShapes || !axes || axes->size() != 1 || !s.ranked() || s.rank() < 2 ||
         (type != DType::f32 && type != DType::f64))
       return nullptr;
-    const auto* keep = reduce.attr_if<std::int64_t>("keepdims");
+    const bool keeps = reduce.attr_or<std::int64_t>("keepdims", 1) != 0;
     const int axis = static_cast<int>((*axes)[0] < 0 ? (*axes)[0] + s.rank() : (*axes)[0]);
-    Emitter e(r.graph(), target, root.shared_origin(), &root);
-    Value* sum = e.reduce("ReduceSum", m[x], Ints{axis}, !keep || *keep != 0);
+    Emitter e(root, target);
+    Value* sum = e.reduce("ReduceSum", m[x], Ints{axis}, keeps);
     return r.make("Div", {sum, e.cast(e.dims(m[x], axis, axis + 1), type)});
   });
   done.looks_for = {"ReduceMean"};

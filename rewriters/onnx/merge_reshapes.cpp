@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
@@ -10,17 +9,15 @@ namespace t2o::rewriters {
 namespace {
 
 bool only_names_axes(const ir::Node* n) {
-  return n &&
-         (n->op() == "Reshape" || n->op() == "Unsqueeze" || n->op() == "Squeeze" || n->op() == "Flatten") &&
-         n->input(0) && !n->input(0)->constant();
+  return n && contains({"Reshape", "Unsqueeze", "Squeeze", "Flatten"}, n->op()) && n->input(0) &&
+         !n->input(0)->constant();
 }
 
 // No entry of the sizes stands for an axis of what is reshaped.
 bool says_all_sizes(const ir::Node& n) {
-  const auto* zero_is_size = n.attr_if<std::int64_t>("allowzero");
-  if (zero_is_size && *zero_is_size == 1) return true;
+  if (n.attr_or<std::int64_t>("allowzero", 0) == 1) return true;
   const auto sizes = constant_ints(n.input(1));
-  return sizes && std::find(sizes->begin(), sizes->end(), 0) == sizes->end();
+  return sizes && !contains(*sizes, 0);
 }
 
 bool skip_reshape(ir::Graph& g, ir::Node& n) {
@@ -34,9 +31,8 @@ Value* expanded(ir::Node& n, const onnx::Target& target) {
   if (n.op() != "Mul") return nullptr;
   for (const std::size_t i : {0U, 1U}) {
     const ir::Node* ones = n.input(i)->producer();
-    if (!ones || ones->op() != "Expand" || !is_number(ones->input(0), 1) || n.input(1 - i)->constant())
-      continue;
-    Emitter e(*n.graph(), target, n.shared_origin(), &n);
+    if (!is_op(ones, "Expand") || !is_number(ones->input(0), 1) || n.input(1 - i)->constant()) continue;
+    Emitter e(n, target);
     return e.emit("Expand", {n.input(1 - i), ones->input(1)});
   }
   return nullptr;
@@ -45,31 +41,27 @@ Value* expanded(ir::Node& n, const onnx::Target& target) {
 // [Size(x)] of a list is its Shape.
 Value* size_of_list(ir::Node& n, const onnx::Target& target) {
   const ir::Node* size = n.op() == "Unsqueeze" ? n.input(0)->producer() : nullptr;
-  if (!size || size->op() != "Size") return nullptr;
+  if (!is_op(size, "Size")) return nullptr;
   const Shape& x = size->input(0)->shape();
   if (!x.ranked() || x.rank() != 1 || n.output()->shape().rank() != 1) return nullptr;
-  Emitter e(*n.graph(), target, n.shared_origin(), &n);
+  Emitter e(n, target);
   return e.emit("Shape", {size->input(0)});
 }
 
 }  // namespace
 
 Rewriter merge_reshapes(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
+  const auto merge = [target](ir::Graph& g, ir::Node& n) {
     int changes = 0;
-    for (ir::Node& n : g.nodes()) {
-      if (n.outputs().size() != 1 || !n.output()->shape().ranked()) continue;
-      while (skip_reshape(g, n)) ++changes;
-      Value* y = expanded(n, target);
-      if (!y) y = size_of_list(n, target);
-      if (!y) continue;
-      g.set_type(y, y->dtype(), n.output()->shape());
-      if (take_over(g, n.output(), y)) ++changes;
-    }
-    if (changes != 0) g.erase_dead();
-    return changes;
+    if (n.outputs().size() != 1 || !n.output()->shape().ranked()) return changes;
+    while (skip_reshape(g, n)) ++changes;
+    Value* y = expanded(n, target);
+    if (!y) y = size_of_list(n, target);
+    if (!y) return changes;
+    g.set_type(y, y->dtype(), n.output()->shape());
+    return changes + (take_over(g, n.output(), y) ? 1 : 0);
   };
-  return {"merge_reshapes", run, {"Reshape", "Size", "Expand"}};
+  return for_each_node("merge_reshapes", {"Reshape", "Size", "Expand"}, merge);
 }
 
 }  // namespace t2o::rewriters

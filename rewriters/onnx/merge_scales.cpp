@@ -20,8 +20,8 @@ bool is_plain_scale(const Value* v) {
   if (!t || (t->dtype() != DType::f32 && t->dtype() != DType::f64) || t->elements() > kMostNumbers)
     return false;
   const std::vector<double> numbers = t->to_floats();
-  return std::all_of(numbers.begin(), numbers.end(),
-                     [](double x) { return std::abs(x) >= kLeast && std::abs(x) <= 1 / kLeast; });
+  return std::ranges::all_of(numbers,
+                             [](double x) { return std::abs(x) >= kLeast && std::abs(x) <= 1 / kLeast; });
 }
 
 // Which operand of a product is a constant; null: none.
@@ -33,12 +33,12 @@ Value* scale_of(const ir::Node& n) {
 
 bool is_shrinking(const Value* scale) {
   const std::vector<double> numbers = scale->constant()->to_floats();
-  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::abs(x) <= 1; });
+  return std::ranges::all_of(numbers, [](double x) { return std::abs(x) <= 1; });
 }
 
 bool are_powers_of_two(const Value* scale) {
   const std::vector<double> numbers = scale->constant()->to_floats();
-  return std::all_of(numbers.begin(), numbers.end(), is_power_of_two);
+  return std::ranges::all_of(numbers, is_power_of_two);
 }
 
 // That the product of the constants has no more numbers than the larger of them.
@@ -53,12 +53,12 @@ bool merge(ir::Graph& g, const onnx::Target& target, ir::Node& n, ExactSums& sum
   if (!outer) return false;
   Value* product = n.input(n.input(0) == outer ? 1 : 0);
   const ir::Node* first = product->producer();
-  if (!first || first->op() != "Mul" || only_reader(product) != &n) return false;
+  if (!is_op(first, "Mul") || only_reader(product) != &n) return false;
   Value* inner = scale_of(*first);
   if (!inner || !is_shrinking(inner) || !fit(inner, outer)) return false;
   Value* x = first->input(first->input(0) == inner ? 1 : 0);
   if (!are_powers_of_two(outer) && sums.need(x, n.output(), inner->constant()->to_floats())) return false;
-  Emitter e(g, target, n.shared_origin(), &n);
+  Emitter e(n, target);
   Value* scale = divides ? e.div(inner, outer) : e.mul(inner, outer);
   if (!is_plain_scale(scale)) return false;
   return take_over(g, n.output(), e.mul(x, scale));
@@ -69,7 +69,6 @@ int merge_all(ir::Graph& g, const onnx::Target& target) {
   ExactSums sums;
   for (ir::Node& n : g.nodes())
     if (merge(g, target, n, sums)) ++changes;
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

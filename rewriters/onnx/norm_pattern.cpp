@@ -5,10 +5,7 @@
 namespace t2o::rewriters {
 namespace {
 
-bool keeps_dims(const Value* v) {
-  const auto* keep = v->producer()->attr_if<std::int64_t>("keepdims");
-  return !keep || *keep == 1;
-}
+bool keeps_dims(const Value* v) { return v->producer()->attr_or<std::int64_t>("keepdims", 1) == 1; }
 
 Pat number(double n) {
   return constant().where([n](const Value* v) { return is_number(v, n); });
@@ -21,7 +18,7 @@ bool counts_ones(const Value* quotient) {
   const ir::Node *sum = quotient->producer()->input(0)->producer(),
                  *count = quotient->producer()->input(1)->producer();
   const Shape &x = sum->input(0)->shape(), &ones = count->input(0)->shape();
-  const bool same = x.ranked() && x == ones && std::count(x.dims().begin(), x.dims().end(), kUnknownDim) == 0;
+  const bool same = x.ranked() && x == ones && std::ranges::count(x.dims(), kUnknownDim) == 0;
   return same && uniform_number(count->input(0)) == 1 && axes_of(*sum) == axes_of(*count);
 }
 
@@ -48,7 +45,7 @@ std::optional<Ints> axes_of_mean(const Value* mean, int rank) {
   if (!axes) return std::nullopt;
   for (std::int64_t& a : *axes)
     if (a < 0) a += rank;
-  std::sort(axes->begin(), axes->end());
+  std::ranges::sort(*axes);
   return axes;
 }
 

@@ -89,7 +89,7 @@ std::optional<Doubles> per_channel(const Value* v, int rank, int axis, std::int6
   const Tensor& t = *v->constant();
   if (t.rank() > rank || (t.elements() != 1 && t.elements() != size)) return std::nullopt;
   for (int i = 0; i < t.rank(); ++i)
-    if (t.dims()[static_cast<std::size_t>(i)] != 1 && i + rank - t.rank() != axis) return std::nullopt;
+    if (nth(t.dims(), i) != 1 && i + rank - t.rank() != axis) return std::nullopt;
   if (t.elements() == 1) return Doubles(static_cast<std::size_t>(size), t.float_at(0));
   return t.to_floats();
 }
@@ -118,7 +118,7 @@ TensorPtr ScaledWeights::get(const TensorPtr& w, int axis, const Doubles& factor
 }
 
 bool is_moderate(const Doubles& values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= 1e15; });
+  return std::ranges::all_of(values, [](double v) { return std::abs(v) <= 1e15; });
 }
 
 bool can_scale(DType t) { return t == DType::f32 || t == DType::f64; }

@@ -47,7 +47,7 @@ std::optional<Pairing> pairing_of(std::int64_t axis, int rank) {
 
 Value* unsqueezed_at(const Value* v, std::int64_t axis) {
   const ir::Node* n = v->producer();
-  return n && n->op() == "Unsqueeze" && v->shape().ranked() && only_axis(*n, v->shape().rank()) == axis
+  return is_op(n, "Unsqueeze") && v->shape().ranked() && only_axis(*n, v->shape().rank()) == axis
              ? n->input(0)
              : nullptr;
 }
@@ -57,14 +57,14 @@ Value* said_twice(const Value* row, Pairing pairing) {
   if (const auto p = joined_pairs(row))
     return p->first == p->second && p->pairing == pairing ? p->first : nullptr;
   const ir::Node* n = row->producer();
-  const bool merges = n && n->op() == "Reshape" && merges_last_two(n->input(0)->shape(), row->shape());
+  const bool merges = is_op(n, "Reshape") && merges_last_two(n->input(0)->shape(), row->shape());
   const ir::Node* tile = merges ? n->input(0)->producer() : n;
-  if (!tile || tile->op() != "Tile" || !tile->input(1)->constant()) return nullptr;
+  if (!is_op(tile, "Tile") || !tile->input(1)->constant()) return nullptr;
   const Ints times = tile->input(1)->constant()->to_ints();
   const auto rank = static_cast<int>(times.size());
-  const auto place = std::find(times.begin(), times.end(), 2) - times.begin();
+  const auto place = std::ranges::find(times, 2) - times.begin();
   if (place >= rank || std::accumulate(times.begin(), times.end(), std::int64_t{0}) != rank + 1 ||
-      std::count(times.begin(), times.end(), 1) != rank - 1)
+      std::ranges::count(times, 1) != rank - 1)
     return nullptr;
   if (!merges) return place == rank - 1 && pairing == Pairing::halves ? tile->input(0) : nullptr;
   return pairing_of(place, rank) == pairing ? unsqueezed_at(tile->input(0), place) : nullptr;
@@ -76,9 +76,9 @@ PairTable constant_table(TensorPtr t, const std::string& name) {
   PairTable table;
   const auto rank = static_cast<std::int64_t>(t->rank());
   for (std::int64_t i = 0; i < rank; ++i) {
-    if (t->dims()[static_cast<std::size_t>(i)] == 1 && i + 1 != rank) continue;
+    if (nth(t->dims(), i) == 1 && i + 1 != rank) continue;
     table.axes.push_back(i - rank);
-    table.dims.push_back(t->dims()[static_cast<std::size_t>(i)]);
+    table.dims.push_back(nth(t->dims(), i));
   }
   table.make = [t = t->with_dims(table.dims), name](Emitter& e) { return e.constant(t, name); };
   return table;
@@ -133,9 +133,8 @@ class Reader {
 
   std::optional<PairTable> behind(const ir::Node& n, int depth) const {
     const std::string& op = n.op();
-    if (op == "Cos" || op == "Sin" || op == "Cast" || op == "Neg" || op == "Identity")
-      return mapped(n, 0, depth);
-    if (op == "Mul" || op == "Add" || op == "Sub" || op == "Div")
+    if (contains({"Cos", "Sin", "Cast", "Neg", "Identity"}, op)) return mapped(n, 0, depth);
+    if (contains({"Mul", "Add", "Sub", "Div"}, op))
       for (const std::size_t i : {0U, 1U})
         if (number_of(n.input(1 - i)) && n.input(1 - i)->shape().rank() <= 1) return mapped(n, i, depth);
     if (op == "Unsqueeze" || op == "Reshape") return spread(n, depth);
@@ -166,29 +165,27 @@ class Reader {
       if (!added) return std::nullopt;
       for (std::int64_t& a : *added) a = a < 0 ? a : a - to.rank();
       for (std::int64_t a = -to.rank(); a < 0; ++a)
-        if (std::find(added->begin(), added->end(), a) == added->end()) kept.push_back(a);
+        if (!contains(*added, a)) kept.push_back(a);
     } else {
       for (std::int64_t a = -to.rank(); a < 0; ++a)
         if (to[static_cast<int>(a)] != 1 || a == -1) kept.push_back(a);
       if (kept.size() != static_cast<std::size_t>(from.rank())) return std::nullopt;
       for (int i = 0; i < from.rank(); ++i)
-        if (!equal_dims(from[i], to[static_cast<int>(kept[static_cast<std::size_t>(i)])]))
-          return std::nullopt;
+        if (!equal_dims(from[i], to[static_cast<int>(nth(kept, i))])) return std::nullopt;
     }
     if (kept.size() != static_cast<std::size_t>(from.rank()) || kept.back() != -1) return std::nullopt;
     auto t = read(n.input(0), depth);
     if (!t) return std::nullopt;
-    for (std::int64_t& a : t->axes) a = kept[static_cast<std::size_t>(a + from.rank())];
+    for (std::int64_t& a : t->axes) a = nth(kept, a + from.rank());
     return t;
   }
 
   // The rows of a matrix by their numbers.
   std::optional<PairTable> gathered(const ir::Node& n, int depth) const {
     Value* numbers = n.input(1);
-    const auto* axis = n.attr_if<std::int64_t>("axis");
+    const auto axis = n.attr_or<std::int64_t>("axis", 0);
     const Shape& rows = n.input(0)->shape();
-    if ((axis && *axis != 0) || !rows.ranked() || rows.rank() != 2 || !numbers->shape().ranked())
-      return std::nullopt;
+    if (axis != 0 || !rows.ranked() || rows.rank() != 2 || !numbers->shape().ranked()) return std::nullopt;
     const auto t = read(n.input(0), depth);
     if (!t || t->axes != Ints{-2, -1}) return std::nullopt;
     PairTable y{[inner = t->make, numbers](Emitter& e) { return e.gather(inner(e), numbers, 0); },
@@ -218,9 +215,9 @@ class Reader {
     if (!t) return std::nullopt;
     Ints axes = given->constant()->to_ints();
     for (std::int64_t& a : axes) {
-      const auto at = std::find(t->axes.begin(), t->axes.end(), a < 0 ? a : a - from.rank());
+      const auto at = std::ranges::find(t->axes, a < 0 ? a : a - from.rank());
       if (at == t->axes.end() || *at == -1) return std::nullopt;
-      t->dims[static_cast<std::size_t>(at - t->axes.begin())] =
+      nth(t->dims, at - t->axes.begin()) =
           size_of_cut(n, from[static_cast<int>(*at)], to[static_cast<int>(*at)]);
       a = at - t->axes.begin();
     }
@@ -262,8 +259,7 @@ std::optional<Part> picked(const ir::Node& n) {
   const ir::Node* split = n.input(0)->producer();
   const auto index = number_of(n.input(1));
   const auto* axis = n.attr_if<std::int64_t>("axis");
-  if (!split || split->op() != "Reshape" || !index || !axis || n.input(1)->shape().rank() != 0)
-    return std::nullopt;
+  if (!is_op(split, "Reshape") || !index || !axis || n.input(1)->shape().rank() != 0) return std::nullopt;
   const Shape& parts = n.input(0)->shape();
   if (!merges_last_two(parts, split->input(0)->shape())) return std::nullopt;
   const int at = from_front(*axis, parts.rank());
@@ -287,7 +283,7 @@ std::optional<Pairs> joined_pairs(const Value* v) {
   const ir::Node* stack = n->op() == "Reshape" && merges_last_two(n->input(0)->shape(), v->shape())
                               ? n->input(0)->producer()
                               : nullptr;
-  if (!stack || stack->op() != "Concat" || stack->input_count() != 2) return std::nullopt;
+  if (!is_op(stack, "Concat") || stack->input_count() != 2) return std::nullopt;
   const int rank = n->input(0)->shape().rank();
   const int at = axis_of(*stack, n->input(0), 0);
   const auto pairing = pairing_of(at, rank);

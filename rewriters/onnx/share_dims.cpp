@@ -26,7 +26,6 @@ class DimSharing {
       if (n.op() == "Shape" && n.input(0)->shape().ranked()) changes += share(n) ? 1 : 0;
       for (Value* v : n.outputs()) note(v);
     }
-    if (changes != 0) g_.erase_dead();
     return changes;
   }
 
@@ -36,8 +35,7 @@ class DimSharing {
     const Ints& dims = v->shape().dims();
     for (std::size_t i = 0; i < dims.size(); ++i)
       if (is_symbol(dims[i])) first_.try_emplace(dims[i], Place{v, static_cast<int>(i)});
-    if (std::none_of(dims.begin(), dims.end(), [](Dim d) { return d == kUnknownDim; }))
-      same_.try_emplace(dims, v);
+    if (std::ranges::none_of(dims, [](Dim d) { return d == kUnknownDim; })) same_.try_emplace(dims, v);
   }
 
   bool share(ir::Node& shape) {
@@ -73,11 +71,8 @@ class DimSharing {
 
   // One size of it, maybe in 32 bits
   static bool takes_one(const ir::Node& n) {
-    const auto* axis = n.attr_if<std::int64_t>("axis");
-    const TensorPtr index = n.op() == "Gather" && n.input(1)->constant() && (!axis || *axis == 0)
-                                ? n.input(1)->constant()
-                                : nullptr;
-    return index && index->elements() == 1;
+    const bool takes_rows = n.op() == "Gather" && n.attr_or<std::int64_t>("axis", 0) == 0;
+    return takes_rows && n.input(1)->constant() && n.input(1)->constant()->elements() == 1;
   }
 
   bool collect(const Value* sizes, const Value* x, std::vector<ir::Node*>& takers,
@@ -105,8 +100,8 @@ class DimSharing {
     const auto is_new = [&](const ir::Node* n) {
       return place_of(x, n->input(1)->constant()->to_ints()[0])->value != x;
     };
-    if (!std::all_of(takers.begin(), takers.end(), is_new)) return false;
-    Emitter e(g_, target_, shape.shared_origin(), &shape);
+    if (!std::ranges::all_of(takers, is_new)) return false;
+    Emitter e(shape, target_);
     for (ir::Node* n : takers) {
       const Tensor& index = *n->input(1)->constant();
       const Place& p = *place_of(x, index.to_ints()[0]);

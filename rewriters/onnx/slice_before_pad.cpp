@@ -20,8 +20,7 @@ std::optional<Crop> read_crop(const ir::Node& n, const Shape& padded) {
   const auto constant = [&](std::size_t i) { return n.input(i) && n.input(i)->constant(); };
   if (n.op() != "Slice" || !constant(1) || !constant(2) || (n.input(3) && !constant(3))) return std::nullopt;
   if (n.input(4) &&
-      (!constant(4) || n.input(4)->constant()->to_ints() !=
-                           Ints(static_cast<std::size_t>(n.input(4)->constant()->elements()), 1)))
+      (!constant(4) || n.input(4)->constant()->to_ints() != repeated(1, n.input(4)->constant()->elements())))
     return std::nullopt;
   const Ints starts = n.input(1)->constant()->to_ints(), stops = n.input(2)->constant()->to_ints();
   const auto rank = static_cast<std::size_t>(padded.rank());
@@ -63,11 +62,11 @@ bool swap(ir::Graph& g, const onnx::Target& target, ir::Node& slice) {
   if (!image.ranked() || !padded.ranked()) return false;
   Ints pads = pad->input(1)->constant()->to_ints();
   if (pads.size() != 2 * static_cast<std::size_t>(image.rank()) ||
-      std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p < 0; }))
+      std::ranges::any_of(pads, [](std::int64_t p) { return p < 0; }))
     return false;
   auto crop = read_crop(slice, padded);
   if (!crop || !reduce(*crop, pads, image)) return false;
-  Emitter e(g, target, slice.shared_origin(), &slice);
+  Emitter e(slice, target);
   Ints starts, stops, axes;
   for (std::size_t i = 0; i < crop->begins.size(); ++i) {
     if (crop->begins[i] == 0 && crop->ends[i] == 0) continue;
@@ -76,7 +75,7 @@ bool swap(ir::Graph& g, const onnx::Target& target, ir::Node& slice) {
     stops.push_back(crop->ends[i] == 0 ? std::numeric_limits<std::int64_t>::max() : -crop->ends[i]);
   }
   Value* x = axes.empty() ? pad->input(0) : e.slice(pad->input(0), starts, stops, axes);
-  const bool none = std::all_of(pads.begin(), pads.end(), [](std::int64_t p) { return p == 0; });
+  const bool none = std::ranges::all_of(pads, [](std::int64_t p) { return p == 0; });
   if (none && axes.empty()) return take_over(g, slice.output(), x);
   Value* y = none ? x : e.pad(x, e.ints(pads), pad->input(2));
   g.set_type(y, y->dtype(), slice.output()->shape());
@@ -86,14 +85,8 @@ bool swap(ir::Graph& g, const onnx::Target& target, ir::Node& slice) {
 }  // namespace
 
 Rewriter slice_before_pad(const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (swap(g, target, n)) ++changes;
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {"slice_before_pad", run, {"Pad"}};
+  return for_each_node("slice_before_pad", {"Pad"},
+                       [target](ir::Graph& g, ir::Node& n) { return swap(g, target, n); });
 }
 
 }  // namespace t2o::rewriters

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "onnx/emitter.h"
@@ -27,8 +26,7 @@ Emitter at_root(const Match& m, Rewrite& r, const onnx::Target& target) {
 }
 
 Value* reduced(Emitter& e, const char* op, Value* x, const ir::Node& like) {
-  const auto* keep = like.attr_if<std::int64_t>("keepdims");
-  return e.reduce(op, x, *axes_of(like), !keep || *keep != 0);
+  return e.reduce(op, x, *axes_of(like), like.attr_or<std::int64_t>("keepdims", 1) != 0);
 }
 
 Pat positive() {

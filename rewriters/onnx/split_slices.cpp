@@ -37,7 +37,7 @@ std::vector<Piece> parted(ir::Node& n, std::int64_t axis) {
     const auto p = u.input == 0 && u.node->graph() == n.graph() ? piece(*u.node) : std::nullopt;
     if (p && p->axis == axis) pieces.push_back(*p);
   }
-  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.first < b.first; });
+  std::ranges::sort(pieces, [](const Piece& a, const Piece& b) { return a.first < b.first; });
   std::int64_t end = 0;
   for (const Piece& p : pieces) {
     if (p.first != end || p.last <= p.first) return {};
@@ -58,14 +58,13 @@ int split(ir::Graph& g, const onnx::Target& target) {
     if (pieces.empty()) continue;
     Ints sizes;
     for (const Piece& p : pieces) sizes.push_back(p.last - p.first);
-    Emitter e(g, target, n->shared_origin(), n);
+    Emitter e(*n, target);
     const Values parts = e.split(n->input(0), sizes, pieces[0].axis);
     for (std::size_t i = 0; i < pieces.size(); ++i) take_over(g, pieces[i].node->output(), parts[i]);
     for (const Piece& p : pieces)
       if (p.node != n) g.erase(*p.node);
     ++changes;
   }
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

@@ -14,8 +14,7 @@ std::optional<Steps> Steps::view(ir::Node& n) {
 
 bool Steps::is_counter(std::size_t state) const {
   const ir::Node* next = after(state)->producer();
-  if (!next || next->op() != "Add" || !is_int(before(state)->dtype()) || !is_number(initial(state), 0))
-    return false;
+  if (!is_op(next, "Add") || !is_int(before(state)->dtype()) || !is_number(initial(state), 0)) return false;
   const std::size_t one = next->input(0) == before(state) ? 1 : 0;
   return next->input(1 - one) == before(state) && is_number(next->input(one), 1) &&
          next->output()->shape() == Shape::scalar();
@@ -33,8 +32,8 @@ Value* Steps::seen_from(Emitter& around, Value* v) const {
 }
 
 Value* Steps::rows_of(const ir::Node& n) const {
-  const auto* axis = n.attr_if<std::int64_t>("axis");
-  if (n.op() != "Gather" || (axis && *axis != 0) || !is_outside(n.input(0)) || !is_step(n.input(1)))
+  if (n.op() != "Gather" || n.attr_or<std::int64_t>("axis", 0) != 0 || !is_outside(n.input(0)) ||
+      !is_step(n.input(1)))
     return nullptr;
   return n.input(0)->shape().ranked() && n.output()->shape().ranked() ? n.input(0) : nullptr;
 }

@@ -36,14 +36,10 @@ class Steps {
 
 // Does the work on each Loop of a graph: Work(loop, target).run(), which returns how often it changed the graph.
 template <class Work> Rewriter for_each_loop(std::string name, const onnx::Target& target) {
-  const auto run = [target](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (const auto loop = Steps::view(n)) changes += Work(*loop, target).run();
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {std::move(name), run, {"Loop"}};
+  return for_each_node(std::move(name), {"Loop"}, [target](ir::Graph&, ir::Node& n) {
+    const auto loop = Steps::view(n);
+    return loop ? Work(*loop, target).run() : 0;
+  });
 }
 
 }  // namespace t2o::rewriters

@@ -8,7 +8,7 @@ namespace t2o::rewriters {
 namespace {
 
 bool all_are(const Ints* v, std::int64_t number) {
-  return !v || std::all_of(v->begin(), v->end(), [number](std::int64_t i) { return i == number; });
+  return !v || std::ranges::all_of(*v, [number](std::int64_t i) { return i == number; });
 }
 
 bool picks_pixels(const ir::Node& n) {
@@ -16,9 +16,8 @@ bool picks_pixels(const ir::Node& n) {
       !n.attr_if<Ints>("strides") || n.attr("auto_pad"))
     return false;
   const auto* kernel = n.attr_if<Ints>("kernel_shape");
-  const auto* ceil_mode = n.attr_if<std::int64_t>("ceil_mode");
   return kernel && all_are(kernel, 1) && all_are(n.attr_if<Ints>("pads"), 0) &&
-         (!ceil_mode || *ceil_mode == 0);
+         n.attr_or<std::int64_t>("ceil_mode", 0) == 0;
 }
 
 // of single pixels, all of which it takes
@@ -35,8 +34,7 @@ bool join(ir::Graph& g, ir::Node& pool) {
   const auto joins = [y](const ir::Use& u) {
     return is_pointwise(*u.node) && u.input == 0 && u.node->graph() == y->graph();
   };
-  if (!y->is_used() || y->is_graph_output() || !std::all_of(y->uses().begin(), y->uses().end(), joins))
-    return false;
+  if (!y->is_used() || y->is_graph_output() || !std::ranges::all_of(y->uses(), joins)) return false;
   const std::vector<ir::Use> readers = y->uses();
   for (const ir::Use& u : readers) {
     g.set_attr(*u.node, "strides", *pool.attr_if<Ints>("strides"));
@@ -52,7 +50,6 @@ Rewriter stride_conv() {
     int changes = 0;
     for (ir::Node* n = g.first(); n; n = n->next())
       if (picks_pixels(*n) && join(g, *n)) ++changes;
-    if (changes != 0) g.erase_dead();
     return changes;
   };
   return {"stride_conv", run, {"Conv"}};

@@ -20,7 +20,7 @@ class CountRounds {
     for (std::size_t i = 0; i < loop_.states() && !rest; ++i)
       if (loop_.is_counter(i)) rest = beside_limit(body_.outputs()[0], loop_.after(i), true);
     if (!rest) return false;
-    Emitter e(g_, target_, n.shared_origin(), &n);
+    Emitter e(n, target_);
     g_.set_input(n, 0, e.cast(loop_.seen_from(e, limit_), DType::i64));
     // with no round to go the condition at first does not count
     if (Value* first = beside_limit(n.input(1), nullptr, false)) g_.set_input(n, 1, first);
@@ -36,10 +36,10 @@ class CountRounds {
   // counter that is null stands for 0, and the limit for the one that was found.
   Value* beside_limit(Value* both, const Value* counter, bool finds) {
     const ir::Node* n = both->producer();
-    if (!n || n->op() != "And") return nullptr;
+    if (!is_op(n, "And")) return nullptr;
     for (const std::size_t k : {0, 1}) {
       const ir::Node* less = n->input(k)->producer();
-      if (!less || less->op() != "Less") continue;
+      if (!is_op(less, "Less")) continue;
       if (counter ? less->input(0) != counter : !is_number(less->input(0), 0)) continue;
       Value* limit = less->input(1);
       if (finds ? !is_limit(limit) : !is_same_limit(limit)) continue;

@@ -39,13 +39,13 @@ bool has_axes(const Value* v, const Ints& axes, const Symbols& symbols, int dept
   const Shape& x = v->shape();
   if (!x.ranked() || x.rank() != kApart) return false;
   const auto is = [&](int i) {
-    const Dim wanted = axes[static_cast<std::size_t>(i)];
+    const Dim wanted = nth(axes, i);
     return is_same(x[i], wanted) || is_broadcast_of(x[i], wanted, symbols);
   };
   if (is(0) && is(1) && is(2) && is(3)) return true;
   const ir::Node* n = v->producer();
   const bool broadcasts = n && onnx::has(n->op(), onnx::Trait::broadcasts);
-  return broadcasts && depth > 0 && std::any_of(n->inputs().begin(), n->inputs().end(), [&](const Value* in) {
+  return broadcasts && depth > 0 && std::ranges::any_of(n->inputs(), [&](const Value* in) {
            return has_axes(in, axes, symbols, depth / 2);
          });
 }
@@ -58,7 +58,6 @@ class Unmerging {
     int changes = 0;
     for (ir::Node* n = g_.first(); n; n = n->next())
       if (n->op() == "Reshape") changes += part(*n);
-    if (changes != 0) g_.erase_dead();
     return changes;
   }
 
@@ -71,7 +70,7 @@ class Unmerging {
     if (apart[0] == kUnknownDim || apart[1] == kUnknownDim || !only_reader(product) ||
         !can_part(product, apart, kDeepest))
       return 0;
-    Emitter e(g_, target_, n.shared_origin(), &n);
+    Emitter e(n, target_);
     Value* result = parted(e, product);
     if (result->shape() != apart) g_.set_type(result, result->dtype(), apart);
     replace_value(g_, n.output(), result);
@@ -99,10 +98,8 @@ class Unmerging {
     const auto can = [&](std::size_t i) { return can_part(n->input(i), apart, depth - 1); };
     if (n->op() == "MatMul") return can(0) && can(1);
     if (n->op() == "Softmax")
-      return target_.opset >= 13 &&
-             is_last(*n, n->attr_if<std::int64_t>("axis") ? *n->attr_if<std::int64_t>("axis") : -1) && can(0);
-    if (n->op() == "Transpose")
-      return n->attr_if<Ints>("perm") && *n->attr_if<Ints>("perm") == Ints{0, 2, 1} && can(0);
+      return target_.opset >= 13 && is_last(*n, n->attr_or<std::int64_t>("axis", -1)) && can(0);
+    if (n->op() == "Transpose") return n->attr_or("perm", Ints()) == Ints{0, 2, 1} && can(0);
     return is_scaled(*n) && can(0);
   }
 
@@ -110,8 +107,8 @@ class Unmerging {
     const ir::Node& n = *v->producer();
     if (n.op() == "Reshape") return n.input(0);
     Value* x = parted(e, n.input(0));
-    if (n.op() == "MatMul") return e.emit("MatMul", {x, parted(e, n.input(1))});
-    if (n.op() == "Softmax") return e.emit("Softmax", {x}, {{"axis", std::int64_t{-1}}});
+    if (n.op() == "MatMul") return e.matmul(x, parted(e, n.input(1)));
+    if (n.op() == "Softmax") return e.emit("Softmax", {x}, {{"axis", -1}});
     if (n.op() == "Transpose") return e.transpose(x, {0, 1, 3, 2});
     return e.emit(n.op(), {x, n.input(1)});
   }

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
@@ -31,7 +30,7 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
   const onnx::DTypeSet kernels = kernel_types("MatMul", target);
   for (ir::Node* n = g.first(); n; n = n->next()) {
     ir::Node* sum = n->op() == "Mul" ? only_reader(n->output()) : nullptr;
-    if (!sum || sum->op() != "ReduceSum" || sum->input(0) != n->output()) continue;
+    if (!is_op(sum, "ReduceSum") || sum->input(0) != n->output()) continue;
     const std::size_t at = n->input(0)->constant() ? 0 : 1;
     Value* x = n->input(1 - at);
     const bool is_real = x->dtype() == DType::f32 || x->dtype() == DType::f64;
@@ -42,14 +41,12 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
     if (!w || !sums_last_axis(*sum, x->shape().rank())) continue;
     // where each product is rounded, equal ones cancel
     if (has_few_numbers(*w) && sums.need(x, sum->output(), w->to_floats())) continue;
-    Emitter e(g, target, sum->shared_origin(), sum);
-    Value* y = e.emit("MatMul", {x, e.constant(w)});
-    const auto* keep = sum->attr_if<std::int64_t>("keepdims");
-    if (keep && *keep == 0) y = e.squeeze(y, {x->shape().rank() - 1});
+    Emitter e(*sum, target);
+    Value* y = e.matmul(x, e.constant(w));
+    if (sum->attr_or<std::int64_t>("keepdims", 1) == 0) y = e.squeeze(y, {x->shape().rank() - 1});
     replace_value(g, sum->output(), y);
     ++changes;
   }
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

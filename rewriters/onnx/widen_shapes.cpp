@@ -11,8 +11,7 @@ namespace t2o::rewriters {
 namespace {
 
 bool moves_elements(const ir::Node& n) {
-  return n.op() == "Concat" || n.op() == "Unsqueeze" || n.op() == "Squeeze" || n.op() == "Gather" ||
-         n.op() == "Slice" || n.op() == "Identity";
+  return contains({"Concat", "Unsqueeze", "Squeeze", "Gather", "Slice", "Identity"}, n.op());
 }
 
 // Whether `v` holds sizes or indices, which fit into 32 bits. Any other i64 value may lose bits in a Cast to
@@ -24,13 +23,12 @@ bool is_small(const Value* v, int depth = 8) {
     if (n->op() == op) return true;
   if (n->op() == "TopK") return v->index() == 1;
   if (n->op() == "Concat")
-    return std::all_of(n->inputs().begin(), n->inputs().end(),
-                       [&](const Value* in) { return is_small(in, depth - 1); });
+    return std::ranges::all_of(n->inputs(), [&](const Value* in) { return is_small(in, depth - 1); });
   return (moves_elements(*n) || n->op() == "Reshape") && is_small(n->input(0), depth - 1);
 }
 
 bool is_narrowing(const ir::Node* n) {
-  return n && n->op() == "Cast" && n->input(0)->dtype() == DType::i64 && n->output()->dtype() == DType::i32 &&
+  return is_op(n, "Cast") && n->input(0)->dtype() == DType::i64 && n->output()->dtype() == DType::i32 &&
          is_small(n->input(0));
 }
 
@@ -73,7 +71,7 @@ bool drop_cast(ir::Graph& g, ir::Node& n) {
 bool drop_cast_of_indices(ir::Graph& g, ir::Node& n) {
   if (n.op() != "Gather" && n.op() != "GatherElements") return false;
   const ir::Node* cast = n.input(1)->producer();
-  if (!cast || cast->op() != "Cast" || !is_int(cast->output()->dtype())) return false;
+  if (!is_op(cast, "Cast") || !is_int(cast->output()->dtype())) return false;
   const bool is_widening = cast->input(0)->dtype() == DType::i32 && cast->output()->dtype() == DType::i64;
   if (!is_widening && !is_narrowing(cast)) return false;
   g.set_input(n, 1, cast->input(0));
@@ -83,14 +81,9 @@ bool drop_cast_of_indices(ir::Graph& g, ir::Node& n) {
 }  // namespace
 
 Rewriter widen_shapes() {
-  const auto run = [](ir::Graph& g) {
-    int changes = 0;
-    for (ir::Node& n : g.nodes())
-      if (drop_cast(g, n) || drop_cast_of_indices(g, n)) ++changes;
-    if (changes != 0) g.erase_dead();
-    return changes;
-  };
-  return {"widen_shapes", run, {"Cast"}};
+  return for_each_node("widen_shapes", {"Cast"}, [](ir::Graph& g, ir::Node& n) {
+    return drop_cast(g, n) || drop_cast_of_indices(g, n);
+  });
 }
 
 }  // namespace t2o::rewriters

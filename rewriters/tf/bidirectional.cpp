@@ -26,7 +26,7 @@ std::optional<RecurrentLayer> layer_of_both(const ir::Node& f, const ir::Node& r
     return {};
   if (!computed_alike(f.input(0), r.input(0)) || !computed_alike(f.input(1), r.input(1))) return {};
   a->direction = Direction::both;
-  a->activations.insert(a->activations.end(), b->activations.begin(), b->activations.end());
+  append(a->activations, b->activations);
   return a;
 }
 
@@ -47,7 +47,7 @@ bool bring_forward(ir::Node& later, ir::Node& earlier) {
     moved.push_back(n);
   }
   if (needed.contains(&earlier)) return false;
-  std::reverse(moved.begin(), moved.end());
+  std::ranges::reverse(moved);
   for (ir::Node* n : moved) n->graph()->move_before(*n, &earlier);
   return true;
 }
@@ -90,11 +90,9 @@ int run(ir::Graph& g) {
   int changes = 0;
   std::vector<ir::Node*> forward;
   for (ir::Node& n : g.nodes()) {
-    ir::for_each_subgraph(n, [&](ir::Graph& inner) { changes += run(inner); });
     if (layer_of(n, Direction::forward)) forward.push_back(&n);
   }
   for (ir::Node* f : forward) changes += merge_with_partner(g, *f) ? 1 : 0;
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

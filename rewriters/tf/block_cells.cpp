@@ -44,12 +44,12 @@ std::optional<Cell> CellFinder::lstm_block(std::size_t c) {
     cell.activations = {{"Sigmoid"}, {"Tanh"}, {"Tanh"}};
     cell.h = i;
     cell.c = c;
-    const auto* peephole = n->attr_if<std::int64_t>("use_peephole");
+    const bool has_peephole = n->attr_or<std::int64_t>("use_peephole", 0) != 0;
     for (const std::int64_t at : {0, 3, 2, 1}) {
       auto g =
           block_gate(at == 1 ? "Tanh" : "Sigmoid", math_->all(n->input(0)), h, n->input(3), n->input(7), at);
       if (!g) return {};
-      if (peephole && *peephole != 0 && at != 1) {
+      if (has_peephole && at != 1) {
         Value* w = n->input(at == 0 ? 4 : at == 2 ? 5 : 6);
         if (!math_->is_vector(w)) return {};
         g->peephole = Columns{w, 0, h.count};

@@ -62,8 +62,7 @@ bool CellFinder::sort_out(const Linear& l, const State& h, const Columns* cell, 
   const std::int64_t width = h.previous.count;
   const auto fits = [&](const Bias& b) { return b.vector.count == width || b.vector.count == 1; };
   const auto is_whole = [&](const Product& p) { return p.columns.count == width; };
-  return std::all_of(g.biases.begin(), g.biases.end(), fits) &&
-         std::all_of(l.products.begin(), l.products.end(), is_whole) &&
+  return std::ranges::all_of(g.biases, fits) && std::ranges::all_of(l.products, is_whole) &&
          (!g.peephole || g.peephole->count == width);
 }
 
@@ -235,11 +234,10 @@ std::optional<Cell> CellFinder::rnn(std::size_t h) {
 bool CellFinder::collect_inputs(Cell& cell) {
   for (const Gate& g : cell.gates)
     for (const Product& p : g.inputs)
-      if (std::find(cell.inputs.begin(), cell.inputs.end(), p.operand) == cell.inputs.end())
-        cell.inputs.push_back(p.operand);
-  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const Gate& g) {
-    return std::all_of(cell.inputs.begin(), cell.inputs.end(), [&](const Columns& in) {
-      return std::any_of(g.inputs.begin(), g.inputs.end(), [&](const Product& p) { return p.operand == in; });
+      if (!contains(cell.inputs, p.operand)) cell.inputs.push_back(p.operand);
+  return std::ranges::all_of(cell.gates, [&](const Gate& g) {
+    return std::ranges::all_of(cell.inputs, [&](const Columns& in) {
+      return std::ranges::any_of(g.inputs, [&](const Product& p) { return p.operand == in; });
     });
   });
 }

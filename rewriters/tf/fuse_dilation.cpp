@@ -12,7 +12,7 @@ bool is_convolution(const Value* v) {
   const auto* format = n.attr_if<std::string>("data_format");
   const auto all_one = [&](const char* name) {
     const auto* list = n.attr_if<Ints>(name);
-    return !list || std::all_of(list->begin(), list->end(), [](std::int64_t i) { return i == 1; });
+    return !list || std::ranges::all_of(*list, [](std::int64_t i) { return i == 1; });
   };
   return padding && *padding == "VALID" && all_one("strides") && all_one("dilations") &&
          (!format || *format == "NHWC" || *format == "CHANNELS_LAST");
@@ -42,12 +42,12 @@ Value* dilated(const Match& m, Rewrite& r, const Pat& x, const Pat& blocks, cons
   Ints dilations(strides->size(), 1), all_pads(2 * strides->size(), 0);
   for (std::int64_t i = 0; i < block->elements(); ++i)
     dilations[static_cast<std::size_t>(i) + 1] = block->int_at(i);
-  std::copy(pads->begin(), pads->end(), all_pads.begin() + 2);
-  const bool is_padded = std::any_of(pads->begin(), pads->end(), [](std::int64_t p) { return p != 0; });
+  std::ranges::copy(*pads, all_pads.begin() + 2);
+  const bool is_padded = std::ranges::any_of(*pads, [](std::int64_t p) { return p != 0; });
   if (is_padded && conv.op() == "Conv3D") return nullptr;  // has no explicit padding
   Attrs attrs;
   for (const ir::NamedAttr& a : conv.attrs())
-    if (a.name != "padding" && a.name != "dilations" && a.name != "explicit_paddings") attrs.push_back(a);
+    if (!contains({"padding", "dilations", "explicit_paddings"}, a.name)) attrs.push_back(a);
   attrs.push_back({"padding", std::string(is_padded ? "EXPLICIT" : "VALID")});
   attrs.push_back({"dilations", std::move(dilations)});
   if (is_padded) attrs.push_back({"explicit_paddings", std::move(all_pads)});

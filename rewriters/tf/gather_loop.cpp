@@ -106,8 +106,7 @@ Value* row_of_round(const Loop& loop, Value* v) {
   const std::int64_t others = (std::int64_t{1} << std::min<std::size_t>(axes, 32)) - 2;
   const bool has_ellipsis = axes == 2 && mask(n, "ellipsis_mask") == 2;
   const auto steps = known_ints(n.input(3));
-  if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t s) { return s != 1; }))
-    return nullptr;
+  if (!steps || std::ranges::any_of(*steps, [](std::int64_t s) { return s != 1; })) return nullptr;
   if (mask(n, "shrink_axis_mask") != 1 || mask(n, "new_axis_mask") != 0) return nullptr;
   if (!has_ellipsis &&
       (mask(n, "ellipsis_mask") != 0 || mask(n, "begin_mask") != others || mask(n, "end_mask") != others))
@@ -202,21 +201,16 @@ class Gathering {
   std::vector<std::pair<std::size_t, Picked>> lists_;
 };
 
-int run(ir::Graph& g) {
-  int changes = 0;
-  for (ir::Node& n : g.nodes()) {
-    if (n.op() != "While" && n.op() != "StatelessWhile") continue;
-    const auto loop = Loop::view(n);
-    const char* why = loop ? Gathering(g, n, *loop).run() : "its graphs do not fit together";
-    trace_match("gather_loop", n.output(), why ? why : "replaced");
-    if (!why) ++changes;
-  }
-  if (changes != 0) g.erase_dead();
-  return changes;
+bool replace(ir::Graph& g, ir::Node& n) {
+  if (n.op() != "While" && n.op() != "StatelessWhile") return false;
+  const auto loop = Loop::view(n);
+  const char* why = loop ? Gathering(g, n, *loop).run() : "its graphs do not fit together";
+  trace_match("gather_loop", n.output(), why ? why : "replaced");
+  return !why;
 }
 
 }  // namespace
 
-Rewriter gather_loop() { return {"gather_loop", run, {"While", "StatelessWhile"}}; }
+Rewriter gather_loop() { return for_each_node("gather_loop", {"While", "StatelessWhile"}, replace); }
 
 }  // namespace t2o::rewriters

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "rewriters/all.h"
@@ -33,11 +32,8 @@ std::optional<int> first_of_product(const Value* v, const Value* x) {
   if (!slice || slice->op() != "StridedSlice" || slice->input_count() != 4) return std::nullopt;
   const ir::Node* shape = slice->input(0)->producer();
   const auto begin = whole_number(slice->input(1)), step = whole_number(slice->input(3));
-  const auto* end_mask = slice->attr_if<std::int64_t>("end_mask");
-  const auto* begin_mask = slice->attr_if<std::int64_t>("begin_mask");
-  const auto* shrink = slice->attr_if<std::int64_t>("shrink_axis_mask");
-  const bool to_the_end =
-      end_mask && *end_mask == 1 && !(begin_mask && *begin_mask != 0) && !(shrink && *shrink != 0);
+  const auto mask = [&](const char* name) { return slice->attr_or<std::int64_t>(name, 0); };
+  const bool to_the_end = mask("end_mask") == 1 && mask("begin_mask") == 0 && mask("shrink_axis_mask") == 0;
   if (!shape || shape->op() != "Shape" || shape->input(0) != x || !to_the_end || !begin || step != 1)
     return std::nullopt;
   return static_cast<int>(*begin < 0 ? *begin + x->shape().rank() : *begin);
@@ -81,9 +77,8 @@ bool is_shape_of(const Value* dims, const Value* x) {
 
 bool trains_channels_first(const Value* v) {
   const ir::Node& n = *v->producer();
-  const auto* training = n.attr_if<std::int64_t>("is_training");
-  const auto* format = n.attr_if<std::string>("data_format");
-  return training && *training != 0 && format && *format == "NCHW";
+  return n.attr_or<std::int64_t>("is_training", 0) != 0 &&
+         n.attr_or<std::string>("data_format", "") == "NCHW";
 }
 
 struct LayerNorm {
@@ -98,8 +93,7 @@ struct LayerNorm {
     const auto first = first_axis(m[image_dims], data);
     const auto* epsilon = m[batch_norm]->producer()->attr_if<float>("epsilon");
     if (!first || !epsilon || data->dtype() != DType::f32 || !is_shape_of(m[dims], data)) return nullptr;
-    Ints axes(static_cast<std::size_t>(data->shape().rank() - *first));
-    std::iota(axes.begin(), axes.end(), *first);
+    const Ints axes = ints_from(*first, data->shape().rank());
     Ints narrow = data->shape().dims();
     std::fill(narrow.begin() + *first, narrow.end(), 1);
     Value* over = r.constant(Tensor::of<std::int64_t>({std::ssize(axes)}, axes));
@@ -107,7 +101,7 @@ struct LayerNorm {
       return r.make(tf::op_spec(op, std::move(in), {}, {shape}));
     };
     const auto mean_of = [&](Value* v) {
-      return r.make(tf::op_spec("Mean", {v, over}, {{"keep_dims", std::int64_t{1}}}, {narrow}));
+      return r.make(tf::op_spec("Mean", {v, over}, {{"keep_dims", 1}}, {narrow}));
     };
     Value* mean = mean_of(data);
     Value* difference = make("Sub", {data, mean}, data->shape());
@@ -126,8 +120,8 @@ Rewriter layer_norm_of_batch_norm() {
   Rewriter done = rewriter("layer_norm_of_batch_norm", n.root,
                            [n](const Match& m, Rewrite& r) { return n.replace(m, r); });
   done.reads_shapes_of = [](const ir::Node& batch_norm) {
-    const auto* training = batch_norm.attr_if<std::int64_t>("is_training");
-    return batch_norm.op().starts_with("FusedBatchNorm") && (!training || *training != 0);
+    return batch_norm.op().starts_with("FusedBatchNorm") &&
+           batch_norm.attr_or<std::int64_t>("is_training", 1) != 0;
   };
   return done;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rewriters/tf/facts.h"
 namespace t2o::rewriters {
 namespace {
 
@@ -24,8 +25,7 @@ std::optional<LinearTensor> of_unknown(const Value* v, const Ints& dims) {
 
 bool is_one_dim_of_a_shape(const ir::Node& n) {
   const ir::Node* shape = n.input(0)->producer();
-  const auto* shrink = n.attr_if<std::int64_t>("shrink_axis_mask");
-  return shape && shape->op() == "Shape" && shrink && *shrink == 1 && n.input(1)->constant() &&
+  return shape && shape->op() == "Shape" && int_attr(n, "shrink_axis_mask") == 1 && n.input(1)->constant() &&
          n.input(1)->constant()->elements() == 1;
 }
 
@@ -35,7 +35,7 @@ std::optional<LinearTensor> of_unknown(const Value* v, int depth) {
   const ir::Node* n = v->producer();
   if (!n) return std::nullopt;
   if (n->op() == "StridedSlice" && is_one_dim_of_a_shape(*n)) return of_unknown(v, Ints{});
-  if (n->op() != "FloorMod" && n->op() != "FloorDiv" && n->op() != "Mul") return std::nullopt;
+  if (!contains({"FloorMod", "FloorDiv", "Mul"}, n->op())) return std::nullopt;
   const auto a = linear(n->input(0), depth), b = linear(n->input(1), depth);
   return a && b && a->dims == b->dims ? of_unknown(v, a->dims) : std::nullopt;
 }
@@ -55,22 +55,16 @@ std::optional<LinearTensor> sum(const ir::Node& n, std::int64_t factor, int dept
 }
 
 std::optional<LinearTensor> pack(const ir::Node& n, int depth) {
-  const auto* axis = n.attr_if<std::int64_t>("axis");
-  if (axis && *axis != 0) return std::nullopt;
+  if (int_attr(n, "axis") != 0) return std::nullopt;
   LinearTensor out;
   for (const Value* v : n.inputs()) {
     const auto part = linear(v, depth);
     if (!part) return std::nullopt;
     out.dims = part->dims;
-    out.elements.insert(out.elements.end(), part->elements.begin(), part->elements.end());
+    append(out.elements, part->elements);
   }
   out.dims.insert(out.dims.begin(), static_cast<std::int64_t>(n.input_count()));
   return out;
-}
-
-std::int64_t mask(const ir::Node& n, const char* name) {
-  const auto* m = n.attr_if<std::int64_t>(name);
-  return m ? *m : 0;
 }
 
 // The elements from begin to end along the first axes; the masks but for those that add axes.
@@ -78,7 +72,7 @@ std::optional<LinearTensor> strided_slice(const ir::Node& n, int depth) {
   const auto x = linear(n.input(0), depth);
   for (std::size_t i = 1; i < 4; ++i)
     if (!n.input(i) || !n.input(i)->constant()) return std::nullopt;
-  if (!x || mask(n, "ellipsis_mask") != 0 || mask(n, "new_axis_mask") != 0) return std::nullopt;
+  if (!x || int_attr(n, "ellipsis_mask") != 0 || int_attr(n, "new_axis_mask") != 0) return std::nullopt;
   const Ints begin = n.input(1)->constant()->to_ints(), end = n.input(2)->constant()->to_ints(),
              step = n.input(3)->constant()->to_ints();
   if (end.size() != begin.size() || step.size() != begin.size()) return std::nullopt;
@@ -87,12 +81,14 @@ std::optional<LinearTensor> strided_slice(const ir::Node& n, int depth) {
   for (std::size_t i = 0; i < begin.size(); ++i) {
     if (axis >= now.dims.size() || step[i] != 1) return std::nullopt;
     const std::int64_t size = now.dims[axis];
-    const bool shrinks = (mask(n, "shrink_axis_mask") >> i & 1) != 0;
+    const bool shrinks = (int_attr(n, "shrink_axis_mask") >> i & 1) != 0;
     const auto bound = [&](std::int64_t b) {
       return std::clamp<std::int64_t>(b < 0 ? b + size : b, 0, size);
     };
-    const std::int64_t from = (mask(n, "begin_mask") >> i & 1) != 0 && !shrinks ? 0 : bound(begin[i]);
-    const std::int64_t to = shrinks ? from + 1 : (mask(n, "end_mask") >> i & 1) != 0 ? size : bound(end[i]);
+    const std::int64_t from = (int_attr(n, "begin_mask") >> i & 1) != 0 && !shrinks ? 0 : bound(begin[i]);
+    const std::int64_t to = shrinks                                   ? from + 1
+                            : (int_attr(n, "end_mask") >> i & 1) != 0 ? size
+                                                                      : bound(end[i]);
     if (from >= to || to > size) return std::nullopt;
     std::int64_t outer = 1, inner = 1;
     for (std::size_t d = 0; d < axis; ++d) outer *= now.dims[d];
@@ -101,7 +97,7 @@ std::optional<LinearTensor> strided_slice(const ir::Node& n, int depth) {
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t k = from; k < to; ++k)
         for (std::int64_t e = 0; e < inner; ++e)
-          next.elements.push_back(now.elements[static_cast<std::size_t>((o * size + k) * inner + e)]);
+          next.elements.push_back(nth(now.elements, (o * size + k) * inner + e));
     next.dims[axis] = to - from;
     if (shrinks)
       next.dims.erase(next.dims.begin() + static_cast<std::ptrdiff_t>(axis));

@@ -32,11 +32,9 @@ Rewriter log_sum_exp() {
   const Pat y = op("AddV2|Add", log, m | flat);
   const auto replace = [=](const Match& match, Rewrite& r) -> Value* {
     if (!same_axes(match[max_axes], match[sum_axes])) return nullptr;
-    const auto* keep = match[sum]->producer()->attr_if<std::int64_t>("keep_dims");
-    const bool keeps = keep && *keep != 0;
+    const bool keeps = match[sum]->producer()->attr_or<std::int64_t>("keep_dims", 0) != 0;
     if (!keeps && !match[flat]) return nullptr;  // which would be spread over each other
-    return r.make(std::string(tfgraph::kLogSumExp), {match[x], match[max_axes]},
-                  {{"keep_dims", std::int64_t{keeps}}});
+    return r.make(std::string(tfgraph::kLogSumExp), {match[x], match[max_axes]}, {{"keep_dims", keeps}});
   };
   return in_turn("log_sum_exp", {rewriter("log_sum_exp", y, replace)}, {"IsFinite"});
 }

@@ -1,6 +1,5 @@
 #include "rewriters/tf/node_order.h"
 
-#include <algorithm>
 #include <functional>
 
 namespace t2o::rewriters {

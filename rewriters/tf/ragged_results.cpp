@@ -106,8 +106,7 @@ void replace(ir::Graph& g, const Found& f) {
       in.make(tf::op_spec("GatherV2", {shape, number(in, 0), number(in, 0)}, {}, {Shape::scalar()}));
   Value* flat = in.make(tf::op_spec("Reshape", {row, vector(in, -1)}, {}, {kAny}));
   Value* one = vector(in, 1);
-  Value* sizes =
-      in.make(tf::op_spec("StridedSlice", {shape, one, one, one}, {{"end_mask", std::int64_t{1}}}, {kAny}));
+  Value* sizes = in.make(tf::op_spec("StridedSlice", {shape, one, one, one}, {{"end_mask", 1}}, {kAny}));
   f.set->graph()->set_input(*f.set, 2, length);
   f.set->graph()->set_attr(*f.set, "element_dtype", type);
 
@@ -128,37 +127,33 @@ void replace(ir::Graph& g, const Found& f) {
   const Values last = with_variables(g, f, {{no_elements, elements}, {no_sizes, sizes}});
 
   Rewrite after(g, *f.from);
-  Value* lengths =
-      after.make(tf::op_spec("TensorListStack", {f.stack->input(0), scalars},
-                             {{"element_dtype", type}, {"num_elements", std::int64_t{-1}}}, {kAny}));
+  Value* lengths = after.make(tf::op_spec("TensorListStack", {f.stack->input(0), scalars},
+                                          {{"element_dtype", type}, {"num_elements", -1}}, {kAny}));
   Value* ends = after.make(tf::op_spec("Cumsum", {lengths, number(after, 0)}, {}, {kAny}));
   Value* zero = type == DType::i64 ? after.constant(Tensor::of<std::int64_t>({1}, {0})) : vector(after, 0);
   Value* splits = joined(after, zero, ends, kAny);
-  Value* total = after.make(
-      tf::op_spec("Sum", {lengths, number(after, 0)}, {{"keep_dims", std::int64_t{1}}}, {Shape(Ints{1})}));
+  Value* total =
+      after.make(tf::op_spec("Sum", {lengths, number(after, 0)}, {{"keep_dims", 1}}, {Shape(Ints{1})}));
   Value* dims = joined(after, total, last[1], kAny);
   Value* rows = after.make(tf::op_spec("Reshape", {last[0], dims}, {}, {f.from->output(1)->shape()}));
   replace_value(g, f.from->output(0), splits);
   replace_value(g, f.from->output(1), rows);
 }
 
-int run(ir::Graph& g) {
-  int changes = 0;
-  for (ir::Node& n : g.nodes()) {
-    if (n.op() != "RaggedTensorFromVariant") continue;
-    Found f{};
-    const char* why = find(n, f);
-    trace_match("ragged_results", n.output(), why ? why : "replaced");
-    if (why) continue;
-    replace(g, f);
-    ++changes;
-  }
-  if (changes != 0) g.erase_dead();
-  return changes;
+bool replace(ir::Graph& g, ir::Node& n) {
+  if (n.op() != "RaggedTensorFromVariant") return false;
+  Found f{};
+  const char* why = find(n, f);
+  trace_match("ragged_results", n.output(), why ? why : "replaced");
+  if (!why) replace(g, f);
+  return !why;
 }
 
 }  // namespace
 
-Rewriter ragged_results() { return {"ragged_results", run, {"RaggedTensorFromVariant"}}; }
+Rewriter ragged_results() {
+  return for_each_node("ragged_results", {"RaggedTensorFromVariant"},
+                       [](ir::Graph& g, ir::Node& n) { return replace(g, n); });
+}
 
 }  // namespace t2o::rewriters

@@ -159,20 +159,15 @@ const char* replace(ir::Graph& g, ir::Node& n) {
   return nullptr;
 }
 
-int run(ir::Graph& g) {
-  int changes = 0;
-  for (ir::Node& n : g.nodes()) {
-    if (n.op() != "RaggedTensorToVariant") continue;
-    const char* why = replace(g, n);
-    trace_match("ragged_rows", n.output(), why ? why : "replaced");
-    if (!why) ++changes;
-  }
-  if (changes != 0) g.erase_dead();
-  return changes;
+bool run(ir::Graph& g, ir::Node& n) {
+  if (n.op() != "RaggedTensorToVariant") return false;
+  const char* why = replace(g, n);
+  trace_match("ragged_rows", n.output(), why ? why : "replaced");
+  return !why;
 }
 
 }  // namespace
 
-Rewriter ragged_rows() { return {"ragged_rows", run, {"RaggedTensorToVariant"}}; }
+Rewriter ragged_rows() { return for_each_node("ragged_rows", {"RaggedTensorToVariant"}, run); }
 
 }  // namespace t2o::rewriters

@@ -8,7 +8,6 @@ int run(ir::Graph& g) {
   int changes = 0;
   std::vector<ir::Node*> loops;
   for (ir::Node& n : g.nodes()) {
-    ir::for_each_subgraph(n, [&](ir::Graph& inner) { changes += run(inner); });
     if (n.op() == "While" || n.op() == "StatelessWhile") loops.push_back(&n);
   }
   for (ir::Node* n : loops) {
@@ -19,7 +18,6 @@ int run(ir::Graph& g) {
     build_layers(*found);
     ++changes;
   }
-  if (changes != 0) g.erase_dead();
   return changes;
 }
 

@@ -1,7 +1,5 @@
 #include "rewriters/tf/recurrent_build.h"
 
-#include <algorithm>
-
 #include "rewriters/pattern.h"
 #include "rewriters/tf/time_reversal.h"
 #include "tf/op_builder.h"
@@ -252,7 +250,7 @@ class LayerBuilder {
     Value* size = concat({steps, rest}, 0, Shape(Ints{rank}));
     Value* begin = ints(std::vector<std::int32_t>(static_cast<std::size_t>(rank), 0));
     const Shape& s = list->shape();
-    Ints dims = s.ranked() ? s.dims() : Ints(static_cast<std::size_t>(rank), kUnknownDim);
+    Ints dims = s.ranked() ? s.dims() : repeated(kUnknownDim, rank);
     dims[0] = rows()->shape().ranked() ? rows()->shape()[0] : kUnknownDim;
     return rewrite_.make(tf::op_spec("Slice", {list, begin, size}, {}, {Shape(dims)}));
   }
@@ -305,8 +303,7 @@ class LayerBuilder {
       const ir::Node& n = *u.node;
       if (n.op() != "StridedSlice" || u.input != 0) continue;
       const auto is = [&](const char* attr, std::int64_t value) {
-        const auto* a = n.attr_if<std::int64_t>(attr);
-        return (a ? *a : 0) == value;
+        return n.attr_or<std::int64_t>(attr, 0) == value;
       };
       const auto begin = known_ints(n.input(1));
       if (!is("shrink_axis_mask", 1) || !is("begin_mask", 0) || !is("ellipsis_mask", 0) ||

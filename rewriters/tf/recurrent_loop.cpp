@@ -113,9 +113,9 @@ class Analysis {
     std::vector<Cell> ordered;
     std::vector<bool> done(found_.cells.size());
     const auto ready = [&](const Cell& c) {
-      return std::all_of(c.inputs.begin(), c.inputs.end(), [&](const Columns& in) {
+      return std::ranges::all_of(c.inputs, [&](const Columns& in) {
         const auto parts = found_.addends(in);
-        return std::all_of(parts.begin(), parts.end(), [&](const Columns& part) {
+        return std::ranges::all_of(parts, [&](const Columns& part) {
           const auto s = found_.source(part);
           return s && (s->rows || done[s->cell]);
         });
@@ -229,12 +229,10 @@ class Analysis {
       return !s->rows || extent_of(s->rows, 0) == time;
     };
     const auto differ = [&](const std::vector<Columns>& parts) {
-      return !std::all_of(parts.begin(), parts.end(), is_as_long);
+      return !std::ranges::all_of(parts, is_as_long);
     };
-    if (std::any_of(found_.sums.begin(), found_.sums.end(),
-                    [&](const auto& s) { return differ(s.addends); }) ||
-        std::any_of(found_.written.begin(), found_.written.end(),
-                    [&](const auto& w) { return differ(w.residual); }))
+    if (std::ranges::any_of(found_.sums, [&](const auto& s) { return differ(s.addends); }) ||
+        std::ranges::any_of(found_.written, [&](const auto& w) { return differ(w.residual); }))
       return no("it adds sequences that may have different lengths");
     for (const Written& w : found_.written) {
       if (!w.residual.empty() && w.last_only) return no("its last output is a sum");

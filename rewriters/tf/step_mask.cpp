@@ -64,14 +64,13 @@ bool is_true(const Loop& loop, Value* v) {
   if (!o || !o->constant() || o->dtype() != DType::boolean || o->shape().rank() != 2 || o->shape()[0] != 1)
     return false;
   const Ints all = o->constant()->to_ints();
-  return std::all_of(all.begin(), all.end(), [](std::int64_t x) { return x != 0; });
+  return std::ranges::all_of(all, [](std::int64_t x) { return x != 0; });
 }
 
 // v[:, None]
 bool is_new_column(const ir::Node& n) {
   const auto is = [&](const char* attr, std::int64_t value) {
-    const auto* a = n.attr_if<std::int64_t>(attr);
-    return (a ? *a : 0) == value;
+    return n.attr_or<std::int64_t>(attr, 0) == value;
   };
   return n.op() == "StridedSlice" && is("new_axis_mask", 2) && is("begin_mask", 1) && is("end_mask", 1) &&
          is("shrink_axis_mask", 0) && is("ellipsis_mask", 0) && known_ints(n.input(3)) == Ints{1, 1};

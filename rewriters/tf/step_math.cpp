@@ -11,10 +11,6 @@ constexpr std::size_t kMostTerms = 256;
 
 using Ops = std::vector<std::string_view>;
 
-bool one_of(const std::string& op, const Ops& ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
 bool transposes_a(const ir::Node& n) { return int_attr(n, "transpose_a") != 0 || int_attr(n, "adj_x") != 0; }
 
 }  // namespace
@@ -101,7 +97,7 @@ Columns StepMath::resolve(Columns c) {
 
 const ir::Node* StepMath::made_by(const Columns& c, const std::vector<std::string_view>& ops) const {
   const ir::Node* n = c.value->graph() == &loop_->body() ? c.value->producer() : nullptr;
-  return n && one_of(n->op(), ops) ? n : nullptr;
+  return n && contains(ops, n->op()) ? n : nullptr;
 }
 
 // A masked state has the parts of either branch.

@@ -14,10 +14,6 @@ const Ops kUnary = {"Sigmoid",  "Tanh",      "Relu", "Relu6", "Elu",  "Selu",   
 const Ops kBinary = {"Add",       "AddV2",   "Sub",     "Mul",     "BiasAdd",
                      "BiasAddV1", "RealDiv", "Minimum", "Maximum", "AddN"};
 
-bool one_of(const std::string& op, const Ops& ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
 bool squeezes_first(const ir::Node& n) {
   const auto* axes = n.attr_if<Ints>("squeeze_dims");
   return axes && *axes == Ints{0};
@@ -61,14 +57,14 @@ int StepMath::rank(Value* root) {
 
 int StepMath::find_rank(const ir::Node& n) {
   const std::string& op = n.op();
-  if (one_of(op, kMatMuls)) return 2;
+  if (contains(kMatMuls, op)) return 2;
   if (op == "Split") return rank(n.input(1));
   if (op == "Unpack" || (op == "Squeeze" && squeezes_first(n))) return std::max(rank(n.input(0)) - 1, -1);
-  if (one_of(op, kUnary) || op == "SplitV" || op == "Slice" || op == "OnesLike" || op == "ConcatV2")
+  if (contains(kUnary, op) || contains({"SplitV", "Slice", "OnesLike", "ConcatV2"}, op))
     return rank(n.input(0));
   if (op == "StridedSlice" && int_attr(n, "shrink_axis_mask") == 0 && int_attr(n, "new_axis_mask") == 0)
     return rank(n.input(0));
-  if (!one_of(op, kBinary)) return -1;
+  if (!contains(kBinary, op)) return -1;
   int most = -1;
   for (Value* in : n.inputs()) {
     const int r = rank(in);

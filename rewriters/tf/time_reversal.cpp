@@ -23,12 +23,12 @@ bool reverses(const ir::Node& n, int axis, const Value* lengths) {
 std::optional<int> axis_before(const ir::Node& n, int axis) {
   const auto perm = known_ints(n.input(1));
   if (!perm || axis >= static_cast<int>(perm->size())) return {};
-  return static_cast<int>((*perm)[static_cast<std::size_t>(axis)]);
+  return static_cast<int>(nth(*perm, axis));
 }
 int axis_behind(const ir::Node& n, int axis) {  // -1: unknown
   const auto perm = known_ints(n.input(1));
   if (!perm) return -1;
-  const auto at = std::find(perm->begin(), perm->end(), axis);
+  const auto at = std::ranges::find(*perm, axis);
   return at == perm->end() ? -1 : static_cast<int>(at - perm->begin());
 }
 
@@ -69,7 +69,7 @@ std::optional<Unreversed> find_reversal(Value* v, int axis, Value* lengths) {
     if (!n || n->input_count() == 0) return {};
     if (reverses(*n, axis, lengths)) {
       u.source = n->input(0);
-      std::reverse(u.path.begin(), u.path.end());
+      std::ranges::reverse(u.path);
       return u;
     }
     if (n->op() == "Transpose") {

@@ -45,8 +45,8 @@ class Roller {
   bool is_inside(ir::Node* n) const { return inside_.contains(n) || u_.zeros.contains(n); }
 
   bool is_read_outside(const Value* v) const {
-    return v && (v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(),
-                                                     [&](const ir::Use& u) { return !is_inside(u.node); }));
+    return v && (v->is_graph_output() ||
+                 std::ranges::any_of(v->uses(), [&](const ir::Use& u) { return !is_inside(u.node); }));
   }
 
   bool collect_outputs(std::string& why) {
@@ -135,7 +135,7 @@ class Roller {
 
   bool is_still_read(const Value* v) const {
     if (!v) return false;
-    return v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& u) {
+    return v->is_graph_output() || std::ranges::any_of(v->uses(), [&](const ir::Use& u) {
              if (is_inside(u.node)) return false;
              return u.node->op() != "Pack" || u.node->output()->is_used();
            });
@@ -154,8 +154,7 @@ class Roller {
     }
     if (read.empty()) return;
     if (read.size() <= 2) {
-      for (const std::int64_t step : read)
-        replace_value(g_, (*o.steps)[static_cast<std::size_t>(step)], loop.row(o.read, step));
+      for (const std::int64_t step : read) replace_value(g_, nth(*o.steps, step), loop.row(o.read, step));
       return;
     }
     const Values& rows = loop.unpacked(u_.backwards ? loop.reversed(o.read) : o.read);
@@ -168,11 +167,9 @@ class Roller {
   void finish() {
     order_.add_before(place_);
     std::vector<ir::Node*> old(inside_.begin(), inside_.end());
-    std::sort(old.begin(), old.end(),
-              [&](const ir::Node* a, const ir::Node* b) { return order_.is_before(*b, *a); });
+    std::ranges::sort(old, [&](const ir::Node* a, const ir::Node* b) { return order_.is_before(*b, *a); });
     for (ir::Node* n : old)
-      if (std::none_of(n->outputs().begin(), n->outputs().end(), [](const Value* v) { return v->is_used(); }))
-        order_.erase(*n);
+      if (std::ranges::none_of(n->outputs(), [](const Value* v) { return v->is_used(); })) order_.erase(*n);
   }
 
   ir::Graph& g_;

@@ -7,10 +7,7 @@
 
 namespace t2o::rewriters {
 
-std::int64_t axis_of(const ir::Node& n) {
-  const auto* axis = n.attr_if<std::int64_t>("axis");
-  return axis ? *axis : 0;
-}
+std::int64_t axis_of(const ir::Node& n) { return n.attr_or<std::int64_t>("axis", 0); }
 
 Value* UnrolledLoop::add(std::string op, Values inputs, Attrs attrs, DType dtype, Shape shape) {
   ir::Node& n = g_.add({std::move(op),
@@ -247,18 +244,18 @@ Value* UnrolledLoop::row(Value* stack, std::int64_t at) {
   return add("StridedSlice", {stack, i32s({i}), i32s({i == -1 ? 0 : i + 1}), i32s({1})},
              {{"T", stack->dtype()},
               {"Index", DType::i32},
-              {"begin_mask", std::int64_t{0}},
-              {"end_mask", std::int64_t{i == -1 ? 1 : 0}},
-              {"ellipsis_mask", std::int64_t{0}},
-              {"new_axis_mask", std::int64_t{0}},
-              {"shrink_axis_mask", std::int64_t{1}}},
+              {"begin_mask", 0},
+              {"end_mask", i == -1 ? 1 : 0},
+              {"ellipsis_mask", 0},
+              {"new_axis_mask", 0},
+              {"shrink_axis_mask", 1}},
              stack->dtype(), Shape(Ints{kUnknownDim, kUnknownDim}));
 }
 
 const Values& UnrolledLoop::unpacked(Value* stack) {
   ir::NodeSpec spec{.op = "Unpack",
                     .inputs = {stack},
-                    .attrs = {{"T", stack->dtype()}, {"axis", std::int64_t{0}}, {"num", steps_}},
+                    .attrs = {{"T", stack->dtype()}, {"axis", 0}, {"num", steps_}},
                     .origin = u_.body.back()->shared_origin(),
                     .name = u_.body.back()->name()};
   for (std::size_t i = 0; i < u_.steps; ++i)

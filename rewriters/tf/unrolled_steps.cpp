@@ -38,13 +38,13 @@ bool is_same_constant(const Value& a, const Value& b) {
 bool UnrolledFinder::looks_like_steps(const ir::Node& unpack) const {
   if (unpack.outputs().size() < kFewestSteps || !is_float(unpack.output()->dtype())) return false;
   const auto reads = [](const Value* v) {
-    return std::any_of(v->uses().begin(), v->uses().end(), [](const ir::Use& u) {
+    return std::ranges::any_of(v->uses(), [](const ir::Use& u) {
       const std::string& op = u.node->op();
-      return op == "MatMul" || op == "ConcatV2" || op == "Mul" || op == "LSTMBlockCell" ||
-             op == "GRUBlockCell" || op.starts_with("BatchMatMul");
+      return contains({"MatMul", "ConcatV2", "Mul", "LSTMBlockCell", "GRUBlockCell"}, op) ||
+             op.starts_with("BatchMatMul");
     });
   };
-  return std::all_of(unpack.outputs().begin(), unpack.outputs().end(), reads);
+  return std::ranges::all_of(unpack.outputs(), reads);
 }
 
 void UnrolledFinder::forget() {
@@ -113,16 +113,16 @@ void UnrolledFinder::visit(std::size_t at) {
   }
   const int steps = static_cast<int>(found_.steps);
   if (ir::holds_subgraph(*n)) m.level = steps;  // what it reads from around itself is not looked at
-  if (m.level < steps) nodes_[static_cast<std::size_t>(m.level)].push_back(n);
+  if (m.level < steps) nth(nodes_, m.level).push_back(n);
   if (m.level == 1) deepest_ = std::max(deepest_, m.depth);
   reach_readers(*n, m.level, m.depth + 1);
 }
 
 // Is there a second step, made of what the first one leaves?
 bool UnrolledFinder::has_second_step() const {
-  return std::any_of(nodes_[1].begin(), nodes_[1].end(), [&](const ir::Node* n) {
-    return std::any_of(n->inputs().begin(), n->inputs().end(),
-                       [&](const Value* v) { return v && v->producer() != found_.source && level(v) == 0; });
+  return std::ranges::any_of(nodes_[1], [&](const ir::Node* n) {
+    return std::ranges::any_of(
+        n->inputs(), [&](const Value* v) { return v && v->producer() != found_.source && level(v) == 0; });
   });
 }
 
@@ -310,7 +310,7 @@ bool UnrolledFinder::follow(Value* first) {
   if (!v->producer() || !keyed(*v->producer())) return false;
   // A state that is made of the one before leads on to no other.
   const auto& in = v->producer()->inputs();
-  const auto before = std::find(in.begin(), in.end(), s.after[s.after.size() - 2]);
+  const auto before = std::ranges::find(in, s.after[s.after.size() - 2]);
   const std::size_t at = before == in.end() ? 0 : static_cast<std::size_t>(before - in.begin());
   const ir::Node* last = same_node(*v->producer(), found_.steps - 1, at);
   if (last && before != in.end() && last->input(at) != v) last = nullptr;
@@ -483,8 +483,8 @@ std::optional<Unrolled> UnrolledFinder::find(ir::Node& unpack, bool backwards) {
   for (const Unrolled::State& s : found_.states)
     if (!body.contains(s.after[1]->producer())) return no("a state is none");
   found_.body.assign(body.begin(), body.end());
-  std::sort(found_.body.begin(), found_.body.end(),
-            [&](const ir::Node* a, const ir::Node* b) { return order_->is_before(*a, *b); });
+  std::ranges::sort(found_.body,
+                    [&](const ir::Node* a, const ir::Node* b) { return order_->is_before(*a, *b); });
   return std::move(found_);
 }
 

@@ -49,6 +49,28 @@ Value* own_output(ir::Graph& g, Value* v, const ir::Node& holder, const std::str
   return add_identity(g, v, name, holder.shared_origin());
 }
 
+// The values of the variables that have been written. A branch or a body has the changes alone, on top of
+// what was there in front of it.
+class Now {
+ public:
+  explicit Now(const Now* around = nullptr) : around_(around) {}
+  Value* find(Number k) const {
+    for (const Now* n = this; n; n = n->around_)
+      if (const auto it = n->own_.find(k); it != n->own_.end()) return it->second;
+    return nullptr;
+  }
+  void set(Number k, Value* v) { own_[k] = v; }
+  const std::map<Number, Value*>& own() const { return own_; }
+  void note_changes(const Now& before, std::set<Number>& changed) const {
+    for (const auto& [k, v] : own_)
+      if (before.find(k) != v) changed.insert(k);
+  }
+
+ private:
+  const Now* around_;
+  std::map<Number, Value*> own_;
+};
+
 class Lifter {
  public:
   Lifter(ir::Graph& main, std::vector<Variable>& variables, const std::set<std::string>& changed,
@@ -57,8 +79,6 @@ class Lifter {
   void run();
 
  private:
-  using Now = std::map<Number, Value*>;  // the values of the variables that have been written
-
   void add_inputs();
   void lift(ir::Graph&, Now&);
   void visit(ir::Node&, Now&);
@@ -104,7 +124,7 @@ void Lifter::run() {
   if (request_.keep_state) add_inputs();
   Now now;
   lift(main_, now);
-  for (const auto& [i, v] : now) variables_[i].last = v;
+  for (const auto& [i, v] : now.own()) variables_[i].last = v;
   for (const auto& [v, type] : types_) v->graph()->set_type(v, type.dtype, type.shape);
   for (const Variable& v : variables_)
     if (!v.handle->is_used()) main_.erase(*v.handle->producer());
@@ -145,8 +165,8 @@ std::optional<Number> Lifter::variable_of(const Value* v) const {
 }
 
 Value* Lifter::value(Number k, const ir::Node& reader, const Now& now) {
-  const auto it = now.find(k);
-  return it != now.end() ? it->second : initial(k, reader);
+  Value* written = now.find(k);
+  return written ? written : initial(k, reader);
 }
 
 Value* Lifter::initial(Number i, const ir::Node& reader) {
@@ -226,7 +246,7 @@ void Lifter::write(ir::Node& n, Now& now) {
            request_.keep_state ? "Change it by assign, assign_add, assign_sub or scatter_update."
                                : "Export the model for inference, or name outputs that do not need it.");
   Value* before = takes_old_value(n.op()) ? value(*k, n, now) : nullptr;
-  now[*k] = replace_write(n, before);
+  now.set(*k, replace_write(n, before));
 }
 
 // An operator that takes the variable's value for its handle.
@@ -297,14 +317,12 @@ void Lifter::bind_arguments(ir::Node& n, std::size_t skip, Now& now) {
 void Lifter::lift_branches(ir::Node& n, Now& now) {
   bind_arguments(n, 1, now);
   const std::vector<ir::Graph*> branches = subgraphs_of(n);
-  std::vector<Now> after(branches.size(), now);
+  std::vector<Now> after(branches.size(), Now(&now));
   for (std::size_t b = 0; b < branches.size(); ++b) lift(*branches[b], after[b]);
   for (std::size_t r = 0; r < n.outputs().size(); ++r)
     if (is_handle(n.output(r))) return_handle(n, r, after);
   std::set<Number> changed;
-  for (const Now& one : after)
-    for (const auto& [i, v] : one)
-      if (const auto it = now.find(i); it == now.end() || it->second != v) changed.insert(i);
+  for (const Now& one : after) one.note_changes(now, changed);
   if (changed.empty()) return;
   for (std::size_t b = 0; b < branches.size(); ++b) {
     ir::Graph& g = *branches[b];
@@ -392,17 +410,19 @@ void Lifter::lift_loop(ir::Node& n, Now& now) {
   bind_arguments(n, 0, now);
   carry_handles(n, body, handles);
   const std::set<Number> written = written_in(body);
-  Now in_condition = now, in_body = now;
+  Now in_condition(&now), in_body(&now);
   Values before;
   for (const Number k : written) {
     const VariableRef& ref = variables_[k].ref;
     before.push_back(value(k, n, now));
     for (auto& [g, values] : {std::pair{&condition, &in_condition}, std::pair{&body, &in_body}})
-      (*values)[k] = g->add_input(name_in(*g, k), before.back()->dtype(), ref.shape);
+      values->set(k, g->add_input(name_in(*g, k), before.back()->dtype(), ref.shape));
   }
   const Now at_first = in_condition;
   lift(condition, in_condition);
-  if (in_condition != at_first)
+  std::set<Number> changed;
+  in_condition.note_changes(at_first, changed);
+  if (!changed.empty())
     refuse(n, Code::unsupported_op, "changes a variable in the condition of a loop",
            "Change it in the loop's body.");
   lift(body, in_body);
@@ -417,7 +437,7 @@ void Lifter::lift_loop(ir::Node& n, Now& now) {
       outputs[i] = own_output(body, v, n, body.name() + "/" + v->name());
     }
   }
-  for (const Number k : written) outputs.push_back(own_output(body, in_body.at(k), n, name_in(body, k)));
+  for (const Number k : written) outputs.push_back(own_output(body, in_body.find(k), n, name_in(body, k)));
   body.set_outputs(std::move(outputs));
   if (!written.empty()) add_results(n, written, before, now);
 }
@@ -454,7 +474,7 @@ void Lifter::add_results(ir::Node& n, const std::set<Number>& results, const Val
   }
   g.erase(n);
   std::size_t next = count;
-  for (const Number i : results) now[i] = made.output(next++);
+  for (const Number i : results) now.set(i, made.output(next++));
 }
 
 }  // namespace

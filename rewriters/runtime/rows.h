@@ -11,6 +11,7 @@ Rewriter guard_fusions(const onnx::Target&);
 Rewriter guard_pads(const onnx::Target&);
 Rewriter guard_resizes(const onnx::Target&);
 Rewriter guard_sums(const onnx::Target&);
+Rewriter own_zero_points(const onnx::Target&);
 Rewriter unsigned_codes(const onnx::Target&);
 
 }  // namespace t2o::rewriters

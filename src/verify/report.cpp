@@ -200,6 +200,7 @@ std::string to_text(const VerifyReport& r) {
        : r.tolerance.by_scale      ? " (times an output's largest number where that is below 1)\n"
                                    : "\n");
   if (r.in_codes) text += r.is_dequantized ? kDequantizedText : kCodesText;
+  if (!r.cpu.empty()) text += r.cpu + "\n";
   for (const ComparedSample& s : r.samples) text += sample_text(s, r.runtime);
   for (const std::string& note : r.notes) text += note + "\n";
   if (r.divergence) text += divergence_text(*r.divergence);
@@ -216,6 +217,7 @@ Json to_json(const VerifyReport& r) {
             {"atol_by_scale", r.tolerance.by_scale},
             {"samples", Json::array()}};
   if (r.runtime.name == "TensorFlow") j["tensorflow"] = r.runtime.version;
+  if (!r.cpu.empty()) j["cpu"] = r.cpu;
   if (!r.tolerance_reason.empty()) j["tolerance_reason"] = r.tolerance_reason;
   for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
   if (!r.warnings.empty()) j["warnings"] = r.warnings;

@@ -9,6 +9,7 @@
 #include "engines/refusal.h"
 #include "formats/formats.h"
 #include "pipeline.h"
+#include "rewriters/runtime/cpu.h"
 #include "verify/bisect.h"
 #include "verify/candidate.h"
 #include "verify/codes.h"
@@ -387,6 +388,11 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   if (candidate.has_state()) reference.keep_state();
   report.is_dequantized = o.source.dequantize;
   report.in_codes = std::ranges::any_of(outputs, [&](const Port& p) { return in_codes(o, p); });
+  if (report.in_codes || reference.quantizes()) {
+    const runtime::Cpu cpu = runtime::this_cpu();
+    report.cpu = runtime::cpu_text(cpu);
+    if (cpu.may_saturate()) report.warnings.push_back(runtime::saturation_warning(cpu));
+  }
   const Models models{reference, candidate, inputs, outputs, go_on, report.runtime};
   const std::vector<Planned> plans = plan_samples(o, candidate.has_state(), inputs, outputs.size());
   if (meter) meter->begin("", Meter::Unit::steps, plans.size());

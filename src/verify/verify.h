@@ -69,6 +69,7 @@ struct VerifyReport {
   std::string tolerance_reason;  // of another than the default
   bool in_codes = false;         // quantized outputs were compared in codes
   bool is_dequantized = false;   // the exported model has their numbers
+  std::string cpu;               // of a quantized model: how ONNX Runtime's integer kernels add on this CPU
   std::vector<ComparedSample> samples;
   std::optional<Divergence> divergence;
   Strings warnings;            // of what agrees and proves little

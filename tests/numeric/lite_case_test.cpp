@@ -86,6 +86,7 @@ TEST(LiteVerify, NamesTheRuntimeAndCountsCodes) {
     const verify::VerifyReport r = report_on("cnn_int8io", "cnn_int8io", library);
     EXPECT_TRUE(r.ok());
     EXPECT_TRUE(r.in_codes);
+    EXPECT_NE(r.cpu, "") << "how this CPU adds matters to quantized models";
     EXPECT_EQ(r.runtime.name, "LiteRT");
     ASSERT_TRUE(r.samples.at(0).outputs.at(0).comparison.codes);
     EXPECT_TRUE(r.samples[0].outputs[0].other_kernels);
@@ -100,6 +101,7 @@ TEST(LiteVerify, FloatsMadeOfCodesCountInCodes) {
     EXPECT_TRUE(r.samples.at(0).outputs.at(0).comparison.codes);
     EXPECT_FALSE(r.tolerance_reason.empty());
     EXPECT_TRUE(report_on("cnn", "cnn", library).tolerance_reason.empty());
+    EXPECT_EQ(report_on("cnn", "cnn", library).cpu, "");
   }
 }
 

@@ -72,8 +72,8 @@ Values map_hsv_to_rgb(MapperContext& c) {
   return {like_input(c, c.mul(mixed, ch[2]))};
 }
 
-// Which channel of [red, green, blue] is the highest and which is between, in each sixth of the circle. A hue
-// that is no number, or a whole circle, counts as the last one, or as none.
+// For each sixth of the circle: which of [red, green, blue] is the highest channel, and which is the middle
+// one. A hue that is NaN, or a whole circle, counts as the last sixth, or as none.
 struct Sectors {
   Value *highest, *middle;  // [..., 3] of h [..., 1]
 };

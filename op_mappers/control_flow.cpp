@@ -278,9 +278,9 @@ bool LoopMaker::settle_all(const MappedValues& after) {
   return stable;
 }
 
-// The variables keep the type they have at first where the body, given that, gives it back. Types only widen,
-// so this ends; and as they stay wide when the loop around is mapped again, it takes as many rounds in all as
-// there are steps to widen them.
+// A variable keeps its first type if the body, given that type, returns it. Types only widen, so this ends.
+// They stay wide when the loop around is mapped again, so all rounds together are as many as there are steps
+// to widen.
 MappedValues LoopMaker::run() {
   find_rounds();
   find_carried();

@@ -5,9 +5,9 @@
 #include "op_mappers/window.h"
 #include "op_mappers/window_gather.h"
 
-// The gradients of convolutions with respect to their filter: the filter's place (h, w) collects what the
-// input has there, relative to the window, times the gradient of the window. That is a convolution of the
-// input, batch and channels swapped, with the gradient; strides and dilations are swapped.
+// The gradients of convolutions with respect to the filter: place (h, w) of the filter sums, over all
+// windows, the input at that place of the window times the gradient of the window. That is a convolution of
+// the input (batch and channels swapped) with the gradient (strides and dilations swapped).
 namespace t2o::op_mappers {
 namespace {
 

@@ -60,8 +60,8 @@ std::optional<AxisPlan> plan_multiple(MapperContext& c, const Window& w, std::si
   return AxisPlan{pad.begin, pad.end, output_padding, false};
 }
 
-// Forward: out = floor((in + begin + end - extent) / stride) + 1. The gradient has to have `in` elements
-// again: in = (out - 1) * stride + extent - begin - end + output_padding
+// Forward: out = floor((in + begin + end - extent) / stride) + 1. The gradient must have `in` elements again:
+// in = (out - 1) * stride + extent - begin - end + output_padding
 AxisPlan plan_axis(MapperContext& c, const Window& w, std::size_t i, Dim in, Dim given) {
   const std::int64_t extent = w.extent(i), stride = w.strides[i];
   if (!is_known(w.kernel[i])) return {0, 0, stride - 1, true};

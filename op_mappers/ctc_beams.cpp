@@ -103,12 +103,12 @@ struct Candidates {
       *at;  // [batch, some]: those of by_label that may be among the next beams, and their places there
 };
 
-// TensorFlow's search goes through the beams in their order, and drops the least of what it has as soon as
-// there is something better. A beam that is dropped before the one that it continues has its turn is
-// forgotten then: it is not continued itself, and makes others neither dropped nor forgotten. So this depends
-// on which others are forgotten: what comes of none, then of those, and so on are upper and lower bounds in
-// turn. That they are the same after kRounds is tested, with thousands of random beams, but not proved: there
-// may be probabilities where TensorFlow keeps other beams.
+// TensorFlow's search visits the beams in order, and drops the least probable one as soon as it has something
+// better. If a beam is dropped before the turn of the beam that it continues, it is forgotten: it is not
+// continued, and causes no other beam to be dropped or forgotten. So which beams are forgotten depends on
+// which others are. Assuming that none is forgotten, then those that follow from that, and so on, gives upper
+// and lower bounds in turn. Tests with thousands of random beams show that the bounds meet after kRounds, but
+// there is no proof: for some probabilities TensorFlow may keep other beams.
 Value* without_forgotten(Emitter& e, const Search& s, const Continued& c, const Candidates& k) {
   Value* own = e.unsqueeze(c.total, {2});
   Value* is_above = e.greater(e.unsqueeze(k.total, {1}), own);

@@ -5,8 +5,8 @@
 #include "op_mappers/loop.h"
 #include "op_mappers/numbers.h"
 
-// -log of the probability that the classes of all steps, without repetitions and blanks, are the labels. The
-// states of a sequence with n labels are the 2 n + 1 of: blank, label, blank, label ... blank.
+// -log of the probability that the classes of all steps, without repetitions and blanks, are the labels. A
+// sequence with n labels has 2 n + 1 states: blank, label, blank, label ... blank.
 namespace t2o::op_mappers {
 namespace {
 
@@ -121,7 +121,8 @@ Value* moved_left(Emitter& e, Value* x, std::int64_t by) {  // with -inf from th
 }
 
 // d loss / d logits = p - the share of each class in the paths of the labels, step by step from the last one.
-// The state is what follows each state, its own step included. A sequence without a path has p alone.
+// The state of the loop says what follows each state, its own step included. A sequence without a path has p
+// alone.
 Value* gradient(MapperContext& c, const Trellis& t, Value* ends, Value* all, Value* loss, Value* is_zero) {
   Value* classes = c.dim(c.in(0), 2);
   Value* each = c.equal(c.unsqueeze(t.labels.states, {2}), iota(c, classes));

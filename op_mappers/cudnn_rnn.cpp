@@ -7,10 +7,9 @@
 namespace t2o::op_mappers {
 namespace {
 
-// cuDNN's recurrent layers: several on top of each other, each in one or both directions, with all parameters
-// in one buffer. Its parts are the layers and their directions, and in each part the gates in cuDNN's order:
-// first the kernels and recurrent kernels [units, inputs] of all parts, then the biases and recurrent biases
-// of all.
+// cuDNN's recurrent layers: a stack, each in one or both directions, with all parameters in one buffer. The
+// buffer has a part for each layer and direction, and each part has the gates in cuDNN's order. First come
+// the kernels and recurrent kernels [units, inputs] of all parts, then their biases and recurrent biases.
 struct CudnnRnn {
   MapperContext& c;
   tfgraph::CellKind kind = tfgraph::CellKind::lstm;

@@ -4,7 +4,7 @@
 #include <string>
 
 // A band of diagonals is [..., diagonals, length], the uppermost first; a single one is [..., length]. A
-// diagonal d (column - row) that is shorter than the longest stands at the left or right end of its row.
+// diagonal d (column - row) that is shorter than the longest is at the left or right end of its row.
 namespace t2o::op_mappers {
 namespace {
 

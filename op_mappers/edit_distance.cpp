@@ -40,8 +40,8 @@ Sequences sequences(MapperContext& c, By by, std::size_t first, Value* symbols, 
   return {lengths, c.emit("ScatterND", {none, at, symbols})};
 }
 
-// d[j] of a further symbol: the least of d[j] + 1, d[j - 1] + (symbols differ) and, from the left, that
-// before it + 1. The last is a running minimum of what is less its place.
+// d[j] for the next symbol: the minimum of d[j] + 1, d[j - 1] + (symbols differ), and the new d[j - 1] + 1.
+// The last one is a running minimum of the values minus their places.
 Value* next_row(Emitter& e, Value* d, Value* symbol, Value* truth, Value* places) {
   Value* differs = e.logical_not(e.equal(symbol, truth));
   Value* exchanged = e.add(e.slice(d, {0}, {-1}, {1}), e.cast(differs, DType::i64));

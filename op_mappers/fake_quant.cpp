@@ -50,10 +50,10 @@ Value* clipped(Emitter& e, Value* x, Value* low, Value* high) {
   return e.maximum(e.minimum(x, high), low);
 }
 
-// round(x / scale) * scale, of which halves go to the even level, and in TensorFlow up: other thresholds by
-// an ulp, which is nothing to sums that were rounded before. QuantizeLinear and DequantizeLinear would say
-// the same, but between two such pairs ONNX Runtime quantizes the weights of a convolution too, and a NaN
-// would be a number. Null where x is no such sum, or the range is known at run time alone.
+// round(x / scale) * scale. Halves go to the even level; in TensorFlow they go up. Such thresholds differ by
+// an ulp, which does not matter for sums that were rounded before. QuantizeLinear and DequantizeLinear would
+// say the same, but between two such pairs ONNX Runtime also quantizes the weights of a convolution, and a
+// NaN would become a number. Null if x is not such a sum, or if the range is known only at run time.
 Value* rounded_sum(MapperContext& c, Value* x, const Levels& n) {
   constexpr double kFarFromHalf = 0.01;
   if (!in_order(n.low, n.high) || !n.scale->constant()) return nullptr;

@@ -103,9 +103,9 @@ bool is_read_in_parts(const Value* z) {
   return !z->is_graph_output() && std::ranges::all_of(z->uses(), takes_parts);
 }
 
-// Of x of this length, by products with small matrices: up to this length faster than the DFT of ONNX
-// Runtime, for a single row nearly as fast, and as exact. The imaginary parts that are 0 (the first and that
-// of n / 2) are +0, as TensorFlow's. Null: not of this kind.
+// The DFT of x by products with small matrices. Up to this length it is faster than ONNX Runtime's DFT (for a
+// single row nearly as fast), and as exact. The imaginary parts that are 0 (the first, and that of n / 2) are
+// +0, as in TensorFlow. Null: not applicable.
 Value* forward_real_small(MapperContext& c, Value* x, Value* length) {
   const auto n = constant_ints(length);
   const Shape& shape = x->shape();

@@ -14,8 +14,9 @@ struct GatherPlan {
   Ints before, after;  // transposes of params and of the result; empty: none
 };
 
-// With batch axes b ONNX has GatherND, whose gathered axis is b: another axis is brought there, and what it
-// leapt over (params[b:axis], which TensorFlow puts before the indices' axes) is put back in the result.
+// With batch axes, ONNX has GatherND, which gathers along axis b. So another axis is moved there first. The
+// axes that it passes (params[b:axis], which TensorFlow puts before the axes of the indices) are moved back
+// in the result.
 GatherPlan plan_gather(std::int64_t axis, std::int64_t batch, std::int64_t params_rank,
                        std::int64_t indices_rank) {
   GatherPlan plan{axis, batch, {}, {}};

@@ -5,9 +5,8 @@
 #include "op_mappers/loop.h"
 #include "op_mappers/numbers.h"
 
-// Matrices are the last two axes. What an algorithm does for each row or column is a step of a Loop, so that
-// sizes need not be known; a step picks rows and columns by gathers that keep the axis, so that the rank need
-// not be known either.
+// Matrices are the last two axes. The work on each row or column is a round of a Loop, so sizes need not be
+// known. A round picks rows and columns by gathers that keep the axis, so the rank need not be known either.
 namespace t2o::op_mappers {
 namespace {
 

@@ -5,8 +5,8 @@
 #include "op_mappers/loop.h"
 #include "op_mappers/numbers.h"
 
-// Matrices of complex numbers. What is a sum of products, or a solution of such, is that of the real matrix
-// [[re, -im], [im, re]], of twice the size; its transposed is the adjoint.
+// Matrices of complex numbers. A sum of products, or a solution of such, equals that of the real matrix [[re,
+// -im], [im, re]] of twice the size, whose transpose is the adjoint.
 namespace t2o::op_mappers {
 namespace {
 

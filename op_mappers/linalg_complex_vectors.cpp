@@ -8,9 +8,9 @@
 #include "op_mappers/numbers.h"
 
 // Svd and SelfAdjointEigV2 of complex numbers. The values are those of the real matrix [[re, -im], [im, re]],
-// which has each of them twice. Its vectors are no help where values are equal: with vectors, Jacobi's
-// rotations are those of complex columns, of which the second one is turned first, so that the rotation is a
-// real one.
+// which has each of them twice. Its vectors do not help where values are equal. So with vectors, Jacobi's
+// rotations turn complex columns: the second column is multiplied by a phase first, then the rotation is
+// real.
 namespace t2o::op_mappers {
 namespace {
 

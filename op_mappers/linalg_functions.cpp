@@ -19,8 +19,8 @@ Value* greatest_column(Emitter& e, Value* x) {  // the sum of its absolute value
   return e.reduce("ReduceMax", e.reduce("ReduceSum", e.abs(x), Ints{-2}, true), Ints{-1}, true);
 }
 
-// Denman and Beavers in the form of products: M comes to 1, X to the root. Where there is none, as of a
-// negative eigenvalue, they come to nothing, which the square of X tells: NaN, as in TensorFlow.
+// Denman and Beavers, in the form of products: M converges to 1, X to the root. Without a root (a negative
+// eigenvalue) they do not converge. The square of X shows that; the result is then NaN, as in TensorFlow.
 Value* square_root(Emitter& c, Value* a) {
   Value* eye = eye_like(c, a, c.dim(a, -1));
   Value* size = greatest_column(c, a);

@@ -4,9 +4,8 @@
 #include "op_mappers/linalg_jacobi.h"
 #include "op_mappers/loop.h"
 
-// Jacobi's rotations. In each round all columns are turned in pairs: the first of the left half with the
-// first of the right half, and so on. After 2 h - 1 rounds of h pairs, a sweep, each column has met each
-// other one.
+// Jacobi's rotations. Each round turns all columns in pairs: the first of the left half with the first of the
+// right half, and so on. After 2 h - 1 rounds of h pairs, a sweep, each column has met every other one.
 namespace t2o::op_mappers {
 namespace {
 
@@ -31,10 +30,10 @@ Value* orthogonal_columns(MapperContext& c, Value* x, Value* rows, Value* column
 
 // ---- singular values
 
-// Of w, whose first `count` columns stand at right angles, columns of length 1 in their directions, also
-// where those are (nearly) 0; full: as many as there are rows. They are a product of reflections, with which
-// the columns of w become those of a diagonal matrix: right angles do not depend on how exact the columns
-// are.
+// The first `count` columns of w are at right angles. Gives columns of length 1 in their directions, also
+// where a column is (nearly) 0; with `full`, as many columns as rows. They are a product of the reflections
+// that make the columns of w those of a diagonal matrix, so the right angles do not depend on how exact the
+// columns are.
 Value* basis(MapperContext& c, Value* w, Value* rows, Value* count, bool full) {
   w = c.div(w, column_sizes(c, c.abs(w)));
   const Values out = counted_loop(c, count, {w}, [rows](Emitter& e, Value* k, const Values& state) -> Values {

@@ -129,8 +129,8 @@ Value* reflected(Emitter& e, Value* x, const Reflector& r) {
 
 namespace {
 
-// Exponents of two: numbers below `small` are scaled by `more`, those above `great` by `less`; the smallest
-// and the greatest there are come to where squares, and sums of them, have all their digits.
+// Exponents of two. Numbers below `small` are scaled by `more`, those above `great` by `less`. Then the
+// squares of the smallest and the greatest numbers, and the sums of these, have all their digits.
 struct Magnitudes {
   int small, more, great, less;
 };

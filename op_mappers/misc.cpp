@@ -136,8 +136,8 @@ Values map_nearest_neighbors(MapperContext& c) {
   return {nearest[1], nearest[0]};
 }
 
-// ---- IsotonicRegression: the falling numbers that are nearest to those of each row. They are the means of
-// segments; one ends where no mean of numbers up to there is below one of those that follow.
+// ---- IsotonicRegression: the falling numbers nearest to those of each row. They are means of segments. A
+// segment ends where no mean of the numbers up to there is below a mean of those that follow.
 
 struct Means {
   Value *least_up_to, *greatest_from;  // [rows, n]

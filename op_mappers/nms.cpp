@@ -74,8 +74,8 @@ Value* above(Emitter& e, Value* scores, Value* threshold) {
   return e.where(candidate, scores, e.constant(-kInfinity));
 }
 
-// Takes the box with the best score, lowers the scores of those that are similar to it, and goes on while a
-// score is above the threshold. A score of -inf is that of a box that is out.
+// Takes the box with the best score, lowers the scores of the boxes similar to it, and repeats while a score
+// is above the threshold. A box that is out has the score -inf.
 GraphPtr picking_body(MapperContext& c, Value* indices, Value* threshold, const Similarity& similarity,
                       const Decay& decay) {
   GraphPtr body = c.graph().make_subgraph();

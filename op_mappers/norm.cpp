@@ -194,8 +194,9 @@ Values map_lrn_grad(MapperContext& c) {
 // ---- gradients: in(0) is the one that arrives, in(1) x, in(2) the scale, in(3) and in(4) the mean and the
 // variance
 
-// With r = 1 / sqrt(variance + epsilon) and centered x: of the offset sum(g), of the scale r sum(g x), and of
-// x g scale r; where mean and variance are the batch's, (g - mean(g) - x r^2 mean(g x)) scale r.
+// With r = 1 / sqrt(variance + epsilon) and centered x, the gradients are sum(g) for the offset, r sum(g x)
+// for the scale, and g scale r for x. If mean and variance are those of the batch, that of x is (g - mean(g)
+// - x r^2 mean(g x)) scale r.
 Values map_batch_norm_grad(MapperContext& c) {
   const Layout layout = c.layout();
   const std::size_t spatial = spatial_axes(c);

@@ -47,9 +47,9 @@ std::int64_t least_size(const Value* v, int axis) {
   return pads[at] + 1 + pads[at + rank];
 }
 
-// floor((in - extent) / stride) + 1 windows: none in an image that is smaller, where ONNX Runtime's division
-// toward zero finds one. y[: in - extent + 1] is all of y, or nothing. Of images that are computed in the
-// model each pool would pay for it with a copy: those go without.
+// There are floor((in - extent) / stride) + 1 windows: none if the image is smaller, where ONNX Runtime's
+// division toward zero finds one. y[: in - extent + 1] is all of y, or nothing. It would cost a copy for each
+// pool of an image that the model computes, so those go without.
 Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Window& w) {
   const int spatial = static_cast<int>(w.spatial()), first = w.layout == Layout::channels_last ? 1 : 2;
   const bool has_pads = w.padding == "EXPLICIT";
@@ -68,9 +68,8 @@ Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Windo
   return c.slice(y, c.ints(Ints(w.spatial(), 0)), ends, c.ints(axes));
 }
 
-// TensorFlow's maximum of a window starts at the lowest finite number and passes over NaN. ONNX Runtime's
-// kernels do neither, and a guard costs as much as a small pool: where f32 is computed in the model it goes
-// without.
+// TensorFlow's maximum of a window starts at the lowest finite number and ignores NaN. ONNX Runtime's kernels
+// do neither. A guard costs as much as a small pool, so f32 that the model computes has none.
 Value* finite_maxima(MapperContext& c, Value* x, const Ints& ksize) {
   const DType type = x->dtype();
   const bool single = std::ranges::count(ksize, 1) == static_cast<std::ptrdiff_t>(ksize.size());

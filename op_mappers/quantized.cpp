@@ -219,8 +219,8 @@ bool ends_with(const Shape& whole, const Shape& part) {
   return true;
 }
 
-// The elements of the smaller tensor go round and round along the larger one, whatever axes they stand for: a
-// column beside a matrix counts for other elements than where tensors are broadcast.
+// The elements of the smaller tensor repeat along the larger one, whatever axes they stand for. A column
+// beside a matrix therefore pairs with other elements than in a broadcast.
 Value* combined(MapperContext& c, const std::string& op, Value* a, Value* b) {
   Value* broadcast = c.emit(op, {a, b});
   if (ends_with(a->shape(), b->shape()) || ends_with(b->shape(), a->shape())) return broadcast;

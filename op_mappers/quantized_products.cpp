@@ -30,8 +30,8 @@ Values map_matmul(MapperContext& c) {
   return {y, r.min, r.max};
 }
 
-// ---- convolutions. With filters of unsigned bytes zero is a level of its own; with those of signed ones
-// both sides are symmetric, a level is the greater bound / the highest level, and oneDNN computes them.
+// ---- convolutions. If the filters are unsigned bytes, zero is a level of its own. If they are signed, both
+// sides are symmetric, a level is the greater bound / the highest level, and oneDNN computes them.
 
 Value* greater_bound(Emitter& e, Value* min, Value* max) {
   Value* lower = e.abs(min);

@@ -7,8 +7,8 @@
 #include "op_mappers/random_source.h"
 #include "op_mappers/special.h"
 
-// Random numbers of distributions with parameters. What TensorFlow does by rejection is done here with so
-// many attempts at once that none of them fits with a probability below 1e-9.
+// Random numbers of distributions with parameters. TensorFlow rejects draws; here there are so many draws at
+// once that with a probability below 1e-9 none of them fits.
 namespace t2o::op_mappers {
 namespace {
 

@@ -276,8 +276,9 @@ Values arg_extremum(MapperContext& c, const std::string& op) {
   Value* index = c.emit(op, {x}, {{"axis", c.const_int(1)}, {"keepdims", 0}});
   return {c.cast(index, c.output_dtype())};
 }
-// log(sum(exp(x - m))) + m, m the highest of the numbers between the finite ends. An infinity or a NaN comes
-// out of the sum. (ONNX Runtime's ReduceLogSumExp takes one exponential after the other, nine times as slow.)
+// log(sum(exp(x - m))) + m, where m is the highest number, limited to finite numbers. The sum keeps an
+// infinity or a NaN. (ONNX Runtime's ReduceLogSumExp computes one exponential after the other, nine times as
+// slow.)
 template <Axes form>
 Values map_log_sum_exp(MapperContext& c) {
   Value* x = c.in(0);

@@ -3,8 +3,8 @@
 #include "op_mappers/segments.h"
 #include "op_mappers/window.h"
 
-// Resamplings that ONNX's Resize does not compute, or for some sizes only: each pixel is a weighted sum of a
-// few of the source, first along the height, then along the width.
+// Resamplings that ONNX's Resize does not compute, or only for some sizes: each pixel is a weighted sum of a
+// few source pixels, first along the height, then along the width.
 namespace t2o::op_mappers {
 namespace {
 
@@ -84,8 +84,8 @@ Value* cubic_far(Emitter& e, Value* d, double a) {
   return e.sub(e.mul(line, d), e.scalar(DType::f32, 4 * a));
 }
 
-// TensorFlow tabulates the kernel at multiples of 1/1024. With half_pixel_centers a = -0.5 and pixels outside
-// of the image have no weight; else a = -0.75 and the borders repeat.
+// TensorFlow tabulates the kernel at multiples of 1/1024. With half_pixel_centers a = -0.5, and pixels
+// outside of the image have no weight. Without it a = -0.75, and the borders repeat.
 Taps cubic_taps(Emitter& e, const AxisSizes& axis, Sampling sampling) {
   const bool keys = sampling == Sampling::half_pixel;
   const double a = keys ? -0.5 : -0.75;

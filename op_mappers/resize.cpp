@@ -53,8 +53,8 @@ std::optional<Ints> whole_factors(const MapperContext& c) {
              : std::nullopt;
 }
 
-// What the image is scaled by, where a runtime finds the very sizes and the same scales by it: floor(in *
-// scale) is out in whatever precision, and scale the nearest number to out / in.
+// The scale for a runtime that computes the sizes and the places by the same number: floor(in * scale) is the
+// output size in every precision, and scale is the nearest such number to out / in.
 std::optional<std::vector<float>> exact_scales(const MapperContext& c) {
   if (const auto factors = whole_factors(c))
     return std::vector<float>{static_cast<float>((*factors)[0]), static_cast<float>((*factors)[1])};

@@ -80,8 +80,8 @@ Value* within_image(Emitter& e, Value* place, Value* last) {
   return e.maximum(e.minimum(place, last), number(e, 0));
 }
 
-// The place of the pixel o is (o + 0.5) / scale - translate / scale. Where that is no place of the source,
-// the weights are 0; where the image gets smaller, antialiasing widens the kernel.
+// Pixel o lies at (o + 0.5) / scale - translate / scale. Outside of the source the weights are 0. If the
+// image gets smaller, antialiasing widens the kernel.
 Taps taps_of(MapperContext& c, const Kernel& kernel, bool antialias, int axis, const AxisSizes& sizes) {
   Value* scale = c.gather(c.in(2), c.i64(axis), 0);
   Value* translation = c.gather(c.in(3), c.i64(axis), 0);
@@ -130,8 +130,8 @@ Values map_scale_and_translate(MapperContext& c) {
   return {x};
 }
 
-// TensorFlow reads for each pixel of the source as many of the gradient, from the first one on that the pixel
-// was read for; those without weight spoil the sum where they are infinite. matrix: [out, in]
+// For each source pixel TensorFlow reads equally many gradients, from the first one that the pixel was read
+// for. Those without weight make the sum NaN if they are infinite. matrix: [out, in]
 Weights gradient_weights(MapperContext& c, Value* matrix) {
   Value* zero = number(c, 0);
   Value* is_none = c.equal(matrix, zero);

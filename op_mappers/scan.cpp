@@ -107,8 +107,8 @@ Value* log_add_exp(Emitter& c, Value* a, Value* b) {
   return c.add(most, c.where(equal, two, rest));
 }
 
-// For TensorFlow, a NaN is as much as all before it: it doubles the sum. With n the number of NaN so far, as
-// a running sum, y = log(sum of exp(x - n log 2)) + n log 2, over the x that are none.
+// In TensorFlow a NaN counts as much as all before it: it doubles the sum. With n, the number of NaN so far,
+// as a running sum: y = log(sum of exp(x - n log 2)) + n log 2, over the x that are numbers.
 Values map_cumulative_logsumexp(MapperContext& c) {
   Value* x = c.in(0);
   const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");

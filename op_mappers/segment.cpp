@@ -148,9 +148,9 @@ Values map_extremum_by_compare(MapperContext& c) {
   return {c.where(with_tail(c, none, r.data), zero, most)};
 }
 
-// ---- gradients of the sparse ones: each row of the data gets the gradients of the segments that read it, of
-// a mean divided by their numbers of rows; the second version gives the rows that were read only, and which
-// they are.
+// ---- gradients of the sparse ones: each row of the data gets the gradients of the segments that read it;
+// for a mean, divided by their numbers of rows. The second version gives only the rows that were read, and
+// which they are.
 
 template <By by>
 Value* gradient_rows(MapperContext& c) {

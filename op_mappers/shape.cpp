@@ -22,9 +22,9 @@ Values map_shape(MapperContext& c) {
 Values map_size(MapperContext& c) { return {c.cast(c.size_of(c.in(0)), c.output_dtype())}; }
 Values map_rank(MapperContext& c) { return {c.cast(c.rank_of(c.in(0)), DType::i32)}; }
 
-// The constant dims of a Reshape to sizes that are known, but for one: that is inferred; or but for some that
-// x has at the same place: those are copied. Not both, for nothing can be inferred beside a size that turns
-// out to be 0.
+// The constant dims of a Reshape, if all sizes are known but one, which is inferred; or but some that x has
+// at the same place, which are copied. Not both: nothing can be inferred beside a size that may turn out to
+// be 0.
 std::optional<Ints> dims_to_infer(const Value* x, const Value* shape) {
   const auto& known = shape->known_elements();
   if (shape->constant() || !known) return std::nullopt;
@@ -67,8 +67,8 @@ std::optional<Ints> dims_left_over(MapperContext& c) {
   return copied_dims(c.in(0)->shape(), y);
 }
 
-// Of an empty tensor an inferred size beside a size of 0 is what the other sizes that are not 0 leave, which
-// ONNX does not infer. There are no elements to keep: a scalar expands to none.
+// If the tensor is empty, the size inferred beside a size of 0 is what the other sizes, those that are not 0,
+// leave. ONNX does not infer that. There are no elements to keep: a scalar expands to none.
 Value* empty_reshape(MapperContext& c, const Ints& dims) {
   Value* x = c.in(0);
   std::int64_t product = 1;

@@ -5,8 +5,8 @@
 #include "op_mappers/apply.h"
 
 // Crosses of integers, as Keras' HashedCrossing makes them: each feature of a row with each one of the other
-// columns, all of which go into one number of 64 bits. It is held as an i64, whose products are the same
-// modulo 2^64.
+// columns. They are hashed into one number of 64 bits, held as an i64, whose products are the same modulo
+// 2^64.
 namespace t2o::op_mappers {
 namespace {
 

@@ -141,8 +141,8 @@ Value* incomplete_beta(MapperContext& c) {
 
 // ---- Zeta, Polygamma
 
-// Euler and Maclaurin: sum over k < 12 of (q + k)^-s, then with w = q + 12
-// w^(1-s) / (s - 1) + w^-s / 2 + sum over j of B_2j / (2j)! s (s + 1) ... (s + 2j - 2) w^(-s - 2j + 1)
+// Euler and Maclaurin, with w = q + 12: sum over k < 12 of (q + k)^-s + w^(1-s) / (s - 1) + w^-s / 2 + sum
+// over j of B_2j / (2j)! s (s + 1) ... (s + 2j - 2) w^(-s - 2j + 1)
 Value* zeta_of_positive(MapperContext& c, Value* s, Value* q) {
   constexpr int kTerms = 12;
   constexpr std::array<double, 8> kBernoulli = {1.0 / 12,

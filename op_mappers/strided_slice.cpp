@@ -4,9 +4,9 @@
 
 #include "op_mappers/all.h"
 
-// The specification is a list of entries, one for each thing between the brackets of x[1, ..., None, 2:7:3].
-// Axes before the ellipsis are counted from the front, those after it from the back: so nothing here needs
-// the rank of x.
+// The specification is a list of entries, one for each item between the brackets of x[1, ..., None, 2:7:3].
+// Axes before the ellipsis count from the front, those after it from the back, so the rank of x is not
+// needed.
 namespace t2o::op_mappers {
 namespace {
 

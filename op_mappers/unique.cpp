@@ -32,8 +32,8 @@ Value* flat_rows(MapperContext& c, Value* x) {
   return c.reshape_to(x, c.concat({c.dims(x, 0, 1), size}, 0));
 }
 
-// A NaN is equal to nothing, itself neither, but for ONNX Runtime to everything: compared are rows of the
-// numbers without NaN and, where there was one, the row's own number.
+// A NaN equals nothing, not even itself; to ONNX Runtime it equals everything. So the rows are compared
+// without NaN, and a row that had one also has its own number.
 Unique unique_floats(MapperContext& c, Value* front) {
   const bool flat = front->shape().ranked() && front->shape().rank() == 1;
   Value* rows = c.cast(flat ? c.unsqueeze(front, {1}) : flat_rows(c, front), DType::f64);

@@ -9,8 +9,8 @@
 namespace t2o {
 namespace {
 
-// What the tensors of a type have in ONNX: complex numbers are pairs of their parts; the handle of a variable
-// that a loop hands on is the variable's value, of whatever type.
+// The ONNX type of a type's tensors: complex numbers are pairs of parts; the handle of a variable that a loop
+// carries is the variable's value, of any type.
 DType stored_type(DType t) { return t == DType::resource ? DType::undefined : plain_type(part_type(t)); }
 
 TensorPtr plain(const TensorPtr& t) {

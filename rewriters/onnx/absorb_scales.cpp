@@ -10,10 +10,9 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
 
-// A product with one number goes into the weights that are in a row with it: x / 255 in front of a
-// convolution, or the scale behind the Clip of one, as fake quantization leaves both. What stands between
-// keeps a factor; what it adds, or cuts off at, is multiplied as well. Where sums are exact and a threshold
-// sees them, the factor stays.
+// A product with one number goes into the weights that it meets: x / 255 in front of a convolution, or the
+// scale behind the Clip of one, as fake quantization leaves both. The operators between keep a factor; what
+// they add or clip at is multiplied too. If sums are exact and a threshold sees them, the factor stays.
 namespace t2o::rewriters {
 namespace {
 

@@ -48,9 +48,9 @@ class MaskFacts {
     return sums_.of(v, depth, [&] { return find_sum_of_masks(v, depth + 1); });
   }
 
-  // A sum of two masks of which each alone hides: what both hide is hidden by more, and -inf where they are
-  // lowest. The sum itself cannot be held at a number then, for in a row of which all is hidden the softmax
-  // sees what only one of them does.
+  // A sum of two masks, either of which hides. What both hide has more subtracted, -inf where they are
+  // lowest. The sum cannot be clipped at a number: in a row that is hidden entirely, the softmax sees what
+  // only one mask hides.
   bool is_sum_of_masks(const ir::Node& n) { return n.op() == "Add" && both_hide(n); }
 
   // Each mask of a sum can be held at its share.
@@ -210,8 +210,8 @@ bool AttentionMask::fits(const Shape& scores, bool columns_stay) const {
          });
 }
 
-// Whether the rows of which all is hidden are what they were: a number that x is lost in may stand for
-// itself; a lesser one becomes one, if no other term comes near it and none is added to it.
+// Whether rows that are hidden entirely keep their values. A number in which x is lost may stand for itself.
+// A smaller one becomes such a number, if no other term comes near it and none is added to it.
 bool AttentionMask::stays_the_same() const {
   const auto first = std::ranges::find_if(terms_, [](const Term& t) { return t.is_condition; });
   if (first == terms_.end() || terms_.size() == 1) return true;

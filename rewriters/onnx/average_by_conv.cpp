@@ -6,9 +6,8 @@
 #include "rewriters/onnx/exact_sums.h"
 
 // ONNX Runtime's AveragePool of opset 19 and above works pixel by pixel wherever it cannot work on blocks of
-// 16 channels: 2 to 10 times slower than a convolution of each channel with the same weight for all of its
-// window. The sum is divided in the end, which the convolution does not do: whole numbers in front of a
-// threshold keep the pool.
+// 16 channels: 2 to 10 times slower than a convolution of each channel with one weight. The pool divides the
+// sum; the convolution does not, so whole numbers in front of a threshold keep the pool.
 namespace t2o::rewriters {
 namespace {
 

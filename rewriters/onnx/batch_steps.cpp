@@ -11,8 +11,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// A layer that was drawn out for each step of a sequence, as Keras 3 leaves a TimeDistributed one, works on
-// all steps at once: they are one batch.
+// A layer that is written out for each step of a sequence, as Keras 3 leaves a TimeDistributed one, works on
+// all steps at once, as one batch:
 //   Concat(f(x[:, 0]), f(x[:, 1]) ...)  ->  f of a Reshape, and a Reshape
 namespace t2o::rewriters {
 namespace {

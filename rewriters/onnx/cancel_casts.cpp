@@ -2,9 +2,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// Casts to types that hold every value, and the Cast back, change nothing. ONNX Runtime drops them
-// too, but does not look into the bodies that read the result: where the casts begin with an input of the
-// model, it then reports a missing input when it runs.
+// A Cast to a type that holds every value, and the Cast back, change nothing. ONNX Runtime drops them too,
+// but not in bodies that read the result: if the first Cast reads an input of the model, it then reports a
+// missing input at run time.
 namespace t2o::rewriters {
 namespace {
 

@@ -3,8 +3,8 @@
 #include "onnx/schema.h"
 #include "rewriters/all.h"
 
-// If, Loop and Scan take fewer element types at low opsets than Cast does. What they carry or give has a
-// wider type there that holds every value of its own, and is cast on both sides: bf16 below opset 16 is f32.
+// If, Loop and Scan take fewer element types at low opsets than Cast does. There they carry a wider type that
+// holds every value, with a Cast on both sides: f32 for bf16 below opset 16.
 namespace t2o::rewriters {
 namespace {
 

@@ -1,10 +1,10 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/norm_pattern.h"
 
-// What is left of layer normalizations that no operator computes, as over channels that come first:
-// TensorFlow multiplies x and its mean with gamma / deviation, which is as large as x where gamma differs
-// along the axes of the mean. The difference that the variance needs anyway is divided by the deviation
-// instead.
+// What remains of layer normalizations that no operator computes, such as those over channels that come
+// first. TensorFlow multiplies x and its mean by gamma / deviation, which is as large as x if gamma differs
+// along the axes of the mean. Instead, the difference that the variance needs anyway is divided by the
+// deviation.
 namespace t2o::rewriters {
 namespace {
 

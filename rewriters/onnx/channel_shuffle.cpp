@@ -5,9 +5,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// Channels that are last are shuffled as groups that swap places, [n, h, w, g, c] to [n, h, w, c, g]:
-// channels that come first are so too, with the pixels as one axis. Layout folding takes the Transposes
-// around it away.
+// Shuffles channels that are last by swapping groups, [n, h, w, g, c] to [n, h, w, c, g]. The same works with
+// channels first and the pixels as one axis; layout folding then removes the Transposes around it.
 namespace t2o::rewriters {
 namespace {
 

@@ -35,9 +35,9 @@ Value* sum_of(Value* x, const ir::Node& of_zeros, Rewrite& r) {
                 of_zeros.output()->shape());
 }
 
-// max(x) + sum(Clip(x, 0, 0)) is Min(max(x), sum(x)) where no number of x is negative: then a sum is not
-// below any of what it adds, however it is rounded, and is NaN where one of them is, for no infinities of
-// both signs meet.
+// max(x) + sum(Clip(x, 0, 0)) is Min(max(x), sum(x)) if no number of x is negative. Then a sum is not below
+// any of its terms, however it is rounded, and it is NaN if a term is, since infinities of both signs do not
+// meet.
 Rewriter minimum_of_sum() {
   const Zeros z;
   const Pat axes = constant();
@@ -78,9 +78,9 @@ bool stands_behind(const ir::Node& n, const ir::Node& other) {
   return at == &n;
 }
 
-// Min(max(x), sum(x)) is Min(max(x), mean(x) * 2^100) where no number of x is negative: then that is not
-// below the maximum either, and it is NaN where x has one. The mean is often made anyway, as in attention
-// over channels or places, and all of x is gone through one time less.
+// Min(max(x), sum(x)) is Min(max(x), mean(x) * 2^100) if no number of x is negative: that is not below the
+// maximum either, and it is NaN if x has one. The mean often exists anyway, as in attention over channels or
+// places, so x is read once less.
 Rewriter minimum_of_mean() {
   const Pat x = any().where([](const Value* v) { return is_never_negative(v) && v->dtype() == DType::f32; });
   const Pat axes = constant();

@@ -34,8 +34,8 @@ TensorPtr known_result(const ir::Node& n, int opset) {
 
 }  // namespace
 
-// Shapes that became known after their readers were made, as behind a branch that is always taken, are
-// constants, and so is what follows from them: ONNX Runtime's own inference refuses some of it otherwise.
+// Shapes that became known after their readers were made, as behind a branch that is always taken, become
+// constants, and so does what follows from them. ONNX Runtime's own inference refuses some of them otherwise.
 Rewriter constant_folding(const onnx::Target& target) {
   return for_each_node("constant_folding", {"Shape"}, [target](ir::Graph& g, ir::Node& n) {
     if (n.outputs().size() != 1 || n.output()->is_graph_output()) return false;

@@ -57,8 +57,8 @@ bool is_power_of_two(double x) {
 
 class ExactSums::Facts {
  public:
-  // The numbers are whole ones, or were before constants came in, and equal ones are exactly equal: inputs of
-  // the model, what Round, Sign and casts leave, and sums of it with few weights.
+  // The numbers are whole, or were before constants came in, and equal ones are exactly equal: inputs of the
+  // model, results of Round, Sign and casts, and sums of these with few weights.
   bool is_grid(const Value* v, int depth = 0) {
     if (is_whole(v->dtype())) return true;
     if (v->constant()) return has_few_numbers_of(v->constant());

@@ -5,8 +5,8 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/layout_form.h"
 
-// Axes of size 1 that come and go between transposes, as convolutions and pools of sequences work on images
-// of height 1, and shapes that are given again: so that layouts are folded through them.
+// Removes axes of size 1 that come and go between transposes (convolutions and pools of sequences work on
+// images of height 1), and Reshapes to the shape that is there, so that layouts fold through.
 namespace t2o::rewriters {
 namespace {
 

@@ -46,8 +46,8 @@ std::vector<Ints> forms_of(const ir::Graph& g) {
   return all;
 }
 
-// A Transpose that is its own inverse leads into its form or out of it. Which one is chosen by its producer,
-// and a fold may change the producer: then another fold may find a cheaper layout.
+// A Transpose that is its own inverse leads into its form or out of it. Its producer decides which. A fold
+// may change the producer, and then another fold may find a cheaper layout.
 int fold_whole_form(ir::Graph& g, const Form& form, const onnx::Target& target, bool at_interface) {
   constexpr int kMostRounds = 4;
   const bool has_interface =

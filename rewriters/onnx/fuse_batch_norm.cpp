@@ -5,9 +5,9 @@
 #include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 
-// x * scale + shift with a number for each channel is a batch normalization of mean 0 and variance 1: one
-// operator for two, which ONNX Runtime keeps in the blocks of channels that its convolutions work on. A
-// runtime may fold it into a convolution in front, so that exact sums that a threshold sees keep their two.
+// x * scale + shift, with a number for each channel, is a batch normalization of mean 0 and variance 1: one
+// operator for two, which ONNX Runtime keeps in the channel blocks of its convolutions. A runtime may fold it
+// into a convolution in front, so exact sums that a threshold sees keep the two operators.
 namespace t2o::rewriters {
 namespace {
 

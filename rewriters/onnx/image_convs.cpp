@@ -6,9 +6,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// ONNX Runtime works on blocks of channels only where a convolution is one of images: a depthwise convolution
-// of sequences is one of images of height 1 there, with the convolutions in front of it and behind it, and
-// what is done to each number between.
+// ONNX Runtime works on blocks of channels only in convolutions of images. So a depthwise convolution of
+// sequences becomes one of images of height 1, with the convolutions before and after it and the elementwise
+// operators between.
 namespace t2o::rewriters {
 namespace {
 

@@ -4,8 +4,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// Both directions of a recurrent layer, [t, 2, b, h] to [b, t, 2 h]: for a Split, whose parts are squeezed,
-// transposed and joined along the last axis, one Transpose and a Reshape.
+// Both directions of a recurrent layer, [t, 2, b, h] to [b, t, 2 h]: one Transpose and a Reshape instead of a
+// Split, whose parts are squeezed, transposed and joined along the last axis.
 namespace t2o::rewriters {
 namespace {
 

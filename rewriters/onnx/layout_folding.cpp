@@ -20,9 +20,8 @@ bool is_transpose(const ir::Node& n, const Ints& perm) {
   return p && *p == perm;
 }
 
-// A Transpose into the form reads its input in permuted form, and what it gives is that tensor under another
-// name; likewise a Transpose out of it. So both vanish from the problem, and come back where the solution
-// needs them.
+// A Transpose into the form gives its input in permuted form under another name; likewise a Transpose out of
+// it. So both are left out of the problem, and come back where the solution needs them.
 class LayoutFolding {
  public:
   LayoutFolding(ir::Graph& g, Form form, const onnx::Target& target, bool at_interface)
@@ -99,8 +98,8 @@ class LayoutFolding {
     return it == members_.end() ? nullptr : &it->second;
   }
 
-  // What a convolution that leaves the form here could do as well: its bias and scale, and the activation
-  // that runtimes compute with it. Of equal choices, they are where the convolution is.
+  // Operators that a convolution which leaves the form here could include: its bias and scale, and the
+  // activation that runtimes fuse. If choices cost the same, they stay with the convolution.
   bool belongs_to_convolution(const ir::Node& n) const {
     static const std::unordered_set<std::string_view> kActivations = {"Clip", "HardSigmoid", "LeakyRelu",
                                                                       "Relu", "Sigmoid",     "Tanh"};

@@ -5,10 +5,10 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/steps.h"
 
-// What a loop over time computes of the row of each step alone, as the weighted inputs of a cell, is computed
-// of all rows at once in front of the loop:
+// Work that a loop over time does on the row of a step alone, such as the weighted inputs of a cell, is done
+// on all rows at once in front of the loop:
 //   Gather(x, step) * w + b  ->  Gather(x * w + b, step)
-// The weights of rows and states that are joined first are parted for that.
+// If rows and states are joined first, their weights are parted for that.
 namespace t2o::rewriters {
 namespace {
 

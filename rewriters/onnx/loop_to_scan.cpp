@@ -5,9 +5,9 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/steps.h"
 
-// A Loop of a known number of steps that reads the row of its number of tensors with as many rows is a Scan:
-// there are no counters, no Gathers, and the results of the steps go where they belong. ONNX Runtime refuses
-// a Scan of no steps, and states that change their shape.
+// A Loop of a known number of steps, which reads one row per step of tensors with as many rows, becomes a
+// Scan: no counters, no Gathers, and the results of the steps need no copy. ONNX Runtime refuses a Scan of no
+// steps, and states that change their shape.
 namespace t2o::rewriters {
 namespace {
 

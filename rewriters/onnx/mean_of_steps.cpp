@@ -2,8 +2,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// The mean along one axis whose size may be 0: TensorFlow's is NaN then, for which a mean is divided by the
-// lesser of the size and 1. The sum divided by the size is NaN by itself, and a node less.
+// The mean along one axis whose size may be 0. TensorFlow's is NaN then, so the mapper divides a mean by the
+// minimum of the size and 1. The sum divided by the size is NaN by itself, with one node less.
 namespace t2o::rewriters {
 namespace {
 

@@ -6,9 +6,10 @@
 #include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 
-// x * a * b and x * a / b with constants a and b are one product, as the decoder of a detector leaves them.
-// What is first multiplied is not to overflow where it is not in the end: no number of a is above 1. Whole
-// numbers x may lie on a threshold behind the products, which are rounded otherwise then: they stay two.
+// x * a * b and x * a / b with constants a and b become one product, as the decoder of a detector leaves
+// them. The first product must not overflow where the result does not, so no number of a is above 1. Whole
+// numbers x may lie on a threshold behind the products, and one product rounds differently: then there stay
+// two.
 namespace t2o::rewriters {
 namespace {
 

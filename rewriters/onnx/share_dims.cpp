@@ -5,8 +5,8 @@
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
 
-// Two dims with one symbol are one size: it is taken from where it comes up first, mostly an input of the
-// graph. What is computed from it in each layer anew, as a causal mask, is then the same and done once.
+// Dims with the same symbol are equal: the size is read where it first occurs, mostly at an input of the
+// graph. Whatever each layer computes from it, such as a causal mask, is then the same and computed once.
 namespace t2o::rewriters {
 namespace {
 

@@ -6,8 +6,8 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/zero_pad.h"
 
-// What is padded and then cropped is cropped first, by what the padding does not give: the Pad behind that a
-// convolution takes for its own, and often nothing is left to crop.
+// A tensor that is padded and then cropped is cropped first, by as much as the padding does not give. A
+// convolution takes over the Pad behind that, and often nothing is left to crop.
 namespace t2o::rewriters {
 namespace {
 

@@ -4,9 +4,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// The root of a sum of squares, and the division by it, of few numbers, as an embedding is normalized: there
-// the time goes by nodes. Of more numbers ONNX Runtime takes up to twice as long for ReduceL2 and
-// ReduceSumSquare as for their parts, and a fifth longer for a Div than for a Mul.
+// The root of a sum of squares of few numbers, and the division by it, as an embedding is normalized: there
+// each node counts. For more numbers ONNX Runtime takes up to twice as long for ReduceL2 and ReduceSumSquare
+// as for their parts, and a fifth longer for a Div than for a Mul.
 namespace t2o::rewriters {
 namespace {
 

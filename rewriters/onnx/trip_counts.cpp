@@ -3,8 +3,8 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/steps.h"
 
-// A loop that goes on while its counter is below a limit and something else holds, as a `for` with a `break`,
-// has the limit for its number of rounds, and asks for the rest alone.
+// A loop that runs while its counter is below a limit and something else holds, such as a `for` with a
+// `break`, has the limit as its trip count, and its condition is the rest.
 namespace t2o::rewriters {
 namespace {
 
@@ -32,8 +32,8 @@ class CountRounds {
   }
 
  private:
-  // The other of both conditions where one is `counter < limit`, of a limit that the loop does not change; a
-  // counter that is null stands for 0, and the limit for the one that was found.
+  // The other one of two conditions, if one is `counter < limit` and the loop does not change the limit. A
+  // null counter stands for 0, and for the limit that was found.
   Value* beside_limit(Value* both, const Value* counter, bool finds) {
     const ir::Node* n = both->producer();
     if (!is_op(n, "And")) return nullptr;

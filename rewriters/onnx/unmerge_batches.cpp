@@ -7,8 +7,8 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// Products of matrices whose two leading axes, as batch and heads, are merged before them and parted behind
-// them: they are products of as many matrices with both axes too.
+// Products of matrices whose two leading axes, such as batch and heads, are merged before and parted after:
+// the products take both axes.
 //   Reshape(MatMul(Reshape(a, [n * h, r, k]), Reshape(b, [n * h, k, c])), [n, h, r, c]) = MatMul(a, b)
 namespace t2o::rewriters {
 namespace {

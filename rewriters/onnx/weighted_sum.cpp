@@ -5,9 +5,9 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/few_levels.h"
 
-// The sum over the last axis of x * w, with a constant w for each place on it, as additive attention scores
-// its keys, is a product with a matrix of one column: no tensor of all the products is made then. ONNX
-// Runtime is slow with a vector there.
+// The sum over the last axis of x * w, where w is constant along the other axes, as additive attention scores
+// its keys, is a product with a matrix of one column. It makes no tensor of all the products. ONNX Runtime is
+// slow with a vector there.
 namespace t2o::rewriters {
 namespace {
 

@@ -4,8 +4,8 @@
 #include "rewriters/tf/loop.h"
 #include "tf/op_builder.h"
 
-// A loop that picks one row of a tensor in each round and collects them is one Gather. So pfor, and with it
-// vectorized_map, leaves x[i] of each i, where all the rest of a step is done for all steps at once.
+// A loop that picks one row of a tensor in each round and collects them is one Gather. pfor, and with it
+// vectorized_map, leaves x[i] for each i like this, after it has vectorized the rest of a step.
 namespace t2o::rewriters {
 namespace {
 

@@ -5,7 +5,7 @@
 #include "tf/op_builder.h"
 
 // tf.map_fn collects rows of different lengths as a list of variants, which become a ragged tensor behind the
-// loop. Here the list has the lengths of the rows, and one more variable the rows so far.
+// loop. Instead, the list holds the lengths of the rows, and one more variable the rows so far.
 namespace t2o::rewriters {
 namespace {
 

@@ -2,8 +2,8 @@
 #include "rewriters/tf/loop.h"
 #include "tf/op_builder.h"
 
-// tf.map_fn hands the rows of a ragged tensor to its loop as a list of variants. What a step takes out of the
-// list are values between two splits, and the splits of the levels below: here it reads them itself.
+// tf.map_fn hands the rows of a ragged tensor to its loop as a list of variants. A step takes from the list
+// the values between two splits, and the splits of the levels below; here it reads them directly.
 namespace t2o::rewriters {
 namespace {
 

@@ -3,9 +3,9 @@
 #include "rewriters/all.h"
 #include "tf/op_builder.h"
 
-// Keras asks for the sign bit of a float by way of its bits, in signbit and, to tell -0 from 0, in argmax and
-// argmin. ONNX below opset 26 has no bits of floats: they are computed there, by some forty nodes. A NaN
-// counts as positive, whose sign depends on the machine that made it.
+// Keras reads the sign bit of a float from its bits, in signbit and, to tell -0 from 0, in argmax and argmin.
+// Below opset 26 ONNX cannot read the bits of floats; about forty nodes compute them. A NaN counts as
+// positive, since its sign depends on the machine that made it.
 namespace t2o::rewriters {
 namespace {
 

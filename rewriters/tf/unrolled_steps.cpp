@@ -126,8 +126,8 @@ bool UnrolledFinder::has_second_step() const {
   });
 }
 
-// All nodes of the first two levels are known when none is waiting that may be one. Behind them no step is
-// deeper than the second, and what is deeper only reads what the steps give.
+// All nodes of the first two levels are known when no waiting node may be one. Behind them no step is deeper
+// than the second; deeper nodes only read what the steps give.
 bool UnrolledFinder::find_levels() {
   nodes_.assign(found_.steps, {});
   for (const Value* row : found_.source->outputs())
@@ -252,8 +252,9 @@ bool UnrolledFinder::is_same_outside(const Value* b, const Value* a, int depth) 
   return true;
 }
 
-// What a step reads may be made of the state before, and nothing else, such as the state times its weights:
-// then in the first step it is made in the same way. Gives the only input that is not the same in all steps.
+// A step may read a value that is computed from the previous state alone, such as the state times its
+// weights. In the first step it is computed in the same way. Gives the only input that differs between the
+// steps.
 std::optional<std::size_t> UnrolledFinder::made_of(const Unrolled::State& s) const {
   const ir::Node *n = s.after[0]->producer(), *m = s.initial->producer();
   if (!n || !m || n->op() != m->op() || n->input_count() != m->input_count() || !has_same_attrs(*n, *m) ||

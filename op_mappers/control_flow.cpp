@@ -76,7 +76,7 @@ class Sources {
 class LoopMaker {
  public:
   LoopMaker(GraphContext& c, const tfgraph::Loop& loop)
-      : c_(c), loop_(loop), condition_(loop.condition()), body_(loop.body()), types_(c.settled()) {}
+      : c_(c), loop_(loop), body_(loop.body()), types_(c.settled()) {}
   MappedValues run();
 
  private:
@@ -97,7 +97,6 @@ class LoopMaker {
 
   GraphContext& c_;
   const tfgraph::Loop& loop_;
-  const ir::Graph& condition_;
   const ir::Graph& body_;
   std::vector<VariableType>& types_;
   Value* count_ = nullptr;  // of its rounds, where that is settled at first; not 0 for certain
@@ -143,7 +142,7 @@ void LoopMaker::find_carried() {
   for (std::size_t i = 0; i < size(); ++i)
     if (used[i]) need(i);
   Sources sources;
-  if (!count_) sources.add(condition_.outputs()[0], need_variable);
+  if (!count_) sources.add(loop_.condition().outputs()[0], need_variable);
   carried_.assign(size(), false);
   while (!work.empty()) {
     const std::size_t i = work.back();
@@ -173,7 +172,7 @@ void LoopMaker::find_written() {
 }
 
 Value* LoopMaker::condition(ir::Graph& g, const MappedValues& variables) {
-  Value* v = c_.map(condition_, variables, {true}, g)[0].value;
+  Value* v = c_.map(loop_.condition(), variables, {true}, g)[0].value;
   if (!v) return nullptr;
   Emitter e(g, c_.target(), c_.shared_origin());
   return as_condition(e, v);

@@ -77,9 +77,6 @@ class Emitter {
   Value* softmax(Value*, std::int64_t axis, bool log = false);
   Values topk(Value*, Value* k, std::int64_t axis, bool largest, bool sorted = true);
   Value* cumsum(Value*, Value* axis, bool exclusive, bool reverse);
-  Value* one_hot_depth(Value* indices, Value* depth, Value* off_on, std::int64_t axis) {
-    return emit("OneHot", {indices, depth, off_on}, {{"axis", axis}});
-  }
 
   // ---- arithmetic shorthand; operands broadcast and have one dtype
   Value* add(Value* a, Value* b) { return emit("Add", {a, b}); }

@@ -172,12 +172,6 @@ bool is_of_type(const Attr& a, std::string_view type) {
   return true;  // functions, whose bodies may stand in their place
 }
 
-std::optional<std::string_view> attr_placeholder(Bytes attr_value) {
-  for (WireReader r(attr_value); r.next();)
-    if (r.field() == 9) return r.text();
-  return std::nullopt;
-}
-
 Strings function_names(Bytes attr_value) {
   Strings names;
   const auto add = [&](WireReader func) {

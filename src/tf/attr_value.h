@@ -21,7 +21,6 @@ struct AttrContext {
 // kind itself.
 Attr decode_attr(Bytes attr_value, const AttrContext&, std::string_view type = {});
 bool is_of_type(const Attr&, std::string_view type);
-std::optional<std::string_view> attr_placeholder(Bytes attr_value);
 Strings function_names(Bytes attr_value);  // of an attribute of type func or list(func)
 
 Shape decode_shape(Bytes shape_proto);

@@ -37,23 +37,10 @@ std::string shape_value(const Shape& s) {
   return out;
 }
 
-std::string shapes_value(const Shapes& shapes) {
-  std::string list, out;
-  for (const Shape& s : shapes) append_field(list, 7, shape_proto(s));
-  append_field(out, 1, list);
-  return out;
-}
-
 std::string function_value(std::string_view name) {
   std::string function, out;
   append_field(function, 1, name);
   append_field(out, 10, function);
-  return out;
-}
-
-std::string bool_value(bool v) {
-  std::string out;
-  append_number(out, 5, v ? 1 : 0);
   return out;
 }
 

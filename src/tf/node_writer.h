@@ -10,9 +10,7 @@ namespace t2o::tf {
 std::string type_value(DType);
 std::string types_value(const DTypes&);
 std::string shape_value(const Shape&);
-std::string shapes_value(const Shapes&);
 std::string function_value(std::string_view name);
-std::string bool_value(bool);
 
 std::string shape_proto(const Shape&);
 

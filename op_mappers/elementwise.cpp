@@ -5,6 +5,7 @@
 #include "op_mappers/bitcast.h"
 #include "op_mappers/special.h"
 #include "op_mappers/wide_integers.h"
+#include "tfgraph/internal_ops.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -208,6 +209,7 @@ void register_elementwise(OpRegistry& r) {
   r.op("Elu").by(map_elu);
   r.op("Selu").by(map_selu);
   r.op("LeakyRelu").by(map_leaky_relu);
+  r.op(tfgraph::kPRelu).to("PRelu");
   r.op("Rint").to("Round");
   r.op("IsNan").to("IsNaN");
   r.op("IsInf").to("IsInf");

@@ -56,7 +56,7 @@ Rewriter trip_counts(const onnx::Target&);          // a loop with a counter bel
 
 // Fusions.
 Rewriter einsum_product(const onnx::Target&);      // an Einsum that is a product of matrices -> MatMul
-Rewriter fuse_activation(const onnx::Target&);     // HardSwish, HardSigmoid, LeakyRelu, Mish, Clip, Relu
+Rewriter fuse_activation(const onnx::Target&);     // HardSwish, HardSigmoid, LeakyRelu, PRelu, Mish, Clip, Relu
 Rewriter fuse_attention(const onnx::Target&);      // Attention
 Rewriter fuse_batch_norm(const onnx::Target&);     // a scale and a shift per channel -> BatchNormalization
 Rewriter permute_codes(const onnx::Target&);       // Transpose, Concat, Unsqueeze of dequantized weights -> of their codes

@@ -11,6 +11,8 @@
 namespace t2o::rewriters {
 namespace {
 
+constexpr std::int64_t kMostSlopes = 1 << 22;
+
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
 Pat number() { return constant().where(is_scalar_constant); }
@@ -23,6 +25,13 @@ Pat number(double wanted) {
 Pat about(double wanted) {
   return constant().where(
       [wanted](const Value* v) { return is_scalar_constant(v) && is_near(*number_of(v), wanted); });
+}
+
+// A product of zero and an infinity would be NaN.
+bool are_finite(const Value* v) {
+  if (!is_float(v->dtype()) || v->constant()->elements() > kMostSlopes) return false;
+  const std::vector<double> all = v->constant()->to_floats();
+  return std::all_of(all.begin(), all.end(), [](double a) { return std::isfinite(a); });
 }
 
 double value(const Match& m, const Pat& p) { return *number_of(m[p]); }
@@ -53,6 +62,7 @@ class Activations {
     hard_swish();
     hard_sigmoid();
     leaky_relu();
+    prelu();
     mish();
     bounds();
     return std::move(forms_);
@@ -131,6 +141,30 @@ class Activations {
          });
   }
 
+  // x where it is positive, else a x, with many numbers a
+  void prelu() {
+    const auto leaky = kernel_types("LeakyRelu", target_), types = kernel_types("PRelu", target_);
+    const Pat x = any(), slopes = constant().where(are_finite);
+    const Pat high = op("Relu", x), mirrored = op("Mul", slopes, op("Relu", op("Neg", x)));
+    const auto made = [=](const Match& m, Rewrite& r, Value* a) -> Value* {
+      const Value* y = m.root();
+      if (!types.has(y->dtype()) || y->shape() != m[x]->shape() || !y->shape().ranked()) return nullptr;
+      return r.make("PRelu", {m[x], a});
+    };
+    form(op("Add", high, op("Mul", slopes, op("Min", x, number(0)))) | op("Sub", high, mirrored),
+         [=](const Match& m, Rewrite& r) { return made(m, r, m[slopes]); });
+    form(op("Add", high, mirrored), [=, target = target_](const Match& m, Rewrite& r) {
+      ir::Node& root = *m.root()->producer();
+      Emitter e(r.graph(), target, root.shared_origin(), &root);
+      return made(m, r, e.neg(m[slopes]));
+    });
+    // After the forms that make a PRelu.
+    form(op("PRelu", x, slopes), [=](const Match& m, Rewrite& r) -> Value* {
+      const auto a = uniform_number(m[slopes]);
+      return a ? same_kind(m, r, leaky, x, "LeakyRelu", {{"alpha", static_cast<float>(*a)}}) : nullptr;
+    });
+  }
+
   // x tanh(ln(1 + e^x))
   void mish() {
     const auto types = kernel_types("Mish", target_);
@@ -174,7 +208,7 @@ class Activations {
 Rewriter fuse_activation(const onnx::Target& target) {
   const auto sums = std::make_shared<ExactSums>();
   Rewriter r = in_turn("fuse_activation", Activations(target, sums).forms(),
-                       {"Clip", "Max", "Min", "Where", "Relu", "Softplus"});
+                       {"Clip", "Max", "Min", "Where", "Relu", "PRelu", "Softplus"});
   r.run = [sums, run = std::move(r.run)](ir::Graph& g) {
     sums->forget();
     return run(g);

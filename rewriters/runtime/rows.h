@@ -5,6 +5,7 @@
 // The rewriters of the table's rows (table.cpp says when and why they run). None of them asks for the target runtime.
 namespace t2o::rewriters {
 
+Rewriter fast_prelu(const onnx::Target&);
 Rewriter guard_casts(const onnx::Target&);
 Rewriter guard_floats(const onnx::Target&);
 Rewriter guard_fusions(const onnx::Target&);

@@ -20,6 +20,9 @@ inline constexpr std::string_view kGuarded = "t2o.Guarded";
 // input x; attribute approximate, as ONNX's Gelu
 inline constexpr std::string_view kGelu = "t2o.Gelu";
 
+// x where it is positive, else slope * x; inputs x, slope, which broadcasts to x
+inline constexpr std::string_view kPRelu = "t2o.PRelu";
+
 // log(sum(exp(x))) over axes, without overflow; inputs x, axes; attribute keep_dims
 inline constexpr std::string_view kLogSumExp = "t2o.LogSumExp";
 

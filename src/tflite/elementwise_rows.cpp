@@ -100,14 +100,7 @@ Values arg_of_codes(Op& op) {
   return op.make_all(op.row().tf, {op.codes(0), op.codes(1)}, op.row().attrs(op));
 }
 
-// max(x, 0) + alpha * min(x, 0)
-Values prelu(Op& op) {
-  Value *x = op.in(0), *alpha = op.in(1);
-  Value* zero = op.scalar_like(x, 0);
-  Value* low = op.make("Mul", {alpha, op.make("Minimum", {x, zero})});
-  Value* high = op.make("Relu", {x});
-  return {op.make("AddV2", {high, low})};
-}
+Values prelu(Op& op) { return {op.make_own("t2o.PRelu", {op.in(0), op.in(1)}, {})}; }
 
 Values clip(Op& op, double low, double high) {
   Value* x = op.in(0);

@@ -52,6 +52,28 @@ TEST(Fusions, LeakyRelu) {
   }, {{"LeakyRelu", 1}, {"Relu", 0}});
 }
 
+TEST(Fusions, PRelu) {
+  const auto slopes = [](Builder& b, std::vector<float> numbers) { return b.const_input(Tensor::of<float>({1, 1, 3}, numbers)); };
+  const auto keras = [=](const char* name, std::vector<float> numbers, const Operators& operators) {  // relu(x) - a relu(-x)
+    graph_case(name, [=](Builder& b) {
+      const std::string x = b.input(f32, {2, 16, 16, 3}, verify::Range{-8, 8});
+      b.output(add(b, b.op("Relu", {x}), mul(b, b.op("Neg", {slopes(b, numbers)}), b.op("Relu", {b.op("Neg", {x})}))));
+    }).gives(operators).check();
+  };
+  keras("between 0 and 1", {0.25F, 0.5F, 1}, {{"Max", 1}, {"Relu", 0}});
+  keras("both signs", {0.25F, -0.5F, 2}, {{"Clip", 1}, {"Relu", 1}, {"Neg", 0}});
+  keras("one number", {-0.5F, -0.5F, -0.5F}, {{"LeakyRelu", 1}, {"Relu", 0}});
+  const std::vector<float> edges = {std::nanf(""), INFINITY, -INFINITY, -0.0F, 0.0F, 1e30F, -1e30F, 3.0F, -3.0F, 0.5F, -0.5F, 1.0F};
+  for (const float high : {0.5F, 2.0F}) {
+    std::vector<float> many;
+    for (int i = 0; i < 64; ++i) many.insert(many.end(), edges.begin(), edges.end());
+    graph_case("special numbers", [=](Builder& b) {
+      const std::string x = b.input(Tensor::of<float>({256, 3}, many)), a = b.const_input(Tensor::of<float>({3}, {0.25F, 0.5F, high}));
+      b.output(add(b, b.op("Relu", {x}), mul(b, a, b.op("Minimum", {x, scalar(b, 0)}))));
+    }).gives({{"PRelu", 0}, {"Min", 0}, {high == 2 ? "Clip" : "Max", 1}}).check();
+  }
+}
+
 TEST(Fusions, BoundsAndMish) {
   activation("max(min(x, 2), -1)", [](Builder& b, const std::string& x) { return b.op("Maximum", {b.op("Minimum", {x, scalar(b, 2)}), scalar(b, -1)}); }, {{"Clip", 1}, {"Max", 0}, {"Min", 0}});
   activation("bounds the wrong way round", [](Builder& b, const std::string& x) { return b.op("Maximum", {b.op("Minimum", {x, scalar(b, -1)}), scalar(b, 2)}); }, {{"Clip", 0}});

@@ -1,8 +1,6 @@
 #include "onnx/fold.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -14,74 +12,7 @@
 namespace t2o::onnx {
 namespace {
 
-template <class T>
-void put(std::byte* out, std::int64_t i, T v) {
-  std::memcpy(out + static_cast<std::size_t>(i) * sizeof(T), &v, sizeof(T));
-}
-
-// Out of range is undefined in ONNX and TensorFlow both; here it saturates, so that it is no undefined
-// behaviour of ours.
-std::int64_t to_integer(double d) {
-  if (std::isnan(d)) return 0;
-  if (d >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
-  if (d < -0x1p63) return std::numeric_limits<std::int64_t>::min();
-  return static_cast<std::int64_t>(d);
-}
-
-void store(std::byte* out, DType t, std::int64_t i, double d, std::int64_t n, bool integral) {
-  const std::int64_t v = integral ? n
-                         : t == DType::u64 && d >= 0x1p63 && d < 0x1p64
-                             ? static_cast<std::int64_t>(static_cast<std::uint64_t>(d))
-                             : to_integer(d);
-  switch (t) {
-    case DType::f32:
-      return put(out, i, static_cast<float>(d));
-    case DType::f64:
-      return put(out, i, d);
-    case DType::f16:
-      return put(out, i, float_to_half(static_cast<float>(d)));
-    case DType::bf16:
-      return put(out, i, float_to_bfloat(static_cast<float>(d)));
-    case DType::boolean:
-      return put(out, i, static_cast<std::uint8_t>(integral ? n != 0 : d != 0));
-    case DType::i8:
-    case DType::u8:
-      return put(out, i, static_cast<std::uint8_t>(v));
-    case DType::i16:
-    case DType::u16:
-      return put(out, i, static_cast<std::uint16_t>(v));
-    case DType::i32:
-    case DType::u32:
-      return put(out, i, static_cast<std::uint32_t>(v));
-    default:
-      return put(out, i, v);
-  }
-}
-
-// Elements one by one: integers by way of int64, the rest by way of double.
-void convert_elements(const Tensor& in, DType to, std::span<std::byte> out) {
-  const bool integral = is_int(in.dtype()) || in.dtype() == DType::boolean;
-  for (std::int64_t i = 0; i < in.elements(); ++i)
-    store(out.data(), to, i, in.float_at(i), integral ? in.int_at(i) : 0, integral);
-}
-
-bool plain(DType t) {
-  return t == DType::boolean ||
-         ((is_float(t) || is_int(t)) && bit_width(t) >= 8 &&
-          !contains({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz}, t));
-}
-
 constexpr std::size_t kKept = 4096;  // bytes; what is bigger is computed when it is written
-
-template <class Make>
-TensorPtr small_or_computed(DType t, const Ints& dims, Make make) {  // make(span) fills
-  const std::size_t size = byte_size(t, element_count(dims));
-  if (size > kKept) return std::make_shared<Tensor>(t, dims, computed_storage(size, make));
-  std::vector<std::byte> bytes(size);
-  make(std::span<std::byte>(bytes));
-  return std::make_shared<Tensor>(t, dims, heap_storage(std::move(bytes)));
-}
-
 constexpr std::size_t kInPieces = std::size_t{32} << 20;
 
 // Its rows can be made one by one: of a tensor that is too big to be in memory as a whole, twice, or for one
@@ -163,6 +94,9 @@ TensorPtr transpose(const TensorPtr& t, const Ints& perm) {
   Ints dims(perm.size());
   for (std::size_t i = 0; i < perm.size(); ++i) dims[i] = nth(t->dims(), perm[i]);
   if (t->elements() <= 1) return t->with_dims(dims);
+  // What was converted to a wider type is converted behind the Transpose.
+  if (const TensorPtr narrow = before_conversion(t); narrow && narrow->byte_size() <= t->byte_size())
+    return converted(transposed(narrow, perm), t->dtype());
   const std::size_t width = bit_width(t->dtype());
   if (width != 8 && width != 16 && width != 32 && width != 64 && width != 128) return nullptr;
   const Permutation permutation(width / 8, t->dims(), perm);
@@ -211,15 +145,6 @@ TensorPtr transposed(const TensorPtr& t, const Ints& perm) {
   if (made && made->storage() != t->storage()) known.keep(key, made);
   return made;
 }
-TensorPtr converted(const TensorPtr& t, DType to) {
-  if (t->dtype() == to) return t;
-  if (!plain(t->dtype()) || !plain(to)) return nullptr;
-  return small_or_computed(to, t->dims(), [t, to](std::span<std::byte> out) {
-    convert_elements(*t, to, out);
-    if (t->byte_size() > kKept) t->storage()->release();
-  });
-}
-
 std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vector<TensorPtr>& in,
                                            const Attrs& attrs, int opset) {
   const auto one = [](TensorPtr t) -> std::optional<std::vector<TensorPtr>> {

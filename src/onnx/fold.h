@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/attr.h"
+#include "onnx/converted.h"
 
 namespace t2o::onnx {
 
@@ -13,6 +14,5 @@ namespace t2o::onnx {
 std::optional<std::vector<TensorPtr>> fold(const std::string& op, const std::vector<TensorPtr>& inputs, const Attrs&, int opset);
 
 TensorPtr transposed(const TensorPtr&, const Ints& perm);
-TensorPtr converted(const TensorPtr&, DType);  // as ONNX Cast; null for strings
 
 }  // namespace t2o::onnx

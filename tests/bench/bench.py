@@ -8,6 +8,7 @@
   weights   CPU time of converting a frozen graph of 500 MB, against `cp` of the same bytes to a new file; peak memory
   models    with --models: each SavedModel below DIR (DIR/*/saved_model): wall, CPU, peak memory and, for big ones, against cp;
             with --peer (a Python that has tf2onnx, and openvino if you like): the ratio of wall times
+            and each TensorFlow Lite model DIR/*.tflite: the same, with a bound of the file and 40 MB, and 200 times the peer's speed
 
 Exits with 1 when a bound is missed. The bounds stand beside the measurements.
 """
@@ -148,6 +149,19 @@ def models(a, tmp):
                 say(name, f"openvino in process {float(probe.err.split()[-1]):.2f} s: {float(probe.err.split()[-1]) / ours.wall:.1f} times ours")
 
 
+def lite_models(a, tmp):
+    for path in sorted(glob.glob(f"{a.models}/*.tflite")):
+        name, out = os.path.basename(path), f"{tmp}/m.onnx"
+        ours = best([a.program, path, "-o", out, "-q"], 1 if a.quick else 5, out)
+        if ours.code != 0:
+            continue
+        file = os.path.getsize(path) / 1e6
+        say(name, f"wall {ours.wall * 1e3:.0f} ms, CPU {ours.cpu * 1e3:.0f} ms, peak {ours.mb:.0f} MB for {file:.1f} MB", ours.mb, file + 40)
+        if a.peer:
+            peer = Run([a.peer, "-m", "tf2onnx.convert", "--tflite", path, "--output", f"{tmp}/p.onnx"])
+            say(name, f"peer CPU {peer.cpu:.1f} s, peak {peer.mb:.0f} MB: {peer.cpu / ours.cpu:.0f} times ours", -peer.cpu / ours.cpu, -200)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("program")
@@ -171,6 +185,7 @@ def main():
         os.remove(f"{tmp}/heavy.pb")
         if a.models:
             models(a, tmp)
+            lite_models(a, tmp)
     finally:
         shutil.rmtree(tmp)
     print("all bounds hold" if not MISSED else f"MISSED: {', '.join(MISSED)}")

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "support/hash_set.h"

@@ -39,39 +39,29 @@ Value* at_maxima(MapperContext& c, Value* x, Value* values, const Window& w) {
   return c.gather(c.reshape(source, {-1}), places, 0);
 }
 
-Value* max_pool_grad_grad(MapperContext& c, const Ints& ksize, const Ints& strides) {
+Window checked_window(MapperContext& c, const Ints& ksize, const Ints& strides) {
   if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
     c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
-  const Layout layout = c.layout();
-  const Window w = pool_window(c, layout, ksize, strides);
-  Value* x = to_channels_first(c, c.in(0), layout, w.spatial());
-  Value* values = to_channels_first(c, c.in(2), layout, w.spatial());
-  return from_channels_first(c, at_maxima(c, x, values, w), layout, w.spatial());
+  return pool_window(c, c.layout(), ksize, strides);
 }
+Window window_of_attrs(MapperContext& c) {
+  return checked_window(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"));
+}
+Window window_of_inputs(MapperContext& c) { return checked_window(c, c.const_ints(3), c.const_ints(4)); }
+
+template <Window (*window_of)(MapperContext&)>
 Values map_max_pool_grad_grad(MapperContext& c) {
-  return {max_pool_grad_grad(c, c.attr<Ints>("ksize"), c.attr<Ints>("strides"))};
+  const Window w = window_of(c);
+  Value* x = to_channels_first(c, c.in(0), w.layout, w.spatial());
+  Value* values = to_channels_first(c, c.in(2), w.layout, w.spatial());
+  return {from_channels_first(c, at_maxima(c, x, values, w), w.layout, w.spatial())};
 }
-Values map_max_pool_grad_grad_v2(MapperContext& c) {
-  return {max_pool_grad_grad(c, c.const_ints(3), c.const_ints(4))};
-}
-
-Value* max_pool_grad(MapperContext& c, By by, const Ints& ksize, const Ints& strides) {
-  if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
-    c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
-  const Layout layout = c.layout();
-  const Window w = pool_window(c, layout, ksize, strides);
-  Value* x = to_channels_first(c, c.in(0), layout, w.spatial());
-  Value* gradient = to_channels_first(c, c.in(2), layout, w.spatial());
-  return from_channels_first(c, to_maxima(c, by, x, gradient, w), layout, w.spatial());
-}
-
-template <By by>
+template <By by, Window (*window_of)(MapperContext&)>
 Values map_max_pool_grad(MapperContext& c) {
-  return {max_pool_grad(c, by, c.attr<Ints>("ksize"), c.attr<Ints>("strides"))};
-}
-template <By by>
-Values map_max_pool_grad_v2(MapperContext& c) {
-  return {max_pool_grad(c, by, c.const_ints(3), c.const_ints(4))};
+  const Window w = window_of(c);
+  Value* x = to_channels_first(c, c.in(0), w.layout, w.spatial());
+  Value* gradient = to_channels_first(c, c.in(2), w.layout, w.spatial());
+  return {from_channels_first(c, to_maxima(c, by, x, gradient, w), w.layout, w.spatial())};
 }
 
 // The places are those of MaxPoolWithArgmax: in one image, or in all of them.
@@ -114,14 +104,10 @@ Value* shares(MapperContext& c, const Window& w, std::size_t i, Value* size, Val
 }
 
 Values map_avg_pool_grad(MapperContext& c) {
-  const auto ksize = c.attr<Ints>("ksize"), strides = c.attr<Ints>("strides");
-  if (ksize.size() != strides.size() || ksize.size() < 4 || ksize.size() > 5)
-    c.fail(Code::bad_model, "ksize and strides need 4 or 5 entries");
-  const Layout layout = c.layout();
-  const Window w = pool_window(c, layout, ksize, strides);
+  const Window w = window_of_attrs(c);
   const DType type = c.in(1)->dtype(), work = is_half(type) ? DType::f32 : type;
-  Value* gradient = to_channels_first(c, c.cast(c.in(1), work), layout, w.spatial());
-  const std::int64_t first = layout == Layout::channels_last ? 1 : 2;
+  Value* gradient = to_channels_first(c, c.cast(c.in(1), work), w.layout, w.spatial());
+  const std::int64_t first = w.layout == Layout::channels_last ? 1 : 2;
   Value* sizes = c.cast(c.in(0), DType::i64);
   std::vector<Weights> matrices;
   for (std::size_t i = 0; i < w.spatial(); ++i) {
@@ -129,7 +115,7 @@ Values map_avg_pool_grad(MapperContext& c) {
     matrices.push_back({shares(c, w, i, size, c.dim(gradient, static_cast<int>(i) + 2), work)});
   }
   Value* y = spatial_products(c, gradient, matrices);
-  return {c.cast(from_channels_first(c, y, layout, w.spatial()), type)};
+  return {c.cast(from_channels_first(c, y, w.layout, w.spatial()), type)};
 }
 
 }  // namespace
@@ -154,13 +140,14 @@ void register_pool_gradients(OpRegistry& r) {
     r.ops(ops).note(memory).ignores(ignored).by(low);
     r.ops(ops).since(16).ignores(ignored).by(high);
   };
-  rows({"MaxPoolGrad", "MaxPool3DGrad"}, map_max_pool_grad<By::compare>, map_max_pool_grad<By::scatter>,
-       {"TInput"});
-  rows({"MaxPoolGradV2"}, map_max_pool_grad_v2<By::compare>, map_max_pool_grad_v2<By::scatter>);
+  rows({"MaxPoolGrad", "MaxPool3DGrad"}, map_max_pool_grad<By::compare, window_of_attrs>,
+       map_max_pool_grad<By::scatter, window_of_attrs>, {"TInput"});
+  rows({"MaxPoolGradV2"}, map_max_pool_grad<By::compare, window_of_inputs>,
+       map_max_pool_grad<By::scatter, window_of_inputs>);
   rows({"MaxPoolGradWithArgmax"}, map_max_pool_grad_with_argmax<By::compare>,
        map_max_pool_grad_with_argmax<By::scatter>, {"ksize", "strides", "padding", "Targmax"});
-  r.op("MaxPoolGradGrad", "MaxPool3DGradGrad").by(map_max_pool_grad_grad);
-  r.op("MaxPoolGradGradV2").by(map_max_pool_grad_grad_v2);
+  r.op("MaxPoolGradGrad", "MaxPool3DGradGrad").by(map_max_pool_grad_grad<window_of_attrs>);
+  r.op("MaxPoolGradGradV2").by(map_max_pool_grad_grad<window_of_inputs>);
   r.op("MaxPoolGradGradWithArgmax")
       .ignores({"ksize", "strides", "padding", "Targmax"})
       .by(map_max_pool_grad_grad_with_argmax);

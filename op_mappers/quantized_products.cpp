@@ -18,11 +18,14 @@ Value* zero_point(MapperContext& c, DType plain, QuantizedRange r) {
   return c.cast(c.clip(zero, lowest_level(plain), highest_level(plain)), plain);
 }
 
+Value* turned(MapperContext& c, std::size_t i, const char* flag) {
+  return c.flag(flag) ? c.transpose(c.in(i), {1, 0}) : c.in(i);
+}
+
 Values map_matmul(MapperContext& c) {
   const QuantizedRange ra = range_at(c, 2), rb = range_at(c, 4);
-  const bool turn_a = c.flag("transpose_a"), turn_b = c.flag("transpose_b");
-  Value* a = turn_a ? c.transpose(c.in(0), {1, 0}) : c.in(0);
-  Value* b = turn_b ? c.transpose(c.in(1), {1, 0}) : c.in(1);
+  Value* a = turned(c, 0, "transpose_a");
+  Value* b = turned(c, 1, "transpose_b");
   Value* zero_a = zero_point(c, a->dtype(), ra);
   Value* zero_b = zero_point(c, b->dtype(), rb);
   Value* y = c.emit("MatMulInteger", {a, b, zero_a, zero_b});
@@ -187,9 +190,8 @@ Value* biased_product(MapperContext& c) {
   if (c.attr_or<std::string>("input_quant_mode", "MIN_FIRST") != "SCALED" && !from_zero)
     c.fail(Code::unsupported_attr, "input_quant_mode MIN_FIRST of a range that does not begin at zero",
            "quantize with mode='SCALED'");
-  const bool turn_a = c.flag("transpose_a"), turn_b = c.flag("transpose_b");
-  Value* a = turn_a ? c.transpose(c.in(0), {1, 0}) : c.in(0);
-  Value* b = turn_b ? c.transpose(c.in(1), {1, 0}) : c.in(1);
+  Value* a = turned(c, 0, "transpose_a");
+  Value* b = turned(c, 1, "transpose_b");
   return c.emit("MatMulInteger", {a, b});
 }
 

@@ -16,6 +16,7 @@ using tf2onnx::ExternalData;
 using tf2onnx::Format;
 using tf2onnx::Layout;
 using tf2onnx::Options;
+using tf2onnx::QuantizeMode;
 using tf2onnx::ReferenceKernels;
 using Strings = std::vector<std::string>;
 
@@ -77,6 +78,12 @@ void set_layout(Options& o, const std::string& v) {
   static constexpr std::array<std::pair<std::string_view, Layout>, 3> kLayouts{
       {{"auto", Layout::automatic}, {"nchw", Layout::nchw}, {"nhwc", Layout::nhwc}}};
   o.layout = one_of("--layout", v, kLayouts);
+}
+
+void set_quantize_mode(Options& o, const std::string& v) {
+  static constexpr std::array<std::pair<std::string_view, QuantizeMode>, 3> kModes{
+      {{"exact", QuantizeMode::exact}, {"qdq", QuantizeMode::qdq}, {"float", QuantizeMode::as_float}}};
+  o.quantize_mode = one_of("--quantize-mode", v, kModes);
 }
 
 void set_reference_kernels(Options& o, const std::string& v) {
@@ -193,6 +200,10 @@ constexpr OptionRow kRows[] = {
      "nchw: channels first, with the transposes at the model's inputs and outputs. nhwc: channels last, with "
      "convolutions and the like as functions that a device can match.",
      target, set_layout, "auto,nchw,nhwc"},
+    {"quantize-mode", "MODE",
+     "What the fake quantization of a TensorFlow graph becomes. exact: TensorFlow's formula (the default). "
+     "qdq: QuantizeLinear and DequantizeLinear, which ONNX Runtime fuses to integer kernels. float: nothing.",
+     target, set_quantize_mode, "exact,qdq,float"},
     {"custom-ops", "OPS",
      "Ops to keep as they are, for a runtime that has them: Op or Op:domain, comma-separated. The default "
      "domain is ai.onnx.converters.tensorflow.",

@@ -5,6 +5,7 @@
 
 #include "onnx/layout_functions.h"
 #include "op_mappers/custom_ops.h"
+#include "op_mappers/quantize_mode.h"
 #include "rewriters/all.h"
 #include "rewriters/runtime/table.h"
 #include "support/text.h"
@@ -131,6 +132,7 @@ std::pair<std::string, int> extra_opset(const std::string& text) {
 ConversionRegistry registry_for(const Options& o, Diagnostics& diagnostics) {
   ConversionRegistry registry(
       onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime));
+  registry.add_overlay(quantize_mode_rows(o.quantize_mode));
   registry.add_overlay(custom_rows(o.custom_ops, diagnostics));
   return registry;
 }
@@ -145,6 +147,7 @@ Plan make_plan(const Options& o, Diagnostics& diagnostics) {
   }
   note_targets(o, diagnostics);
   collect(diagnostics, [&] { check_frozen_path(o); });
+  plan.registry.add_overlay(quantize_mode_rows(o.quantize_mode));
   plan.registry.add_overlay(custom_rows(o.custom_ops, diagnostics));
   for (const std::string& text : o.extra_opsets)
     collect(diagnostics, [&] { plan.extra_opsets.push_back(extra_opset(text)); });

@@ -9,7 +9,8 @@
 // - Transpose(DequantizeLinear(codes)) -> DequantizeLinear(the codes, permuted). The same for Unsqueeze.
 // - Concat(DequantizeLinear(codes) ...) -> DequantizeLinear(the codes, joined): the gates of a recurrent
 // layer.
-// - The bias of a quantized layer -> DequantizeLinear(int32), if it is a whole number of the products' steps.
+// - The bias of a quantized layer -> DequantizeLinear(int32), if it is a whole number of the products' steps,
+// or if these are so small that no code of the result tells the difference.
 // - In a loop's body: numbers that are the same in each step are computed in front of the loop.
 namespace t2o::rewriters {
 namespace {
@@ -96,8 +97,9 @@ int join_codes(ir::Graph& g, ir::Node& concat, const onnx::Target& target) {
   return 1;
 }
 
-// The scales of the codes behind a value; empty: it has none of 8 bits.
+// The scales of the codes behind a value, whose elements may have moved since; empty: it has none of 8 bits.
 Floats scales_of(const Value* v) {
+  while (is_op(v, "MaxPool") || is_op(v, "Reshape") || is_op(v, "Transpose")) v = v->producer()->input(0);
   if (!is_op(v, "DequantizeLinear") || v->producer()->attr("block_size")) return {};
   const ir::Node& dq = *v->producer();
   const DType codes = dq.input(0)->dtype();
@@ -107,14 +109,30 @@ Floats scales_of(const Value* v) {
   return scales;
 }
 
-// The numbers of the products' steps; empty: some are no whole numbers.
-std::vector<std::int32_t> whole_steps(const Tensor& bias, const Floats& steps) {
+// The scale of the codes that are made of a layer's result, also behind an activation; 0: none are.
+float scale_behind(const ir::Node& layer) {
+  const ir::Node* reader = only_reader(layer.output());
+  while (reader && (reader->op() == "Relu" || reader->op() == "Clip" || reader->op() == "Transpose"))
+    reader = only_reader(reader->output());
+  if (!reader || reader->op() != "QuantizeLinear" || reader->attr("block_size")) return 0;
+  const Value* scale = reader->input(1);
+  return scale->constant() && scale->constant()->elements() == 1
+             ? static_cast<float>(scale->constant()->float_at(0))
+             : 0;
+}
+
+// The numbers of the products' steps; empty: some are no whole numbers, and the rounding would be of use to a
+// result whose codes lie `result` apart.
+std::vector<std::int32_t> whole_steps(const Tensor& bias, const Floats& steps, float result) {
   constexpr double kHighest = 1 << 24;  // a float counts to there
+  constexpr float kOfCode = 1.0F / 16;
+  const bool may_round = *std::max_element(steps.begin(), steps.end()) <= kOfCode * result;
   std::vector<std::int32_t> codes;
   for (std::int64_t i = 0; i < bias.elements(); ++i) {
     const double q =
         bias.float_at(i) / static_cast<double>(steps[steps.size() == 1 ? 0 : static_cast<std::size_t>(i)]);
-    if (!(std::abs(q) <= kHighest) || std::abs(q - std::round(q)) > 1e-6 * std::abs(q) + 1e-3) return {};
+    const double off = std::abs(q - std::round(q));
+    if (!(std::abs(q) <= kHighest) || (!may_round && off > 1e-6 * std::abs(q) + 1e-3)) return {};
     codes.push_back(static_cast<std::int32_t>(std::round(q)));
   }
   return codes;
@@ -128,7 +146,7 @@ int quantize_bias(ir::Graph& g, ir::Node& layer, const onnx::Target& target) {
   if (x.size() != 1 || w.empty() || (w.size() != 1 && w.size() != channels)) return 0;
   Floats steps;
   for (const float s : w) steps.push_back(x[0] * s);
-  const auto codes = whole_steps(*bias->constant(), steps);
+  const auto codes = whole_steps(*bias->constant(), steps, scale_behind(layer));
   if (codes.size() != channels || channels == 0) return 0;
   const bool is_one = steps.size() == 1;
   const Ints dims = is_one ? Ints{} : Ints{static_cast<std::int64_t>(channels)};

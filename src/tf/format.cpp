@@ -68,7 +68,7 @@ class TensorFlowModel : public t2o::Source {
     if (o.dequantize)
       collect(diagnostics, [] {
         fail(Code::bad_option, "--dequantize is for TensorFlow Lite models: TensorFlow's compute in floats",
-             "leave it out");
+             "--quantize-mode float leaves out the fake quantization of a TensorFlow graph");
       });
     if (has_errors(diagnostics)) return {};
     Prepared p;

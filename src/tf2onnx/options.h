@@ -8,6 +8,7 @@ namespace tf2onnx {
 enum class Format : std::uint8_t { detect, graph_def, saved_model, meta_graph, tflite, keras, tfjs };
 enum class ExternalData : std::uint8_t { automatic, never, always };  // automatic: above 2 GB
 enum class Layout : std::uint8_t { automatic, nchw, nhwc };  // docs/layout.md
+enum class QuantizeMode : std::uint8_t { exact, qdq, as_float };  // what TensorFlow's fake quantization becomes: docs/quantization.md
 enum class ReferenceKernels : std::uint8_t { xnnpack, builtin };  // of LiteRT: docs/verify.md
 
 // What to convert and how. Only `model` (or bytes given beside it) is needed.
@@ -37,6 +38,7 @@ struct Options {
   bool complex_as_pairs = false;            // complex inputs and outputs get a last axis of 2; else they are refused
 
   bool dequantize = false;                  // of a quantized .tflite model: floats inside, and at the inputs and outputs
+  QuantizeMode quantize_mode = QuantizeMode::exact;
 
   ExternalData external_data = ExternalData::automatic;
   bool node_metadata = false;         // source node, op and function in each ONNX node's metadata_props

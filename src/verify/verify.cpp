@@ -303,6 +303,12 @@ std::string suit_tolerance(VerifyOptions& o, const Reference& reference) {
     o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};
     return "the model computes with quantized numbers, which its float outputs have gone through: 2 %";
   }
+  if (o.source.quantize_mode != tf2onnx::QuantizeMode::exact) {
+    o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};
+    return o.source.quantize_mode == tf2onnx::QuantizeMode::qdq
+               ? "--quantize-mode qdq: codes may differ by one: 2 %"
+               : "--quantize-mode float: numbers are not rounded to codes: 2 %";
+  }
   if (coarsest == DType::undefined) return "";
   constexpr double kSteps = 8;
   const double step = coarsest == DType::bf16 ? 0x1p-8 : 0x1p-10;  // between 1 and the next number

@@ -23,6 +23,8 @@ void read_option(const File& f, Case& c, const std::string& line, std::size_t nu
     c.runtime = value;
   } else if (key == "layout" && (value == "nchw" || value == "nhwc")) {
     c.layout = value == "nchw" ? tf2onnx::Layout::nchw : tf2onnx::Layout::nhwc;
+  } else if (key == "quantize-mode" && (value == "qdq" || value == "float")) {
+    c.quantize_mode = value == "qdq" ? tf2onnx::QuantizeMode::qdq : tf2onnx::QuantizeMode::as_float;
   } else if (key == "opset" || (key == "opsets" && f.is_pipeline())) {
     c.opsets.clear();
     std::istringstream words(value);
@@ -31,7 +33,8 @@ void read_option(const File& f, Case& c, const std::string& line, std::size_t nu
       malformed(f, number, "not an opset: '" + value + "'");
   } else {
     malformed(f, number,
-              "'opset: <number>', 'runtime: <name>', 'layout: <name>' or a graph is expected here");
+              "'opset: <number>', 'runtime: <name>', 'layout: <name>', 'quantize-mode: <mode>' or a graph is "
+              "expected here");
   }
 }
 

@@ -19,6 +19,7 @@ struct Case {
   std::vector<int> opsets = {onnx::kDefaultOpset};  // several only in pipeline/
   std::string runtime = onnx::Target().runtime;
   tf2onnx::Layout layout = tf2onnx::Layout::nhwc;  // which knows all rewriters; pipeline/ has the default, automatic
+  tf2onnx::QuantizeMode quantize_mode = tf2onnx::QuantizeMode::exact;
   std::size_t line = 0;           // of the header, counted from 1
   std::size_t input_line = 0;     // where the input begins
   std::size_t expected_line = 0;  // where the expectation begins

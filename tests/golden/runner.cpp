@@ -18,6 +18,7 @@
 #include "ir/text.h"
 #include "onnx/checker.h"
 #include "op_mappers/map_ops.h"
+#include "op_mappers/quantize_mode.h"
 #include "rewriters/all.h"
 #include "rewriters/runtime/table.h"
 #include "tests/golden/remedies.h"
@@ -40,7 +41,9 @@ void expect_valid(const ir::Graph& g, const Target& target) {
 std::string mapped(const Case& c, const std::string& text, ir::Graph& source) {
   const Target target = onnx::make_target(c.opset(), c.runtime);
   Diagnostics diagnostics;
-  const GraphPtr g = map_ops(source, ConversionRegistry(target), diagnostics);
+  ConversionRegistry registry(target);
+  registry.add_overlay(quantize_mode_rows(c.quantize_mode));
+  const GraphPtr g = map_ops(source, registry, diagnostics);
   std::erase_if(diagnostics, [](const Diagnostic& d) {
     if (d.code == Code::attr_ignored)
       ADD_FAILURE() << to_string(d) << "\n  help: read it, or list it in the row's ignores()";

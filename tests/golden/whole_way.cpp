@@ -58,6 +58,7 @@ std::string whole_way(const File& f, const Case& c, const Rewriters& rewriters) 
     Options o = options_of(opset, rewriters);
     o.target_runtime = c.runtime;
     o.layout = c.layout;
+    o.quantize_mode = c.quantize_mode;
     const Conversion conversion = convert(o, parsed(f, c));
     text += "opset " + std::to_string(opset) + "\n";
     text += conversion.ok() ? ir::to_text(*conversion.graph()) : errors_of(conversion);

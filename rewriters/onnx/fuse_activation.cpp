@@ -54,6 +54,14 @@ Value* same_kind(const Match& m, Rewrite& r, const onnx::DTypeSet& types, const 
   return r.make(name, {m[x]}, std::move(attrs));
 }
 
+// Products of numbers that are dequantized are rounded in each form: a scale is no whole number.
+bool is_between_codes(const Value* x, const Value* y) {
+  const auto& readers = y->uses();
+  return x->producer() && x->producer()->op() == "DequantizeLinear" &&
+         std::all_of(readers.begin(), readers.end(),
+                     [](const ir::Use& u) { return u.node->op() == "QuantizeLinear"; });
+}
+
 class Activations {
  public:
   Activations(const onnx::Target& t, std::shared_ptr<ExactSums> sums) : target_(t), sums_(std::move(sums)) {}
@@ -83,7 +91,8 @@ class Activations {
                      op("Div", op("Mul", x, part), six) | op("Mul", op("Mul", x, part), sixth) |
                      op("Mul", part, op("Mul", x, sixth) | op("Div", x, six));
     form(root, [=, sums = sums_](const Match& m, Rewrite& r) -> Value* {
-      const bool same = b.from(m) == 0 && b.to(m) == 6 && !sums->need(m[x], m.root(), {1.0 / 6});
+      const bool may_round = is_between_codes(m[x], m.root()) || !sums->need(m[x], m.root(), {1.0 / 6});
+      const bool same = b.from(m) == 0 && b.to(m) == 6 && may_round;
       return same ? same_kind(m, r, types, x, "HardSwish") : nullptr;
     });
   }

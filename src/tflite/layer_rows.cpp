@@ -1,3 +1,4 @@
+#include "tflite/four_bits.h"
 #include "tflite/op.h"
 
 // Layers: convolutions, pools, products, resizing.
@@ -47,8 +48,11 @@ Value* finish(Op& op, Value* y, std::size_t bias_input, ActivationFunctionType f
 // filter [out, h, w, in / groups] -> [h, w, in / groups, out]
 Values conv_2d(Op& op) {
   const auto& o = op.options<Conv2DOptions>();
-  Value* filter = op.transpose(op.weights(1), {1, 2, 3, 0});
+  const auto four_bits = four_bit_conv(op);
+  Value* filter = op.transpose(four_bits ? four_bits->filter : op.weights(1), {1, 2, 3, 0});
   Value* y = op.make("Conv2D", {op.in(0), filter}, window(o, o.dilation_h_factor(), o.dilation_w_factor()));
+  if (four_bits)
+    return {op.activation(op.make("BiasAdd", {y, four_bits->bias}), o.fused_activation_function())};
   return {finish(op, y, 2, o.fused_activation_function())};
 }
 

@@ -46,6 +46,7 @@ TEST(LiteRuntime, MovedCodes) {
 TEST(LiteRuntime, ComputedCodes) {
   at_both(lite_case(B::LOGISTIC).in(i8, {4, 6}, x).out(i8, {4, 6}, codes(1.0F / 256, -128)));
   at_both(lite_case(B::HARD_SWISH).in(i8, {16, 16}, x).out(i8, {16, 16}, y));
+  lite_case(B::HARD_SWISH).in(i8, {16, 16}, x).out(i8, {16, 16}, y).gives({{"HardSwish", 1}, {"Mul", 0}}).check();
   at_both(lite_case(B::ADD).in(i8, {4, 6}, x).in(i8, {4, 6}, codes(0.03F, 5)).out(i8, {4, 6}, y)
               .options(O::AddOptions, [](Fbb& b) { return schema::CreateAddOptions(b).Union(); }));
   at_both(lite_case(B::MUL).in(i8, {4, 6}, x).random_constant(i8, {6}, codes(0.03F, 5)).out(i8, {4, 6}, y)

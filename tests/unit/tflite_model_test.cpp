@@ -222,6 +222,22 @@ TEST(TfliteModel, CodesKeepTheTypeOfTheFile) {
   EXPECT_TRUE(has(r.graph, "%y: i8[*] = t2o.QuantizeLinear")) << r.graph;
 }
 
+// LiteRT rounds the results of such a convolution twice: the bias says so, in eighths of the products' steps.
+TEST(TfliteModel, AConvolutionWithFourBitWeights) {
+  const std::vector<std::uint8_t> filter = {0x71, 0xF8}, bias = {10, 0, 0, 0, 0, 0, 0, 0};  // 1 7, -8 -1
+  const std::vector<float> one = {1.0f}, wide = {16.0f};
+  MadeSubgraph g = one_op(BuiltinOperator::CONV_2D,
+                          {{"x", {1, 2, 2, 2}, TensorType::INT8, {}, one, {0}},
+                           {"w", {2, 1, 1, 2}, TensorType::INT4, filter, one, {0}},
+                           {"b", {2}, TensorType::INT32, bias, one, {0}}},
+                          {"y", {1, 2, 2, 2}, TensorType::INT8, {}, wide, {0}});
+  const Read r = read(Maker().model({g}));
+  EXPECT_EQ(r.errors, "");
+  EXPECT_TRUE(has(r.graph, ": i8[2,1,1,2] = [8, 56, -64, -8]")) << r.graph;  // eight times the codes
+  EXPECT_TRUE(has(r.graph, ": f32[] = 0.125")) << r.graph;                    // an eighth of the scale
+  EXPECT_TRUE(has(r.graph, ": f32[2] = [11, 1]")) << r.graph;                 // 1 / 16 = 0.5 * 2^-3: half an eighth of 16 is 1
+}
+
 TEST(TfliteModel, QuantizationIsChecked) {
   const auto errors = [](MadeTensor x) {
     return read(Maker().model({one_op(BuiltinOperator::ABS, {std::move(x)}, {"y", {2}})})).errors;

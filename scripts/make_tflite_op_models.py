@@ -474,6 +474,36 @@ def custom_landmarks():
 def custom_unknown(): return custom("Sharpen", [(2, 3)], [(2, 3)], {"amount": 3})
 
 
+# ------------------------------------------------------------------ forms of published networks
+
+@model
+def prelu():
+    f = File()
+    g, w = f.graph(), numbers("prelu")
+    x = g.input("x", (1, 16, 16, 3))
+    a = g.tensor("a", (1, 14, 14, 4))
+    g.op("CONV_2D", [x, g.const(w(4, 3, 3, 3)), g.const(w(4))], [a], options("Conv2DOptions", padding=1, strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1))
+    b = g.op("PRELU", [a, g.const(w(1, 1, 4))], [g.tensor("b", (1, 14, 14, 4))])
+    g.outputs(g.op("PRELU", [b, g.const(np.abs(w(1, 1, 4)) % 1)], [g.tensor("y", (1, 14, 14, 4))]))
+    return f.bytes()
+
+
+@model
+def old_weights():
+    """8-bit weights as the first tool made them: i8 codes in tensors of type u8, where a layer reads them; u8 codes before DEQUANTIZE."""
+    f = File()
+    g, rng = f.graph(), np.random.default_rng(3)
+    w = lambda *shape, **q: g.const(rng.integers(0, 256, shape), "uint8", **q)
+    x = g.input("x", (1, 8, 8, 3))
+    a, y = g.tensor("a", (1, 6, 6, 4)), g.tensor("y", (1, 4, 4, 4))
+    windows = dict(padding=1, strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1)
+    g.op("CONV_2D", [x, w(4, 3, 3, 3, scale=0.01), g.const(np.zeros(4))], [a], options("Conv2DOptions", **windows))
+    kernel = g.op("DEQUANTIZE", [w(1, 3, 3, 4, scale=0.02, zero_point=120)], [g.tensor("kernel", (1, 3, 3, 4))])
+    g.op("DEPTHWISE_CONV_2D", [a, kernel, g.const(np.zeros(4))], [y], options("DepthwiseConv2DOptions", depthMultiplier=1, **windows))
+    g.outputs(y)
+    return f.bytes()
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "tflite")
     folder.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ Values gather(Op& op) {
 }
 Values embedding_lookup(Op& op) {
   Value* axis = op.scalar(DType::i32, 0);
-  Value* table = op.moves_codes() ? op.in(1) : op.weights(1);
+  Value* table = op.moves_codes() ? op.in(1) : op.layer_weights(1);
   return {op.make("GatherV2", {table, op.in(0), axis})};
 }
 

@@ -1,3 +1,4 @@
+#include "tfgraph/internal_ops.h"
 #include "tflite/four_bits.h"
 #include "tflite/op.h"
 
@@ -49,7 +50,7 @@ Value* finish(Op& op, Value* y, std::size_t bias_input, ActivationFunctionType f
 Values conv_2d(Op& op) {
   const auto& o = op.options<Conv2DOptions>();
   const auto four_bits = four_bit_conv(op);
-  Value* filter = op.transpose(four_bits ? four_bits->filter : op.weights(1), {1, 2, 3, 0});
+  Value* filter = op.transpose(four_bits ? four_bits->filter : op.layer_weights(1), {1, 2, 3, 0});
   Value* y = op.make("Conv2D", {op.in(0), filter}, window(o, o.dilation_h_factor(), o.dilation_w_factor()));
   if (four_bits)
     return {op.activation(op.make("BiasAdd", {y, four_bits->bias}), o.fused_activation_function())};
@@ -62,13 +63,14 @@ Values depthwise_conv_2d(Op& op) {
   const auto& o = op.options<DepthwiseConv2DOptions>();
   const Ints dims = op.dims(1, 4);
   const Attrs attrs = window(o, o.dilation_h_factor(), o.dilation_w_factor());
-  Value* y = nullptr;
-  if (!op.quantization(1) && o.depth_multiplier() > 0 && dims[3] % o.depth_multiplier() == 0) {
+  Value *x = op.in(0), *filter = op.weights(1), *y = nullptr;
+  const bool has_codes = filter->producer() && filter->producer()->op() == tfgraph::kDequantize;
+  if (!has_codes && o.depth_multiplier() > 0 && dims[3] % o.depth_multiplier() == 0) {
     const std::int64_t multiplier = o.depth_multiplier();
-    Value* filter = op.reshape(op.weights(1), {dims[1], dims[2], dims[3] / multiplier, multiplier});
-    y = op.make("DepthwiseConv2dNative", {op.in(0), filter}, attrs);
-  } else {
-    y = op.make("Conv2D", {op.in(0), op.transpose(op.weights(1), {1, 2, 0, 3})}, attrs);
+    filter = op.reshape(filter, {dims[1], dims[2], dims[3] / multiplier, multiplier});
+    y = op.make("DepthwiseConv2dNative", {x, filter}, attrs);
+  } else {  // a Transpose of codes is done when the model is written
+    y = op.make("Conv2D", {x, op.transpose(filter, {1, 2, 0, 3})}, attrs);
   }
   return {finish(op, y, 2, o.fused_activation_function())};
 }
@@ -141,7 +143,7 @@ Values fully_connected(Op& op) {
   const auto& o = op.options<FullyConnectedOptions>();
   if (o.weights_format() != FullyConnectedOptionsWeightsFormat::DEFAULT)
     op.fail(Code::unsupported_attr, "weights in the form SHUFFLED4x16INT8 are not supported");
-  Value *x = op.in(0), *w = op.weights(1);
+  Value *x = op.in(0), *w = op.layer_weights(1);
   const Ints dims = op.dims(1, 2);
   const bool is_matrix = op.rank_of(op.input(0)) == 2;
   if (!is_matrix && !o.keep_num_dims()) x = op.reshape(x, {-1, dims[1]});

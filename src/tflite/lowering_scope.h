@@ -61,6 +61,7 @@ class Lowering {
   Slot& slot(Scope&, std::int64_t tensor);
   Slot& slot_or_handle(Scope&, std::int64_t tensor);
   Value* numbers(Scope&, std::int64_t tensor);
+  Value* signed_numbers(Scope&, std::int64_t tensor);            // of u8 codes that hold i8 codes
   Value* codes(Scope&, std::int64_t tensor);                     // of a tensor that is not quantized the value
   // As the file states it, of codes alone. In the graph of a dequantized model no tensor has one, and all of these are floats.
   std::optional<Quantization> quantization_in_file(const Scope&, std::int64_t tensor) const;

@@ -112,6 +112,15 @@ Value* Op::weights(std::size_t i) const {
   return lowering_->numbers(*scope_, input_index(i));
 }
 
+// The first tool that made 8-bit weights wrote i8 codes as tensors of type u8. The runtime's kernels for
+// floats and quantized weights take all bytes for i8, without a zero point.
+Value* Op::layer_weights(std::size_t i) const {
+  const Model& model = lowering_->model();
+  const bool is_of_floats = model.dtype(output(0)) == DType::f32;
+  if (!is_of_floats || model.dtype(input(i)) != DType::u8 || !quantization_in_file(i)) return weights(i);
+  return lowering_->signed_numbers(*scope_, input_index(i));
+}
+
 Value* Op::in(std::size_t i) const { return moves_codes_ ? codes(i) : weights(i); }
 
 Values Op::all() const {

@@ -81,6 +81,7 @@ class Op {
 
   Value* in(std::size_t i) const;     // the numbers, or what is moved
   Value* weights(std::size_t i) const;  // the numbers
+  Value* layer_weights(std::size_t i) const;  // the same of a layer's weights: in a layer of floats, u8 is i8
   Value* codes(std::size_t i) const;  // the codes of a quantized tensor, else the value
   Values all() const;                 // of the inputs that are there
   void bind_handle(std::size_t output, std::size_t state);  // the output is a handle of this state

@@ -12,12 +12,12 @@ using F = ActivationFunctionType;
 
 // Weights, as numbers. Codes without a scale are none.
 Value* kernel(Op& op, std::size_t i) {
-  Value* v = op.weights(i);
+  Value* v = op.layer_weights(i);
   if (!is_float(v->dtype())) op.fail(Code::bad_model, "its weights are integers that have no scale");
   return v;
 }
 
-Value* optional(Op& op, std::size_t i) { return op.has(i) ? op.weights(i) : nullptr; }
+Value* optional(Op& op, std::size_t i) { return op.has(i) ? op.layer_weights(i) : nullptr; }
 
 std::int64_t size_of(const Op& op, std::size_t input, unsigned axis) {
   const auto* dims = op.input(input).shape();

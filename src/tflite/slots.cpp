@@ -134,6 +134,17 @@ Value* Lowering::numbers(Scope& s, std::int64_t tensor) {
   return slot.numbers;
 }
 
+Value* Lowering::signed_numbers(Scope& s, std::int64_t tensor) {
+  const TensorPtr codes = model_->constant(model_->tensor(s.subgraph, tensor));
+  if (!codes) return numbers(s, tensor);
+  Quantization q = *quantization_in_file(s, tensor);
+  std::ranges::fill(q.zero_points, 0);
+  const std::string name = model_->tensor_name(s.subgraph, tensor);
+  const TensorPtr as_signed = codes->with_dtype(DType::i8);
+  if (dequantizes_) return s.graph->add_constant(name, dequantized(as_signed, q));
+  return dequantize(*s.graph, s.graph->add_constant(name, as_signed), q, {name});
+}
+
 Value* Lowering::codes(Scope& s, std::int64_t tensor) {
   Slot& slot = this->slot(s, tensor);
   return slot.codes ? slot.codes : slot.numbers;

@@ -31,7 +31,13 @@ class Builder {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const { fail(Code::internal, op_ + ": " + why); }
+  [[noreturn]] void refuse(const std::string& why) const {
+    const auto has_no_type = [](const Value* v) { return v->dtype() == DType::undefined; };
+    const auto found = std::find_if(inputs_.begin(), inputs_.end(), has_no_type);
+    if (found != inputs_.end())  // a damaged attribute of the model's, and no mistake of the caller's
+      fail(Code::bad_model, "the model does not say of which type '" + (*found)->name() + "' is");
+    fail(Code::internal, op_ + ": " + why);
+  }
 
   const Attr* given(const std::string& name) const {
     const auto found = std::ranges::find_if(attrs_, [&](const ir::NamedAttr& a) { return a.name == name; });

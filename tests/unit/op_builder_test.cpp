@@ -45,5 +45,17 @@ TEST_F(OpBuilder, RefusesWhatTheDeclarationDoesNotAllow) {
   EXPECT_THROW(op_spec("Neg", {input(DType::f32)}, {{"axis", std::int64_t{1}}}), ConversionError) << "no such attribute";
 }
 
+// A damaged model may leave the type of a tensor open. That is no mistake of the program.
+TEST_F(OpBuilder, InputsWithoutAType) {
+  for (const Values& inputs : {Values{input(DType::f32), input(DType::undefined)}, Values{input(DType::undefined), input(DType::f32)}}) {
+    try {
+      op_spec("AddV2", inputs);
+      ADD_FAILURE() << "no error";
+    } catch (const ConversionError& e) {
+      EXPECT_EQ(e.diagnostic().code, Code::bad_model) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace t2o::tf

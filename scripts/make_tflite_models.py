@@ -50,6 +50,7 @@ def finish(name, converter, specs, kind, largest=1):
         converter.inference_input_type = converter.inference_output_type = tf.int8
     if kind == "flex":
         converter.optimizations = []
+        converter._experimental_lower_tensor_list_ops = False
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
     (DATA / f"{name}.tflite").write_bytes(converter.convert())
 
@@ -81,6 +82,12 @@ def images(x):
     h = nn.conv2d_transpose(x, weights(3, 3, 2, 4), [1, 8, 8, 2], 2, "SAME") + weights(2)
     h = tf.compat.v1.image.resize_bilinear(h, (6, 6), half_pixel_centers=True)
     return nn.avg_pool2d(h, 3, 2, "SAME"), tf.nn.space_to_depth(tf.compat.v1.image.resize_nearest_neighbor(h, (4, 4)), 2)
+
+
+def flex_list(x):
+    items = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=tf.constant([2]))
+    items = tf.raw_ops.TensorListSetItem(input_handle=items, index=1, item=tf.raw_ops.TensorListGetItem(input_handle=items, index=2, element_shape=[2], element_dtype=tf.float32) * 2.)
+    return tf.raw_ops.TensorListStack(input_handle=items, element_shape=[2], element_dtype=tf.float32)
 
 
 def loop(x):
@@ -171,6 +178,10 @@ def main():
     write("branches", branches, (), (2, 4))
     write("dynamic_range", lambda x: tf.matmul(x, weights(64, 32)), (2, 64), kind="weights")
     write("flex", lambda x: tf.sinh(x) + tf.raw_ops.Roll(input=x, shift=[1], axis=[0]), (3,), kind="flex")
+    # shapes that depend on values, tensors that only TensorFlow's operators can hold, strings
+    write("flex_values", lambda x: tf.raw_ops.ListDiff(x=x, y=tf.constant([3, 1, 7]))[0] * 2, tf.TensorSpec((6,), tf.int32), kind="flex")
+    write("flex_list", flex_list, (3, 2), kind="flex")
+    write("flex_text", lambda x: tf.strings.join([x, tf.reshape(x, (2, 2)), tf.constant([["a", "b"], ["", "d"]])], "-"), tf.TensorSpec((2, 2), tf.string), kind="flex")
     write("text", lambda x: tf.gather(tf.constant(["a", "", "ccc"]), x), tf.TensorSpec((2,), tf.int32))
     signatures()
     sparse()

@@ -9,6 +9,7 @@
 #include "engines/child_process.h"
 #include "engines/library.h"
 #include "engines/litert/protocol.h"
+#include "engines/tensorflow.h"
 
 #ifndef TF2ONNX_LIBEXEC_DIR
 #define TF2ONNX_LIBEXEC_DIR ""
@@ -133,6 +134,8 @@ constexpr std::pair<std::string_view, std::string_view> kMissingParts[] = {
     {"Stub operation invoked", "a custom operator that XNNPACK computes"},
     {"Failed to set custom allocation for output", "outputs whose shapes depend on values"},
     {"cannot pass strings", "strings"},
+    {"lacks data", "weights in another file"},
+    {"not currently supported", "a type of the model's tensors"},
 };
 
 // What the library has no code for, by what it has printed. Empty: its refusal has another cause.
@@ -190,8 +193,11 @@ class Helper {
       throw LiteLacks(
           {.code = Code::engine_missing,
            .message = title() + " does not run the model: it has no code for " + part + last_lines(log),
-           .remedy = "libtensorflowlite_c.so has the complete interface, libLiteRt.so the newest operators: "
-                     "--litert names one of them."});
+           .remedy = part.starts_with("Flex")
+                         ? "Flex operators run in libtensorflow_cc.so.2 and libtensorflowlite_c.so: "
+                           "scripts/setup.sh --engines gets both, --tensorflow and --litert name them."
+                         : "libtensorflowlite_c.so has the complete interface, libLiteRt.so the newest "
+                           "operators: --litert names one of them."});
     throw LiteError({.code = Code::bad_model, .message = title() + ": " + f.message + last_lines(log)},
                     f.blames_values);
   }
@@ -266,6 +272,9 @@ class LiteModel::Impl {
       : request_(std::move(request)), options_(options) {
     request_.builtin_kernels = options.kernels == LiteKernels::builtin;
     request_.threads = options.threads;
+    request_.flex_operators = options.flex_operators;
+    if (!options.flex_operators.empty())
+      request_.tensorflow_libraries = tensorflow_libraries(options.tensorflow_library);
     libraries_ = libraries(options.library);
     start();
   }

@@ -15,6 +15,8 @@ struct LiteOptions {
   std::string helper = {};   // path of tf2onnx-litert; empty: it is searched
   LiteKernels kernels = LiteKernels::xnnpack;
   int threads = 1;
+  Strings flex_operators = {};          // of the model: "FlexRoll"
+  std::string tensorflow_library = {};  // which runs them; empty: it is searched
   double time_limit = 600;  // seconds that one request may take
 };
 

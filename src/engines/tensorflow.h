@@ -12,6 +12,7 @@
 
 namespace t2o::engines {
 
+std::vector<std::string> tensorflow_libraries(const std::string& explicit_path);  // the files to try
 std::string tensorflow_version(const std::string& library = "");  // throws Code::engine_missing
 
 class TfError : public Refusal {  // what TensorFlow itself refuses

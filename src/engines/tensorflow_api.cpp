@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "engines/tensorflow.h"
+
 #ifndef TF2ONNX_TF_LIBRARY
 #define TF2ONNX_TF_LIBRARY ""
 #endif
@@ -127,3 +129,11 @@ const Api& api(const std::string& library) {
 }
 
 }  // namespace t2o::engines::tf_api
+
+namespace t2o::engines {
+
+std::vector<std::string> tensorflow_libraries(const std::string& explicit_path) {
+  return engine_candidates(tf_api::library_names(), explicit_path);
+}
+
+}  // namespace t2o::engines

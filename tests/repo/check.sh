@@ -44,7 +44,7 @@ readers=$(ls -d src/tf src/tflite 2> /dev/null)
 may_not '(verify/)?(tf|tflite)/' $(git ls-files 'src/*.cpp' 'src/*.h' | grep -vE '^src/((verify/)?(tf|tflite)/|formats/formats\.cpp)')
 may_not '(verify|engines|onnx|cli)/|op_mappers/|rewriters/' $readers
 may_not 'tf/' src/tflite  # but for TensorFlow's declarations of operators
-may_not 'flatbuffers/|tflite/schema_generated' $(git ls-files 'src/*.cpp' 'src/*.h' op_mappers rewriters | grep -v '^src/tflite/')
+may_not 'flatbuffers/|tflite/schema_generated' $(git ls-files 'src/*.cpp' 'src/*.h' op_mappers rewriters | grep -vE '^src/(tflite/|engines/litert/flex\.)')
 may_not '(verify|engines)/|op_mappers/|rewriters/' src/formats/source.h src/formats/formats.h
 may_not 'op_mappers/' rewriters
 may_not 'cli/' src/ir src/support src/tf src/onnx src/engines src/verify op_mappers rewriters

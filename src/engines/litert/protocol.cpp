@@ -21,7 +21,7 @@ void fields(A& a, OpenReply& m) {
 }
 template <class A>
 void fields(A& a, LoadRequest& m) {
-  a(m.path, m.bytes, m.builtin_kernels, m.threads);
+  a(m.path, m.bytes, m.builtin_kernels, m.threads, m.flex_operators, m.tensorflow_libraries);
 }
 template <class A>
 void fields(A& a, TensorInfo& m) {

@@ -52,6 +52,8 @@ struct LoadRequest {
   std::string path, bytes;  // the bytes, where there is no path
   bool builtin_kernels = false;
   int threads = 1;
+  std::vector<std::string> flex_operators;        // "FlexRoll": TensorFlow's, which run in ...
+  std::vector<std::string> tensorflow_libraries;  // ... the first of these that can be loaded
 };
 
 struct TensorInfo {

@@ -1,5 +1,8 @@
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
+#include "engines/litert/flex.h"
 #include "engines/litert/model.h"
 
 // LiteRT by the C interface that it has had as TensorFlow Lite: libtensorflowlite_c.so.
@@ -7,7 +10,6 @@ namespace t2o::engines::lite {
 namespace {
 
 struct TfLiteModel;
-struct TfLiteOptions;
 struct TfLiteInterpreter;
 struct TfLiteRunner;
 struct TfLiteTensor;
@@ -19,6 +21,12 @@ struct FloatArray {
 struct IntArray {
   int size;
   int data[1];
+};
+// How a tensor begins in all versions.
+struct TensorHead {
+  int type;
+  void* data;
+  IntArray* dims;
 };
 struct AffineQuantization {
   const FloatArray* scale;
@@ -78,6 +86,8 @@ struct Api {
   const char* (*name)(const TfLiteTensor*);
   Quantization (*quantization)(const TfLiteTensor*);
   int (*write_strings)(TfLiteTensor*, const char* const*, int, const int*);
+  IntArray* (*new_array)(int);
+  void (*free_array)(IntArray*);
   XnnpackOptions (*xnnpack_options)();
   TfLiteDelegate* (*xnnpack)(const XnnpackOptions*);
   void (*delete_xnnpack)(TfLiteDelegate*);
@@ -133,6 +143,8 @@ void bind_tensor(Api& a, const Library& l) {
   l.bind(a.name, "TfLiteTensorName");
   l.bind(a.quantization, "TfLiteOpaqueTensorGetQuantization");
   l.bind(a.write_strings, "TfLiteOpaqueTensorWriteStrings");
+  l.bind(a.new_array, "TfLiteIntArrayCreate");
+  l.bind(a.free_array, "TfLiteIntArrayFree");
 }
 
 template <class T>
@@ -230,7 +242,8 @@ std::vector<std::string> strings_of(const Api& api, const TfLiteTensor* t) {
 
 class TfLiteEngine : public Engine {
  public:
-  TfLiteEngine(const Library& library, Doing doing) : path_(library.path()), doing_(std::move(doing)) {
+  TfLiteEngine(const Library& library, Doing doing)
+      : library_(library), path_(library.path()), doing_(std::move(doing)) {
     bind_model(api_, library);
     bind_runner(api_, library);
     bind_tensor(api_, library);
@@ -242,6 +255,10 @@ class TfLiteEngine : public Engine {
 
   LoadReply load(LoadRequest request) override {
     request_ = std::move(request);
+    if (!request_.flex_operators.empty()) doing_("loading TensorFlow for its operators");
+    flex_ = std::make_unique<Flex>(library_, request_.flex_operators, request_.tensorflow_libraries);
+    if (!flex_->missing().empty())
+      std::fprintf(stderr, "TensorFlow is not there: %s\n", flex_->missing().c_str());
     doing_("loading the model");
     model_.reset(request_.path.empty() ? api_.model(request_.bytes.data(), request_.bytes.size())
                                        : api_.model_from_file(request_.path.c_str()));
@@ -277,6 +294,7 @@ class TfLiteEngine : public Engine {
     doing_("preparing the model");
     const Owned<TfLiteOptions> options(api_.options(), api_.delete_options);
     api_.set_threads(options.get(), request_.threads);
+    flex_->add_to(options.get());
     interpreter_.reset(api_.interpreter(model_.get(), options.get()));
     if (!interpreter_) fail("it does not prepare the model");
   }
@@ -327,6 +345,18 @@ class TfLiteEngine : public Engine {
       fail("it does not prepare the model with XNNPACK kernels", blames_shapes);
   }
 
+  // Strings make their tensor a vector of them; it gets its shape back.
+  void feed_strings(TfLiteTensor* t, const TensorValue& v) const {
+    feed_strings(t, v.strings);
+    auto& dims = reinterpret_cast<TensorHead*>(t)->dims;
+    if (dims_of(api_, t) == v.dims) return;
+    if (api_.rank(t) != 1 || dims->size != 1 || dims->data[0] != static_cast<int>(v.strings.size()))
+      fail("it does not take strings");
+    IntArray* shape = api_.new_array(static_cast<int>(v.dims.size()));
+    for (std::size_t i = 0; i < v.dims.size(); ++i) shape->data[i] = static_cast<int>(v.dims[i]);
+    api_.free_array(std::exchange(dims, shape));
+  }
+
   void feed(const RunRequest& request) {
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const TensorValue& v = request.inputs[i];
@@ -335,7 +365,7 @@ class TfLiteEngine : public Engine {
       if (v.type != api_.type(t)) fail(name + " has another type");
       if (v.dims != dims_of(api_, t)) fail(name + " has another shape than in the first run");
       if (v.type == kStringType) {
-        feed_strings(t, v.strings);
+        feed_strings(t, v);
         continue;
       }
       if (v.bytes.size() != api_.byte_size(t)) fail(name + " has another size");
@@ -376,10 +406,12 @@ class TfLiteEngine : public Engine {
     return reply;
   }
 
+  Library library_;
   std::string path_;
   Doing doing_;
   Api api_{};
   LoadRequest request_;
+  std::unique_ptr<Flex> flex_;
   std::vector<std::string> keys_;
   Owned<TfLiteModel> model_{nullptr, nullptr};
   Owned<TfLiteDelegate> delegate_{nullptr, nullptr};

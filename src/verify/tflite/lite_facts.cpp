@@ -22,6 +22,8 @@ PortCodes codes_of(const Model& m, const schema::Tensor& t, const tflite::Quanti
 bool only_converts(B op) { return op == B::QUANTIZE || op == B::DEQUANTIZE || op == B::DENSIFY; }
 
 void add_operator(const Model& m, std::size_t subgraph, const schema::Operator& o, LiteFacts& facts) {
+  if (m.builtin(o) == B::CUSTOM && m.custom_name(o).starts_with("Flex"))
+    facts.flex_operators.insert(m.custom_name(o));
   const auto tensor = [&](std::int32_t i) -> const schema::Tensor& { return m.tensor(subgraph, i); };
   bool takes_codes = false;
   for (const std::int32_t i : tflite::items(o.inputs())) takes_codes |= i >= 0 && holds_codes(m, tensor(i));

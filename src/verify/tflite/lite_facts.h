@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 
 #include "verify/inputs.h"
@@ -10,6 +11,7 @@ namespace t2o::verify {
 struct LiteFacts {
   std::map<std::string, PortCodes> codes;  // of float tensors that are made of codes, by name
   std::map<std::string, PortCodes> made_codes;  // of float tensors that codes are made of
+  std::set<std::string> flex_operators;    // TensorFlow's own operators: "FlexRoll"
   bool quantizes = false;  // an operator computes with codes, or makes codes of its input to multiply it with quantized weights
 };
 LiteFacts facts_of_lite_model(const std::string& path);

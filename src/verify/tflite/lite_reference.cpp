@@ -120,6 +120,8 @@ class LiteReference : public Reference {
       : Reference(std::move(ports)),
         path_(options.model),
         library_(engine.litert_library),
+        tensorflow_(engine.tensorflow_library),
+        facts_(facts_of_lite_model(options.model)),
         threads_(std::max(engine.threads, 1)),
         kernels_(options.reference_kernels == tf2onnx::ReferenceKernels::builtin ? LiteKernels::builtin
                                                                                  : LiteKernels::xnnpack),
@@ -135,18 +137,16 @@ class LiteReference : public Reference {
         fail(Code::bad_option,
              "LiteRT runs whole models, and the exported model has no input '" + s.inputs[i].name + "'",
              "verify the model without --inputs");
-    const LiteFacts facts = facts_of_lite_model(options.model);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       Port& port = ports_.inputs[i];
-      if (const auto codes = facts.made_codes.find(port.tensor);
-          options.dequantize && codes != facts.made_codes.end())
+      if (const auto codes = facts_.made_codes.find(port.tensor);
+          options.dequantize && codes != facts_.made_codes.end())
         port.codes = codes->second;
       complete(port, s.inputs[inputs[i]]);
     }
-    quantizes_ = facts.quantizes;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       Port& port = ports_.outputs[i];
-      if (const auto codes = facts.codes.find(port.tensor); codes != facts.codes.end())
+      if (const auto codes = facts_.codes.find(port.tensor); codes != facts_.codes.end())
         port.codes = codes->second;
       complete(port, s.outputs[outputs_[i]]);
     }
@@ -167,7 +167,7 @@ class LiteReference : public Reference {
     return run_in(*other_, inputs, false);
   }
 
-  bool quantizes() const override { return quantizes_; }
+  bool quantizes() const override { return facts_.quantizes; }
   void keep_state() override { keeps_state_ = true; }
 
   // A run repeats the last one from the same state: what differs then is drawn.
@@ -175,7 +175,12 @@ class LiteReference : public Reference {
 
  private:
   LiteModel open(LiteKernels kernels) const {
-    return LiteModel::from_file(path_, {.library = library_, .kernels = kernels, .threads = threads_});
+    const auto& flex = facts_.flex_operators;
+    return LiteModel::from_file(path_, {.library = library_,
+                                        .kernels = kernels,
+                                        .threads = threads_,
+                                        .flex_operators = {flex.begin(), flex.end()},
+                                        .tensorflow_library = tensorflow_});
   }
 
   std::vector<TensorPtr> run_in(LiteModel& model, const std::vector<TensorPtr>& inputs, bool goes_on) const {
@@ -196,7 +201,8 @@ class LiteReference : public Reference {
     return results;
   }
 
-  std::string path_, library_;
+  std::string path_, library_, tensorflow_;
+  LiteFacts facts_;
   int threads_;
   LiteKernels kernels_;
   LiteModel model_;
@@ -204,7 +210,7 @@ class LiteReference : public Reference {
   std::size_t signature_ = 0;
   std::vector<std::size_t> port_of_input_;  // by LiteRT's inputs
   std::vector<std::size_t> outputs_;        // by the ports
-  bool quantizes_ = false, keeps_state_ = false, has_run_ = false;
+  bool keeps_state_ = false, has_run_ = false;
 };
 
 }  // namespace

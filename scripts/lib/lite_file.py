@@ -26,12 +26,14 @@ class Graph:
         self.file, self.g = file, schema.SubGraphT()
         self.g.name, self.g.tensors, self.g.operators, self.g.inputs, self.g.outputs = name, [], [], [], []
 
-    def tensor(self, name, shape, dtype="float32", data=None, variable=False, scale=None, zero_point=0, axis=0):
+    def tensor(self, name, shape, dtype="float32", data=None, variable=False, scale=None, zero_point=0, axis=0, beside=False):
         t = schema.TensorT()
         t.name, t.shape, t.type, t.isVariable, t.buffer = name, list(shape), TYPES[str(dtype)], variable, 0
         if any(d is None for d in shape):
             t.shapeSignature, t.shape = [-1 if d is None else d for d in shape], [1 if d is None else d for d in shape]
-        if data is not None:
+        if beside:
+            t.externalBuffer = self.file.external(np.asarray(data, dtype).tobytes())
+        elif data is not None:
             t.buffer = self.file.buffer(np.asarray(data, None if dtype == "resource" else dtype).tobytes())
         if scale is not None:
             q = schema.QuantizationParametersT()
@@ -73,6 +75,8 @@ class File:
         self.m = schema.ModelT()
         self.m.version, self.m.subgraphs, self.m.operatorCodes = 3, [], []
         self.m.buffers = [schema.BufferT()]
+        self.m.externalBuffers, self.m.externalBufferGroups = [], []
+        self.weights, self.weights_name = b"", ""
         self.codes = {}
 
     def buffer(self, data):
@@ -80,6 +84,17 @@ class File:
         b.data = np.frombuffer(data, "uint8")
         self.m.buffers.append(b)
         return len(self.m.buffers) - 1
+
+    def external(self, data):
+        """The number of data in the file `weights_name`, which stands beside the model; `weights` is to be written there."""
+        b = schema.ExternalBufferT()
+        b.id, b.offset, b.length, b.packing = 0x80000000 | len(self.m.externalBuffers), len(self.weights), len(data), "unpacked"
+        self.weights += data + bytes(-len(data) % 64)
+        self.m.externalBuffers.append(b)
+        if not self.m.externalBufferGroups:
+            self.m.externalBufferGroups.append(schema.ExternalBufferGroupT())
+            self.m.externalBufferGroups[0].name = self.weights_name
+        return b.id
 
     def code(self, builtin, custom):
         if (builtin, custom) not in self.codes:

@@ -56,10 +56,9 @@ DType dtype_of(TensorType t) {
 
 TensorPtr Model::constant(const schema::Tensor& t) const {
   if (t.is_variable()) return nullptr;
-  if (t.external_buffer() != 0)
-    fail(Code::not_yet,
-         "the data of '" + text(t.name()) + "' are in another file, which this program does not read yet");
-  const Bytes bytes = data(t);
+  Data stored = data(t);
+  Bytes& bytes = stored.bytes;
+  const auto storage = [&](Bytes part) { return borrowed_storage(part, stored.owner); };
   const DType type = dtype(t);
   const Ints dims = dims_of(t);
   if (bytes.empty()) {
@@ -80,7 +79,9 @@ TensorPtr Model::constant(const schema::Tensor& t) const {
                                      std::string(schema::EnumNameTensorType(t.type())));
   if (const schema::SparsityParameters* s = t.sparsity())
     return std::make_shared<Tensor>(type, dims, densified(*s, dims, type, storage(bytes)));
-  if (bytes.size() != byte_size(type, elements))
+  const std::size_t size = byte_size(type, elements);
+  if (t.external_buffer() != 0 && bytes.size() > size) bytes = bytes.first(size);  // the file may pad them
+  if (bytes.size() != size)
     refuse(t, "has " + std::to_string(bytes.size()) + " bytes instead of " +
                   std::to_string(byte_size(type, elements)));
   return std::make_shared<Tensor>(type, dims, storage(bytes));

@@ -196,19 +196,18 @@ Shape Model::shape(const schema::Tensor& t) const {
   return Shape(std::move(result));
 }
 
-Bytes Model::data(const schema::Tensor& t) const {
+Model::Data Model::data(const schema::Tensor& t) const {
+  if (t.external_buffer() != 0) return external_data(t);
   if (t.buffer() == 0 && count(root_->buffers()) == 0) return {};
   const schema::Buffer& b = *root_->buffers()->Get(t.buffer());
   if (b.offset() > 1) {  // beyond the flatbuffer, whose offsets end at 2 GB
     if (b.offset() > bytes_.size() || b.size() > bytes_.size() - b.offset())
       refuse("the data of '" + text(t.name()) + "' end beyond the file");
-    return bytes_.subspan(b.offset(), b.size());
+    return {bytes_.subspan(b.offset(), b.size()), owner_};
   }
-  return std::as_bytes(items(b.data()));
+  return {std::as_bytes(items(b.data())), owner_};
 }
 
-bool Model::has_data(const schema::Tensor& t) const { return !data(t).empty(); }
-
-StoragePtr Model::storage(Bytes part) const { return borrowed_storage(part, owner_); }
+bool Model::has_data(const schema::Tensor& t) const { return !data(t).bytes.empty(); }
 
 }  // namespace t2o::tflite

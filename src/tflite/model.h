@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include "diagnostics.h"
 #include "formats/source.h"
 #include "ir/tensor.h"
+#include "support/mapped_file.h"
 #include "tflite/schema_generated.h"
 
 // A TensorFlow Lite file: a flatbuffer with subgraphs of operators and tensors, and with the bytes of constants.
@@ -67,13 +69,18 @@ class Model {
   Model(std::string path, Bytes bytes, Owner owner);
   void check() const;
   void read_signatures();
-  Bytes data(const schema::Tensor&) const;
-  StoragePtr storage(Bytes) const;
+  struct Data {
+    Bytes bytes;
+    Owner owner;
+  };
+  Data data(const schema::Tensor&) const;
+  Data external_data(const schema::Tensor&) const;
 
   std::string path_;
   Bytes bytes_;
   Owner owner_;
   const schema::Model* root_ = nullptr;
+  mutable std::map<std::string, MappedFilePtr> weight_files_;
   std::vector<ModelSignature> signatures_;
   std::vector<std::size_t> signature_subgraphs_;
 };

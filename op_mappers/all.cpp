@@ -57,6 +57,7 @@ const OpRegistry& tf_registry() {
     family("quantize_linear", op_mappers::register_quantize_linear);
     family("quantized", op_mappers::register_quantized);
     family("uniform_quant", op_mappers::register_uniform_quant);
+    family("lookup", op_mappers::register_lookup);
     family("strings", op_mappers::register_strings);
     family("nms", op_mappers::register_nms);
     family("color", op_mappers::register_color);

@@ -53,6 +53,7 @@ void register_fft(OpRegistry&);
 void register_audio(OpRegistry&);        // AudioSpectrogram, Mfcc
 void register_fake_quant(OpRegistry&);    // FakeQuant*, QuantizeAndDequantize*
 void register_quantize(OpRegistry&);      // QuantizeV2, Dequantize
+void register_lookup(OpRegistry&);           // t2o.Lookup
 void register_quantize_linear(OpRegistry&);  // t2o.QuantizeLinear, t2o.DequantizeLinear
 void register_quantized(OpRegistry&);     // QuantizedConv2D, Requantize ...
 void register_uniform_quant(OpRegistry&);

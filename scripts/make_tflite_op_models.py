@@ -404,6 +404,38 @@ def hashtable_lookup():
     return f.bytes()
 
 
+def table(tf, keys, values, default):
+    m = tf.Module()
+    init = tf.lookup.KeyValueTensorInitializer(tf.constant(np.array(keys)), tf.constant(np.array(values)))
+    m.table = tf.lookup.StaticHashTable(init, default)
+
+    def step(x):
+        return {"y": m.table.lookup(x), "n": m.table.size() + tf.cast(tf.size(x), tf.int64)}
+    return m, tf.TensorSpec((2, None), tf.string if isinstance(keys[0], str) else tf.int64, name="x"), step
+
+
+@model
+def table_by_text(): return saved(lambda tf: table(tf, ["cat", "b", "Dog"], [7, 8, -9], np.int64(-1)))
+
+
+@model
+def table_of_text(): return saved(lambda tf: table(tf, [1, 2, 9], ["one", "", "nine"], "none"))
+
+
+# ------------------------------------------------------------------ weights in another file
+
+@model
+def weights_beside():
+    f = File()
+    f.weights_name = "weights_beside.bin"
+    g, w = f.graph(), numbers("weights_beside")
+    x, h, y = g.input("x", (2, 8)), g.tensor("h", (2, 16)), g.tensor("y", (2, 4))
+    g.op("FULLY_CONNECTED", [x, g.const(w(16, 8), beside=True), g.const(w(16))], [h], options("FullyConnectedOptions", fusedActivationFunction=RELU))
+    g.op("FULLY_CONNECTED", [h, g.const(w(4, 16), beside=True), -1], [y], options("FullyConnectedOptions"))
+    g.outputs(y)
+    return f.bytes(), f
+
+
 # ------------------------------------------------------------------ custom operators
 
 def custom(name, ins, outs, opts):
@@ -508,7 +540,11 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "tflite")
     folder.mkdir(parents=True, exist_ok=True)
     for name in sys.argv[2:] or MODELS:
-        (folder / f"{name}.tflite").write_bytes(MODELS[name]())
+        made = MODELS[name]()
+        if isinstance(made, tuple):
+            made, file = made
+            (folder / file.weights_name).write_bytes(file.weights)
+        (folder / f"{name}.tflite").write_bytes(made)
 
 
 if __name__ == "__main__":

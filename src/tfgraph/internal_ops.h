@@ -31,6 +31,9 @@ inline constexpr std::string_view kLogSumExp = "t2o.LogSumExp";
 inline constexpr std::string_view kQuantize = "t2o.QuantizeLinear";
 inline constexpr std::string_view kDequantize = "t2o.DequantizeLinear";
 
+// The values of keys in a table; inputs x, keys [n], values [n], and the value of what is no key. All but x are constants.
+inline constexpr std::string_view kLookup = "t2o.Lookup";
+
 enum class CellKind : std::uint8_t { lstm, gru, rnn };
 enum class Direction : std::uint8_t { forward, reverse, both };
 std::string_view name(Direction);  // ONNX's

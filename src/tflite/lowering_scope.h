@@ -27,6 +27,11 @@ struct StateUse {
   std::set<std::size_t> layers = {};  // those of its own layers
 };
 
+// The contents of a hash table.
+struct Table {
+  TensorPtr keys, values;
+};
+
 // A subgraph that is open: it must not call itself.
 class Nested {
  public:
@@ -54,6 +59,7 @@ class Lowering {
   Lowered run(const Request&);
   const Model& model() const { return *model_; }
   States& states() { return states_; }
+  std::map<std::size_t, Table>& tables() { return tables_; }  // by the state of their handle
   bool keeps_custom(const std::string& op) const { return custom_ops_.contains(op); }
   bool has_sizes_of_file() const { return has_sizes_of_file_; }  // no input has others, or sizes that are unknown
 
@@ -106,6 +112,7 @@ class Lowering {
   const Model* model_;
   Diagnostics* diagnostics_;
   States states_;
+  std::map<std::size_t, Table> tables_;
   std::set<std::string> custom_ops_;
   bool dequantizes_;
   Bounds bounds_;  // of values of a dequantized model

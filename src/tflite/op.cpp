@@ -13,7 +13,7 @@ const Row* const* table() {
     std::vector<const Row*> all(static_cast<std::size_t>(B::MAX) + 1);
     for (const auto family :
          {elementwise_rows(), array_rows(), layer_rows(), control_flow_rows(), quantize_rows(), custom_rows(),
-          state_rows(), recurrent_rows(), lookup_rows(), stablehlo_rows()})
+          state_rows(), recurrent_rows(), lookup_rows(), table_rows(), stablehlo_rows()})
       for (const Row& r : family) all[static_cast<std::size_t>(r.op)] = &r;
     return all;
   }();

@@ -147,6 +147,7 @@ std::span<const Row> custom_rows();
 std::span<const Row> state_rows();
 std::span<const Row> recurrent_rows();
 std::span<const Row> lookup_rows();
+std::span<const Row> table_rows();
 std::span<const Row> stablehlo_rows();
 
 Ints ints_of(const flatbuffers::Vector<std::int32_t>*);

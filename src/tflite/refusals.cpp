@@ -7,8 +7,6 @@
 namespace t2o::tflite {
 namespace {
 
-constexpr const char* kTables =
-    "ONNX has no hash tables, and this program does not put their contents into the graph yet";
 constexpr const char* kNoKernel =
     "TensorFlow Lite's runtime has no kernel for it, so nothing says what it computes";
 constexpr const char* kMark = "this number marks a place in the format and is no operator";
@@ -16,10 +14,6 @@ constexpr const char* kMark = "this number marks a place in the format and is no
 constexpr RefusedOp kRefused[] = {
     {B::CONCAT_EMBEDDINGS, Code::unsupported_op, kNoKernel},
     {B::DELEGATE, Code::bad_model, kMark},
-    {B::HASHTABLE, Code::not_yet, kTables, "look the keys up outside of the model"},
-    {B::HASHTABLE_FIND, Code::not_yet, kTables, "look the keys up outside of the model"},
-    {B::HASHTABLE_IMPORT, Code::not_yet, kTables, "look the keys up outside of the model"},
-    {B::HASHTABLE_SIZE, Code::not_yet, kTables, "look the keys up outside of the model"},
     {B::LSH_PROJECTION, Code::unsupported_op, "it hashes the bytes of its input, which ONNX cannot do"},
     {B::PLACEHOLDER_FOR_GREATER_OP_CODES, Code::bad_model, kMark},
     {B::SKIP_GRAM, Code::unsupported_op, "it splits strings into words and joins them, which ONNX cannot do",

@@ -73,7 +73,9 @@ bool Lowering::touches_states(std::size_t subgraph, bool changes) const {
 
 bool Lowering::touches_states(std::size_t subgraph, const schema::Operator& o, bool changes) const {
   const B op = model_->builtin(o);
-  if (op == (changes ? B::ASSIGN_VARIABLE : B::READ_VARIABLE) || (changes && op == B::CALL_ONCE)) return true;
+  if (changes ? op == B::ASSIGN_VARIABLE || op == B::CALL_ONCE || op == B::HASHTABLE_IMPORT
+              : op == B::READ_VARIABLE || op == B::HASHTABLE_FIND || op == B::HASHTABLE_SIZE)
+    return true;
   const auto read = items(o.inputs());
   if (changes && states_.are_kept() && std::any_of(read.begin(), read.end(), [&](std::int32_t t) {
         return t >= 0 && model_->tensor(subgraph, t).is_variable();

@@ -40,8 +40,14 @@ constexpr NotCompared kNotCompared[] = {
     {"embedding_sparse", "libLiteRt", "has no code for outputs whose shapes depend on values"},
     {"variable_loop", "libLiteRt", "has no code for outputs whose shapes depend on values"},  // so it takes those of a loop
     {"variable_nested", "libLiteRt", "has no code for outputs whose shapes depend on values"},
+    {"weights_beside", "libtensorflowlite_c", "has no code for weights in another file"},
+    {"table_by_text", "libLiteRt", "has no code for strings"},
+    {"table_of_text", "libLiteRt", "has no code for strings"},
     {"text", "libLiteRt", "has no code for strings"},
-    {"flex", "", "has no code for Flex"},
+    {"flex", "libLiteRt", "has no code for Flex"},  // it takes no operators of others
+    {"flex_list", "libLiteRt", "has no code for a type of the model's tensors"},
+    {"flex_values", "libLiteRt", "has no code for Flex"},
+    {"flex_text", "libLiteRt", "has no code for strings"},
 };
 constexpr const char* kNoStates = "has no code for variable tensors";  // libLiteRt.so, of any model that has them
 
@@ -146,6 +152,28 @@ INSTANTIATE_TEST_SUITE_P(Samples, LiteFiles,
                            const bool newest = std::get<0>(p.param).find("libLiteRt") != std::string::npos;
                            return std::get<1>(p.param).stem().string() + (newest ? "_LiteRt" : "_TensorFlowLiteC");
                          });
+
+// ---- TensorFlow's own operators
+
+TEST(LiteFlex, SaysThatItNeedsTensorFlow) {
+  for (const std::string& library : test::litert_libraries()) {
+    verify::VerifyOptions v;
+    v.source.model = T2O_SOURCE_DIR "/tests/data/tflite/flex.tflite";
+    v.onnx = ::testing::TempDir() + "flex.onnx";
+    ASSERT_FALSE(has_errors(write_model(convert(v.source), v.source, v.onnx)));
+    v.litert_library = library;
+    v.tensorflow_library = "/nowhere/libtensorflow_cc.so.2";
+    try {
+      verify::verify(v);
+      ADD_FAILURE() << "no error";
+    } catch (const ConversionError& e) {
+      EXPECT_EQ(e.diagnostic().code, Code::engine_missing);
+      EXPECT_NE(e.diagnostic().message.find("has no code for FlexSinh"), std::string::npos) << e.what();
+      EXPECT_NE(e.diagnostic().remedy.find("--tensorflow"), std::string::npos) << e.what();
+    }
+    fs::remove(v.onnx);
+  }
+}
 
 // ---- --bisect: the operator with other weights is found
 

@@ -49,7 +49,7 @@ TEST(QuantizeMode, QuantizeAndDequantize) {
         };
         with(op_case("QuantizeAndDequantizeV2").in(f32, {4, 30}).scalar(is_signed ? -1.0F : 0.0F).scalar(1.5F).attr("range_given", true))
             .tol(0, 1.01 * 1.5 / (std::exp2(bits - 1) - 1)).gives({{"QuantizeLinear", 1}, {"DequantizeLinear", 1}}).check();
-        with(op_case("QuantizeAndDequantizeV4").in(f32, {4, 3, 6}, constant).scalar(0.0F).scalar(0.0F).attr("range_given", false).attr("axis", std::int64_t{1}))
+        with(op_case("QuantizeAndDequantizeV4").in(f32, {4, 3, 6}, constant).values<float>({3}, {0, 0, 0}, constant).values<float>({3}, {0, 0, 0}, constant).attr("range_given", false).attr("axis", std::int64_t{1}))
             .tol(1e-6, 1e-6).gives({{"QuantizeLinear", 0}, {"DequantizeLinear", 1}}).check();
         with(op_case("QuantizeAndDequantizeV4").in(f32, {4, 3}, constant).scalar(-0.7F).scalar(0.5F).attr("range_given", true))
             .tol(1e-6, 1e-6).gives({{"QuantizeLinear", 0}, {"DequantizeLinear", 1}}).check();
@@ -70,7 +70,7 @@ void trained_layer(Builder& b) {
   };
   const std::string x = vars(b.input(f32, {1, 8, 8, 3}, verify::Range{-1, 1}), -1, 1, false);
   const std::string w = b.const_input(f32, {3, 3, 3, 4}, verify::Range{-0.4, 0.4});
-  const std::string wq = b.op("FakeQuantWithMinMaxVarsPerChannel", {w, b.constant_of<float>({4}, {-0.4F, -0.4F, -0.3F, -0.4F}), b.constant_of<float>({4}, {0.4F, 0.4F, 0.3F, 0.4F})}, {{"narrow_range", true}});
+  const std::string wq = b.op("FakeQuantWithMinMaxVarsPerChannel", {w, b.constant_of<float>({4}, {-0.4F, -0.4F, -0.5F, -0.4F}), b.constant_of<float>({4}, {0.4F, 0.4F, 0.5F, 0.4F})}, {{"narrow_range", true}});
   const std::string conv = b.op("Conv2D", {x, wq}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
   const std::string sum = b.op("BiasAdd", {conv, b.const_input(f32, {4}, verify::Range{-1, 1})});
   b.output(vars(b.op("Relu", {sum}), 0, 3, false));

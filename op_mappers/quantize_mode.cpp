@@ -115,6 +115,7 @@ TensorPtr integers(const Ints& dims, const Ints& v) {
 
 // The codes of the exact result, signed ones around 0 where they fit: the kernels that multiply by these are
 // the quickest.
+// Null: 8 bits do not hold them, since TensorFlow cuts nothing where it takes the range of the tensor itself.
 Value* stored(MapperContext& c, const Tensor& exact, const Grid& g) {
   const std::vector<double> numbers = exact.to_floats();
   const Channels channels(exact.dims(), g.axis);
@@ -125,6 +126,8 @@ Value* stored(MapperContext& c, const Tensor& exact, const Grid& g) {
     is_signed = is_signed && codes[i] >= -128 && codes[i] <= 127;
   }
   for (std::size_t i = 0; i < codes.size() && !is_signed; ++i) codes[i] += g.zeros[channels.of(i)];
+  const auto is_code = [](std::int64_t code) { return code >= 0 && code <= kHighestCode; };
+  if (!is_signed && !std::all_of(codes.begin(), codes.end(), is_code)) return nullptr;
   if (is_signed) std::fill(zeros.begin(), zeros.end(), 0);
   const Ints dims = g.axis < 0 ? Ints{} : Ints{static_cast<std::int64_t>(g.scales.size())};
   Value* all = c.constant(
@@ -156,7 +159,8 @@ Values as_codes(MapperContext& c, std::optional<Grid> g) {
   if (g->axis >= 0 && c.target().opset < kOpsetOfAxes) return exactly(c);
   const Values exact = exactly(c);
   const TensorPtr& numbers = exact[0]->constant();
-  return numbers ? Values{stored(c, *numbers, *g)} : exact;
+  Value* codes = numbers ? stored(c, *numbers, *g) : nullptr;
+  return codes ? Values{codes} : exact;
 }
 
 std::int64_t rank_of(const Value* v) { return v->shape().ranked() ? v->shape().rank() : 0; }

@@ -11,6 +11,7 @@
 #include "ir/nesting.h"
 #include "ir/text.h"
 #include "onnx/checker.h"
+#include "onnx/half_weights.h"
 #include "onnx/writer.h"
 #include "op_mappers/custom_ops.h"
 #include "op_mappers/map_ops.h"
@@ -78,6 +79,7 @@ GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Dia
   dump("tf", model, o);
   warn_of_idle(o.custom_ops, model, diagnostics);
   begin(meter, "mapping");
+  const bool has_halves = onnx::has_half_weights(model);
   const GraphPtr mapped = map_ops(model, plan.registry, diagnostics,
                                   {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()});
   if (has_errors(diagnostics)) return nullptr;
@@ -88,6 +90,7 @@ GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Dia
   if (uses) *uses = recording.uses();
   mapped->name_rest();
   mapped->name_altered();
+  if (has_halves) onnx::store_halves(*mapped);
   dump("onnx", *mapped, o);
   begin(meter, "checking");
   for (Diagnostic& d : onnx::check(*mapped, write_options(target, plan.extra_opsets, o)))

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tflite/lowering_scope.h"
 #include "tflite/op.h"
 
 // Operators of each element, of elements that meet, and reductions.
@@ -137,10 +138,16 @@ Values softmax(Op& op) {
   return {op.make("Softmax", {x})};
 }
 
-// A cast of a quantized tensor takes its codes for numbers.
+// LiteRT casts the codes of a quantized tensor, and what it casts to one are codes.
 Values cast(Op& op) {
-  if (op.quantization_in_file(0)) op.fail(Code::not_yet, "a cast of quantized codes is not supported yet");
-  return {op.make("Cast", {op.in(0)}, {{"DstT", op.output_type()}})};
+  op.output();
+  const auto result = op.lowering().quantization_in_file(op.scope(), op.raw().outputs()->Get(0));
+  if ((op.quantization_in_file(0) && !op.quantization(0)) || (result && !op.output_quantization()))
+    op.fail(Code::unsupported_op, "it casts codes, which a dequantized model does not have",
+            "convert without --dequantize");
+  Value* y = op.make("Cast", {op.codes(0)}, {{"DstT", op.output_type()}});
+  op.as_codes(result.has_value());
+  return {y};
 }
 
 Values gelu(Op& op) {

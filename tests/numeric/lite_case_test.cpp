@@ -69,6 +69,18 @@ TEST(LiteCase, DequantizedLayers) {
       .options(O::LeakyReluOptions, [](Fbb& b) { return schema::CreateLeakyReluOptions(b, 0.2F).Union(); }).convert_with(dequantize).gives({{"LeakyRelu", 1}, {"Gather", 0}}).check();
 }
 
+// A cast takes the codes of a quantized tensor, not its numbers, and gives codes to one.
+TEST(LiteCase, CastsOfCodes) {
+  const std::map<std::string, std::size_t> kCastAlone = {{"Cast", 1}, {"QuantizeLinear", 0}, {"DequantizeLinear", 0}};
+  const auto cast = [] { return lite_case(B::CAST).options(O::CastOptions, [](Fbb& b) { return schema::CreateCastOptions(b).Union(); }); };
+  cast().in(i8, {64}, codes(0.5F, 3)).out(f32, {64}).gives(kCastAlone).check();
+  cast().in(u8, {64}, codes(0.5F, 3)).out(i32, {64}).gives(kCastAlone).check();
+  cast().in(i16, {64}, codes(0.5F)).out(f32, {64}).gives(kCastAlone).check();
+  cast().in(i8, {64}, codes(0.5F, 3)).out(u8, {64}, codes(0.25F, 5)).gives(kCastAlone).check();
+  cast().in(f32, {64}).out(i8, {64}, codes(0.25F, 5)).gives(kCastAlone).check();
+  cast().in(i8, {64}, codes(0.5F, 3)).out(f32, {64}).convert_with(dequantize).refuses(Code::unsupported_op, "codes").check();
+}
+
 // What `verify` says of two models that differ: the export of one against the other.
 verify::VerifyReport report_on(const std::string& source, const std::string& exported_from, const std::string& library) {
   const std::string folder = T2O_SOURCE_DIR "/tests/data/tflite/", onnx = ::testing::TempDir() + "other.onnx";

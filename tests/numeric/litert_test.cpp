@@ -153,7 +153,7 @@ TEST_P(LiteRt, StringsAndShapesByValue) {
                          : Tensor::of<float>({6}, {1, -1, 0, 2, 3, -4}));
   if (!m.version().is_complete) {
     const Diagnostic d = error_of([&] { m.run(0, inputs); });
-    EXPECT_NE(d.message.find("libtensorflowlite_c.so"), std::string::npos) << d.message;
+    EXPECT_NE(d.remedy.find("libtensorflowlite_c.so"), std::string::npos) << to_string(d);
     return;
   }
   const std::vector<TensorPtr> got = m.run(0, inputs);

@@ -134,7 +134,8 @@ constexpr OptionRow kRows[] = {
      "The format of MODEL: auto (by its content), graphdef, saved-model, checkpoint, tflite, keras or tfjs.",
      model, set_format, "auto,graphdef,saved-model,checkpoint"},
     {"signature", "NAME",
-     "The signature of a SavedModel. The default is serving_default, or the only one. 'convert' takes "
+     "The signature of a SavedModel or a .tflite model. The default is serving_default, or the only one. "
+     "'convert' takes "
      "several as well: "
      "NAME,NAME or all.",
      model, set_text<&Options::signature>},

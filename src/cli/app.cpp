@@ -25,6 +25,7 @@ namespace {
 constexpr const char* kExamples =
     "  # a SavedModel directory, a frozen GraphDef (.pb, .pbtxt) or a checkpoint (.meta)\n"
     "  tf2onnx-cpp saved_model_dir -o model.onnx\n"
+    "  tf2onnx-cpp model.tflite -o model.onnx\n"
     "  tf2onnx-cpp frozen.pb --inputs X:0[1,28,28,3] --outputs Y:0 --opset 18\n"
     "  # what is inside, and whether it converts\n"
     "  tf2onnx-cpp info saved_model_dir\n"
@@ -243,7 +244,7 @@ int printed(int code) {
 
 int run(int argc, char** argv) {
   handle_signals();
-  CLI::App root("Converts TensorFlow models to ONNX.");
+  CLI::App root("Converts TensorFlow and TensorFlow Lite models to ONNX.");
   Session session;
   bool version = false;
   define(root, session);

@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExamples =
     "  tf2onnx-cpp saved_model_dir -o model.onnx\n"
+    "  tf2onnx-cpp model.tflite -o model.onnx --verify\n"
     "  tf2onnx-cpp frozen.pb --inputs X:0[1,28,28,3] --outputs Y:0 --opset 18 -o model.onnx\n"
     "  tf2onnx-cpp saved_model_dir --signature predict --rename-inputs image --verify\n"
     "  tf2onnx-cpp saved_model_dir --signature encode,decode -o model.onnx\n"

@@ -221,7 +221,7 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
        "The command line names something that does not exist, or gives the model a value that it does not "
        "accept."},
       {3,
-       "The results of the ONNX model differ from those of the TensorFlow model, or ONNX Runtime does not "
+       "The results of the ONNX model differ from those of the source model, or ONNX Runtime does not "
        "run it."},
       {4, "The input cannot be read, or is corrupt."},
       {5, "An engine that verification needs is missing, or has no code for an operator of the model."}};

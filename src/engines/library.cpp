@@ -92,7 +92,7 @@ std::vector<std::string> named_by_user(const std::string& path, const std::strin
 
 void fail_missing_engine(const LibraryNames& names, const std::string& tried) {
   fail(Code::engine_missing,
-       names.title + " is not there: no " + names.file + " that can be loaded was found" + tried,
+       names.title + " was not found: no " + names.file + " could be loaded" + tried,
        "Run scripts/setup.sh --engines, or 'pip install " + names.package +
            "' for the python3 on your PATH, or set " + names.environment + " to the path of " + names.file +
            ".");

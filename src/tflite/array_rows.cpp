@@ -125,7 +125,6 @@ Values multinomial(Op& op) {
   return {op.make("Multinomial", {op.in(0), op.in(1)}, attrs)};
 }
 
-// The numbers of all rows with a sum of their own.
 Values dynamic_update_slice(Op& op) {
   return {op.make("XlaDynamicUpdateSlice", {op.in(0), op.in(1), op.in(2)})};
 }

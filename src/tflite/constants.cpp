@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "diagnostics.h"
@@ -99,6 +100,8 @@ std::optional<Quantization> Model::quantization(const schema::Tensor& t) const {
   const auto scales = items(q->scale());
   const auto zero_points = items(q->zero_point());
   if (scales.empty()) return {};
+  if (!std::all_of(scales.begin(), scales.end(), [](float s) { return std::isfinite(s) && s >= 0; }))
+    fail(Code::bad_model, "'" + text(t.name()) + "' has a scale that is negative or not finite");
   Quantization result{Floats(scales.begin(), scales.end()), Ints(scales.size(), 0), q->quantized_dimension()};
   if (zero_points.size() == scales.size())
     result.zero_points.assign(zero_points.begin(), zero_points.end());

@@ -39,7 +39,7 @@ std::optional<FourBitConv> four_bit_conv(Op& op) {
   auto w = op.quantization(1);
   const std::int64_t index = op.input_index(1);
   if (!x || !y || !w || op.input_type(1) != DType::i4 || !is_byte(op.input_type(0)) || !x->is_per_tensor() ||
-      !y->is_per_tensor())
+      !y->is_per_tensor() || (!w->is_per_tensor() && w->axis != 0))
     return {};
   const Value* codes = op.lowering().slot(op.scope(), index).codes;
   const Value* bias = op.has(2) ? op.weights(2) : nullptr;

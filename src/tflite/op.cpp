@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/lists.h"
 #include "tf/op_builder.h"
 #include "tflite/lowering_scope.h"
 
@@ -88,7 +89,7 @@ void Op::bind_handle(std::size_t i, std::size_t state) {
 std::size_t Op::state(std::size_t i) const {
   input(i);
   const auto state = scope_->slots[static_cast<std::size_t>(input_index(i))].state;
-  if (!state) fail(Code::bad_model, "its first input is no variable");
+  if (!state) fail(Code::bad_model, "its input " + std::to_string(i) + " is no variable");
   return *state;
 }
 
@@ -131,6 +132,7 @@ Values Op::all() const {
 }
 
 Values Op::make_all(const std::string& tf, Values inputs, Attrs attrs) {
+  if (contains(inputs, nullptr)) fail(Code::bad_model, "it lacks an input that it needs");
   ir::NodeSpec spec;
   try {
     spec = tf::op_spec(tf, std::move(inputs), std::move(attrs));

@@ -5,8 +5,8 @@
 #include "tflite/lowering_scope.h"
 
 // The values of tensors, and their quantization. Codes have the type of the file. The quantization stands in
-// the graph in nodes of its own: t2o.Quantize makes codes of numbers, t2o.Dequantize numbers of codes. So no
-// pass that knows nothing of quantization can lose it.
+// the graph in nodes of its own: t2o.QuantizeLinear makes codes of numbers, t2o.DequantizeLinear numbers of
+// codes. So no pass that knows nothing of quantization can lose it.
 namespace t2o::tflite {
 namespace {
 

@@ -96,6 +96,7 @@ class Densifier {
     Level l{false, 0};
     l.segments = indices_of(m.array_segments_type(), m.array_segments());
     l.indices = indices_of(m.array_indices_type(), m.array_indices());
+    if (!std::ranges::is_sorted(l.segments)) refuse("has segments that do not ascend");
     return l;
   }
 

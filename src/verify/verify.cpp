@@ -290,7 +290,7 @@ void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outp
         "output '" + outputs[i].name + "' is " + text(weak->evidence) + " in each sample: ";
     report.warnings.push_back(what + (weak->evidence == Evidence::empty
                                           ? "nothing was compared; give larger inputs with --input-shape"
-                                          : "that it agrees proves little"));
+                                          : "agreement proves little"));
   }
 }
 
@@ -301,7 +301,7 @@ std::string suit_tolerance(VerifyOptions& o, const Reference& reference) {
   if (o.tolerance_given) return "";
   if (reference.quantizes()) {
     o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};
-    return "the model computes with quantized numbers, which its float outputs have gone through: 2 %";
+    return "the model is quantized, so its float outputs may differ by 2 % of their largest number";
   }
   if (o.source.quantize_mode != tf2onnx::QuantizeMode::exact) {
     o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};

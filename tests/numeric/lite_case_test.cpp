@@ -34,6 +34,7 @@ TEST(LiteCase, QuantizedWeights) {
 }
 
 TEST(LiteCase, WhatIsRefused) {
+  lite_case(B::RELU).in(i8, {4}, codes(-0.1F)).out(i8, {4}, codes(-0.1F)).refuses(Code::bad_model, "scale").check();
   lite_case(B::SKIP_GRAM).in(string, {2}).out(string, {2}).refuses(Code::unsupported_op, "SKIP_GRAM").check();
 }
 

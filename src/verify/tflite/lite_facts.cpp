@@ -41,7 +41,7 @@ void add_operator(const Model& m, std::size_t subgraph, const schema::Operator& 
         facts.made_codes[m.tensor_name(subgraph, o.inputs()->Get(0))] = codes_of(m, tensor(i), *q);
     });
   if (m.builtin(o) != B::DEQUANTIZE || !takes_codes) return;
-  if (const auto q = m.quantization(from); q->is_per_tensor())
+  if (const auto q = m.quantization(from); q && q->is_per_tensor())
     each_output([&](std::int32_t i) { facts.codes[m.tensor_name(subgraph, i)] = codes_of(m, from, *q); });
 }
 

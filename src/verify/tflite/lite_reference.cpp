@@ -58,7 +58,8 @@ std::size_t choose(const std::vector<LiteSignature>& all, const tf2onnx::Options
       best = i;
   if (best) return *best;
   fail(Code::bad_option,
-       "LiteRT runs whole models: it neither takes nor returns tensors inside of one, and no signature has "
+       "LiteRT runs whole models alone: it neither takes nor returns their inner tensors, and no signature "
+       "has "
        "these inputs and outputs",
        "verify the model without --inputs and --outputs, or with those of the model");
 }

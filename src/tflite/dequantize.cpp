@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kDeepest = 64;
-constexpr double kSix = 6;  // the upper end of ReLU6
 
 using Names = std::unordered_set<std::string_view>;
 
@@ -45,6 +44,14 @@ Range clipped(Range r, double low, double high) {
   return {std::clamp(r.low, low, high), std::clamp(r.high, low, high)};
 }
 
+Range of_two(std::string_view op, Range a, Range b) {
+  if (op == "AddV2") return {a.low + b.low, a.high + b.high};
+  if (op == "Maximum") return {std::max(a.low, b.low), std::max(a.high, b.high)};
+  if (op == "Minimum") return {std::min(a.low, b.low), std::min(a.high, b.high)};
+  if (a.low >= 0 && b.low >= 0) return {0, a.high * b.high};  // Mul
+  return {-kInfinity, kInfinity};
+}
+
 }  // namespace
 
 TensorPtr dequantized(const TensorPtr& t, const Quantization& q) {
@@ -73,14 +80,16 @@ Range range_of(const Quantization& q, DType codes) {
   return {number(lowest), number(lowest + count - 1)};
 }
 
-Range Bounds::find(const Value* v, int depth) const {
+Range Bounds::find(const Value* v, int depth) {
   if (const auto found = known_.find(v); found != known_.end()) return found->second;
   if (is_scalar_constant(v)) return {v->constant()->float_at(0), v->constant()->float_at(0)};
-  return v->producer() && depth < kDeepest ? of_node(*v->producer(), depth + 1)
-                                           : Range{-kInfinity, kInfinity};
+  if (!v->producer() || depth >= kDeepest) return {-kInfinity, kInfinity};
+  const Range range = of_node(*v->producer(), depth + 1);
+  known_.emplace(v, range);
+  return range;
 }
 
-Range Bounds::of_node(const ir::Node& n, int depth) const {
+Range Bounds::of_node(const ir::Node& n, int depth) {
   static const Names kMoves = {"Identity",
                                "Reshape",
                                "Transpose",
@@ -106,21 +115,24 @@ Range Bounds::of_node(const ir::Node& n, int depth) const {
                                "ReverseV2",
                                "MirrorPad"};
   static const Names kNoSign = {"Abs", "Square", "Sqrt", "Exp", "SquaredDifference"};
+  static const Names kOfTwo = {"AddV2", "Mul", "Maximum", "Minimum"};
   const std::string_view op = n.op();
-  const auto in = [&](std::size_t i) { return find(n.input(i), depth); };
+  const auto in = [&](std::size_t i) {
+    return n.input(i) ? find(n.input(i), depth) : Range{-kInfinity, kInfinity};
+  };
   if (kMoves.contains(op)) return in(0);
   if (op == "Split") return in(1);
   if (op == "Relu") return clipped(in(0), 0, kInfinity);
   if (op == "Relu6") return clipped(in(0), 0, kSix);
-  if (op == "ClipByValue") return clipped(in(0), in(1).low, std::max(in(1).low, in(2).high));
+  if (op == "ClipByValue") {
+    const double low = in(1).low;
+    return clipped(in(0), low, std::max(low, in(2).high));
+  }
   if (op == "Sigmoid" || op == "Softmax") return {0, 1};
   if (op == "Tanh") return {-1, 1};
   if (kNoSign.contains(op)) return {0, kInfinity};
   if (op == "Pad" || op == "BatchToSpaceND" || op == "SpaceToBatchND") return join(in(0), {0, 0});
-  if (op == "AddV2") return {in(0).low + in(1).low, in(0).high + in(1).high};
-  if (op == "Mul" && in(0).low >= 0 && in(1).low >= 0) return {0, in(0).high * in(1).high};
-  if (op == "Maximum") return {std::max(in(0).low, in(1).low), std::max(in(0).high, in(1).high)};
-  if (op == "Minimum") return {std::min(in(0).low, in(1).low), std::min(in(0).high, in(1).high)};
+  if (kOfTwo.contains(op)) return of_two(op, in(0), in(1));
   if (op != "ConcatV2" && op != "Pack") return {-kInfinity, kInfinity};
   Range all = in(0);
   for (std::size_t i = 1; i + (op == "Pack" ? 0 : 1) < n.input_count(); ++i) all = join(all, in(i));
@@ -128,12 +140,12 @@ Range Bounds::of_node(const ir::Node& n, int depth) const {
 }
 
 // A range that begins at 0 is that of ReLU or of ReLU6, whose upper end may have been learned: both ends of
-// the range hold for either. A range that begins below 0 has been measured, and no activation is lost in it.
+// the range hold for either.
 std::optional<Range> lost_activation(const Range& codes, const Range& value) {
   const double half_step = codes.high / 510;
   const bool ends_at_six = std::abs(codes.high - kSix) <= half_step;
   const double high = ends_at_six ? kSix : codes.high;
-  if (codes.low != 0 || (value.low >= 0 && (!ends_at_six || value.high <= kSix))) return {};
+  if (!may_hide_activation(codes) || (value.low >= 0 && (!ends_at_six || value.high <= kSix))) return {};
   return Range{0, high};
 }
 

@@ -157,7 +157,7 @@ void Lowering::bind_inputs(Scope& s, const Request& r) {
     Slot& slot = s.slots[static_cast<std::size_t>(p.tensor)];
     slot.quantization = quantization(s, p.tensor);
     (slot.quantization ? slot.codes : slot.numbers) = v;
-    if (dequantizes_) cut(s, p.tensor, v);
+    if (dequantizes_) note_range(s, p.tensor, v);
     has_sizes_of_file_ = has_sizes_of_file_ && p.shape.is_static() && p.shape == model_->shape(t);
   }
 }
@@ -264,7 +264,7 @@ void Lowering::add_input_of_body(Scope& s, std::int32_t t) {
   slot.quantization = quantization(s, t);
   Value* v = s.graph->add_input(model_->tensor_name(s.subgraph, t), dtype(s, t), Shape());
   (slot.quantization ? slot.codes : slot.numbers) = v;
-  if (dequantizes_) cut(s, t, v);
+  if (dequantizes_) note_range(s, t, v);
 }
 
 std::vector<Slot> Lowering::inlined(const Scope& outer, std::int64_t index, std::vector<Slot> inputs) {

@@ -106,6 +106,8 @@ class Lowering {
   void add_input_of_body(Scope&, std::int32_t tensor);
   Values outputs_of(Scope&, const Request&);
   bool moves_codes(const Scope&, const Row&, const schema::Operator&) const;
+  std::optional<Range> range_of_codes(const Scope&, std::int64_t tensor, const Value*) const;
+  void note_range(const Scope&, std::int64_t tensor, const Value* input);
   Value* cut(const Scope&, std::int64_t tensor, Value*);
   void name_value(Scope&, Value*&, std::int64_t tensor);
 

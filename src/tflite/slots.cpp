@@ -168,21 +168,30 @@ void Lowering::bind_codes(Scope& s, std::int64_t tensor, Value* v) {
   name_value(s, slot.codes, tensor);
 }
 
-// What a dequantized tensor keeps of the range of its codes. The inputs of a model are taken to lie in
-// theirs.
-Value* Lowering::cut(const Scope& s, std::int64_t tensor, Value* v) {
+// The range of the codes that a dequantized tensor has in the file.
+std::optional<Range> Lowering::range_of_codes(const Scope& s, std::int64_t tensor, const Value* v) const {
   const auto q = quantization_in_file(s, tensor);
-  if (!q || !q->is_per_tensor() || v->dtype() != DType::f32) return v;
-  const Range of_codes = range_of(*q, model_->dtype(model_->tensor(s.subgraph, tensor)));
-  if (v->is_graph_input()) return bounds_.add(v, of_codes), v;
-  const auto range = lost_activation(of_codes, bounds_.of(v));
+  if (!q || !q->is_per_tensor() || v->dtype() != DType::f32) return {};
+  return range_of(*q, model_->dtype(model_->tensor(s.subgraph, tensor)));
+}
+
+// The inputs of a model are taken to lie in the ranges of their codes.
+void Lowering::note_range(const Scope& s, std::int64_t tensor, const Value* input) {
+  if (const auto of_codes = range_of_codes(s, tensor, input)) bounds_.add(input, *of_codes);
+}
+
+// What a dequantized tensor keeps of the range of its codes.
+Value* Lowering::cut(const Scope& s, std::int64_t tensor, Value* v) {
+  const auto of_codes = range_of_codes(s, tensor, v);
+  if (!of_codes || !may_hide_activation(*of_codes)) return v;
+  const auto range = lost_activation(*of_codes, bounds_.of(v));
   if (!range) return v;
   const auto end = [&](double number) {
     return s.graph->add_constant("range", Tensor::scalar(static_cast<float>(number)));
   };
-  ir::NodeSpec spec =
-      range->high == 6 ? tf::op_spec("Relu6", {v}, {}, {v->shape()})
-                       : tf::op_spec("ClipByValue", {v, end(range->low), end(range->high)}, {}, {v->shape()});
+  ir::NodeSpec spec = range->high == kSix ? tf::op_spec("Relu6", {v}, {}, {v->shape()})
+                                          : tf::op_spec("ClipByValue", {v, end(range->low), end(range->high)},
+                                                        {}, {v->shape()});
   spec.origin = v->producer() ? v->producer()->shared_origin() : nullptr;
   spec.name_later = true;
   return s.graph->add(std::move(spec)).output();
@@ -198,11 +207,15 @@ void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
   if (v->dtype() != type)
     fail(Code::bad_model, "its result is of type " + std::string(name(v->dtype())) +
                               ", and the file states " + std::string(name(type)));
-  if (dequantizes_) v = cut(s, tensor, v);
+  if (dequantizes_ && v->is_graph_input())
+    note_range(s, tensor, v);
+  else if (dequantizes_)
+    v = cut(s, tensor, v);
   Slot& slot = s.slots[static_cast<std::size_t>(tensor)];
   slot = {};
   slot.numbers = v;
   name_value(s, slot.numbers, tensor);
+  if (dequantizes_) bounds_.of(slot.numbers);  // now, so that the next operator need not look far back
 }
 
 }  // namespace t2o::tflite

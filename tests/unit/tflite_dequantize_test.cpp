@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <set>
+#include <string>
+
 #include "diagnostics.h"
 #include "ir/text.h"
 #include "tflite/format.h"
@@ -15,13 +19,14 @@ using schema::BuiltinOperator;
 using schema::TensorType;
 
 // The graph of the dequantized model, or its errors.
-std::string dequantized(const MadeSubgraph& g) {
+std::string dequantized(const MadeSubgraph& g, const std::set<std::string>& custom_ops = {}) {
   Diagnostics diagnostics;
   std::string text;
   collect(diagnostics, [&] {
     tf2onnx::Options o;
     o.format = tf2onnx::Format::tflite;
     o.dequantize = true;
+    o.custom_ops = {custom_ops.begin(), custom_ops.end()};
     const auto owner = std::make_shared<const std::string>(Maker().model({g}));
     const Prepared p = open_bytes(o, std::as_bytes(std::span(*owner)), owner)->prepare(o, {}, diagnostics);
     if (p.graph) text = ir::to_text(*p.graph);
@@ -73,6 +78,48 @@ TEST(TfliteDequantize, NumbersThatLieInTheRange) {
   EXPECT_TRUE(is_cut(of_one(BuiltinOperator::SUB, codes("x", 0.05F, -128), codes("y", 0.1F, -128), 2)));
   const MadeTensor image{"image", {4}}, made = codes("codes", 1.0F / 255, -128);
   EXPECT_FALSE(is_cut(of_one(BuiltinOperator::QUANTIZE, image, made))) << "the range of an image is no activation";
+}
+
+// A chain of sums, of `x + x` or of `x + |x|` as in a residual net. All of them lie in ranges that begin at 0.
+std::string of_sums(int length, bool is_residual) {
+  MadeSubgraph g{{codes("x0", 0.05F, -128)}, {0}, {0}, {}};
+  for (int i = 1; i <= length; ++i) {
+    const std::int32_t x = g.outputs[0];
+    std::int32_t y = x, last = static_cast<std::int32_t>(g.tensors.size());
+    if (is_residual) {
+      g.tensors.push_back(codes("y" + std::to_string(i), 0.05F, 3));
+      g.operators.push_back({BuiltinOperator::ABS, {x}, {last}});
+      y = last++;
+    }
+    g.tensors.push_back(codes("x" + std::to_string(i), 0.05F, -128));
+    g.operators.push_back({BuiltinOperator::ADD, {x, y}, {last}});
+    g.outputs = {last};
+  }
+  return dequantized(g);
+}
+
+// The search for a range takes each operand once, however many ways lead to it.
+TEST(TfliteDequantize, LongChainsTakeNoTime) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const bool is_residual : {false, true}) {
+    const std::string text = of_sums(60, is_residual);
+    EXPECT_TRUE(has(text, "%x60: ")) << text;
+    EXPECT_FALSE(is_cut(text)) << "a sum of such numbers is not below 0\n" << text;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+// The range of a value is known however far from the input it is.
+TEST(TfliteDequantize, RangesAreKnownFarFromTheInput) {
+  EXPECT_FALSE(is_cut(of_sums(200, false)));
+}
+
+// A custom operator that is kept may have the name of one of TensorFlow's, and fewer inputs.
+TEST(TfliteDequantize, RangesOfCustomOperators) {
+  MadeOperator custom{BuiltinOperator::CUSTOM, {0}, {1}};
+  custom.custom = "AddV2";
+  const std::string text = dequantized({{kX, codes("y", 0.05F, -128)}, {0}, {1}, {custom}}, {"AddV2"});
+  EXPECT_TRUE(is_cut(text)) << text;
 }
 
 TEST(TfliteDequantize, WeightsBecomeFloats) {

@@ -95,8 +95,8 @@ class Lowering {
   std::size_t subgraph_index(std::int64_t i) const;
   std::vector<bool> needed(const Scope&, const std::vector<std::int64_t>& outputs) const;
   bool changes_state(const Scope&, const schema::Operator&, bool is_read_later) const;
-  bool touches_states(std::size_t subgraph, const schema::Operator&, bool changes) const;
-  bool touches_states(std::size_t subgraph, bool changes) const;
+  bool touches_states(std::size_t subgraph, const schema::Operator&, bool changes, std::size_t depth = 0) const;
+  bool touches_states(std::size_t subgraph, bool changes, std::size_t depth) const;
   Handles add_use(std::size_t subgraph, const Handles& inputs, StateUse&);
   void lower_operators(Scope&, const std::vector<bool>& needed);
   void lower_operator(Scope&, unsigned index);

@@ -50,28 +50,35 @@ Callees callees(B op, const schema::Operator& o) {
   return {};
 }
 
+void check_depth(std::size_t depth, std::size_t subgraph, const Model& model) {
+  if (depth >= kDeepestNesting)
+    fail(Code::bad_model, "subgraph '" + model.subgraph_name(subgraph) + "' is nested too deep");
+}
+
 }  // namespace
 
 Nested::Nested(std::vector<std::size_t>& open, std::size_t subgraph, const Model& model) : open_(open) {
   if (std::find(open.begin(), open.end(), subgraph) != open.end())
     fail(Code::bad_model, "subgraph '" + model.subgraph_name(subgraph) + "' calls itself");
-  if (open.size() >= kDeepestNesting) fail(Code::bad_model, "its subgraphs are nested too deep");
+  check_depth(open.size(), subgraph, model);
   open.push_back(subgraph);
 }
 
-bool Lowering::touches_states(std::size_t subgraph, bool changes) const {
+bool Lowering::touches_states(std::size_t subgraph, bool changes, std::size_t depth) const {
+  check_depth(depth, subgraph, *model_);
   const auto [known, is_new] =
       touches_.emplace(std::pair(subgraph, changes), false);  // one that calls itself is refused later
   if (!is_new) return known->second;
   const auto* operators = model_->subgraph(subgraph).operators();
   bool any = false;
   for (unsigned k = 0; k < count(operators) && !any; ++k)
-    any = touches_states(subgraph, *operators->Get(k), changes);
+    any = touches_states(subgraph, *operators->Get(k), changes, depth);
   touches_[{subgraph, changes}] = any;
   return any;
 }
 
-bool Lowering::touches_states(std::size_t subgraph, const schema::Operator& o, bool changes) const {
+bool Lowering::touches_states(std::size_t subgraph, const schema::Operator& o, bool changes,
+                              std::size_t depth) const {
   const B op = model_->builtin(o);
   if (changes ? op == B::ASSIGN_VARIABLE || op == B::CALL_ONCE || op == B::HASHTABLE_IMPORT
               : op == B::READ_VARIABLE || op == B::HASHTABLE_FIND || op == B::HASHTABLE_SIZE)
@@ -83,7 +90,7 @@ bool Lowering::touches_states(std::size_t subgraph, const schema::Operator& o, b
     return true;
   const Callees all = callees(op, o);
   return std::any_of(all.subgraphs.begin(), all.subgraphs.end(),
-                     [&](std::int64_t i) { return touches_states(subgraph_index(i), changes); });
+                     [&](std::int64_t i) { return touches_states(subgraph_index(i), changes, depth + 1); });
 }
 
 StateUse Lowering::use_of_states(const std::vector<std::int64_t>& subgraphs, const Handles& inputs) {

@@ -19,16 +19,15 @@ TensorPtr zeros(DType type, const Ints& dims, std::int64_t code) {
 }  // namespace
 
 std::size_t States::of_variable(const std::string& container, const std::string& name) {
-  const auto [at, is_new] = index_.emplace("variable " + container + "/" + name, states_.size());
-  if (is_new) states_.push_back({.name = name.empty() ? "variable" : name});
-  return at->second;
+  const std::string key = "variable " + container + "/" + name;
+  if (const auto found = index_.find(key); found != index_.end()) return found->second;
+  return add(key, {.name = name.empty() ? "variable" : name});
 }
 
 std::size_t States::of_tensor(const Scope& s, std::int64_t tensor) {
   const Model& m = lowering_->model();
   const std::string key = "tensor " + std::to_string(s.subgraph) + " " + std::to_string(tensor);
-  const auto [at, is_new] = index_.emplace(key, states_.size());
-  if (!is_new) return at->second;
+  if (const auto found = index_.find(key); found != index_.end()) return found->second;
   const schema::Tensor& t = m.tensor(s.subgraph, tensor);
   State state{
       .name = m.tensor_name(s.subgraph, tensor), .type = lowering_->dtype(s, tensor), .is_zero = true};
@@ -42,8 +41,13 @@ std::size_t States::of_tensor(const Scope& s, std::int64_t tensor) {
   if (is_known && bit_width(state.type) >= 8)
     state.initial =
         zeros(state.type, state.shape.dims(), state.quantization ? state.quantization->zero_points[0] : 0);
+  return add(key, std::move(state));
+}
+
+std::size_t States::add(const std::string& key, State state) {
   states_.push_back(std::move(state));
-  return at->second;
+  index_.emplace(key, states_.size() - 1);
+  return states_.size() - 1;
 }
 
 bool States::begin_initialization(std::size_t subgraph) {

@@ -75,6 +75,7 @@ class States {
     const ir::Graph* place = nullptr;  // where `now` is; null: the main graph
     bool is_local = false;             // of a layer in a subgraph
   };
+  std::size_t add(const std::string& key, State);
   void check_place(const Scope&, const State&) const;
   void make_input(Scope&, State&);
   void warn_of_lost_changes(Diagnostics&) const;

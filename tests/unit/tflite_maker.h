@@ -15,6 +15,7 @@ struct MadeTensor {
   std::vector<float> scales = {};
   std::vector<std::int64_t> zero_points = {};
   std::int32_t axis = 0;
+  bool is_variable = false;
 };
 
 struct MadeOperator {
@@ -79,7 +80,7 @@ class Maker {
     if (!t.scales.empty())
       q = schema::CreateQuantizationParametersDirect(b_, nullptr, nullptr, &t.scales, &t.zero_points, schema::QuantizationDetails::NONE,
                                                      0, t.axis);
-    return schema::CreateTensorDirect(b_, &t.shape, t.type, buffer, t.name.c_str(), q);
+    return schema::CreateTensorDirect(b_, &t.shape, t.type, buffer, t.name.c_str(), q, t.is_variable);
   }
 
   flatbuffers::Offset<schema::Operator> make(const MadeOperator& o) {
@@ -97,6 +98,9 @@ class Maker {
     } else if (o.op == schema::BuiltinOperator::CALL) {
       type = schema::BuiltinOptions::CallOptions;
       options = schema::CreateCallOptions(b_, static_cast<std::uint32_t>(o.subgraphs[0])).Union();
+    } else if (o.op == schema::BuiltinOperator::SVDF) {
+      type = schema::BuiltinOptions::SVDFOptions;
+      options = schema::CreateSVDFOptions(b_, 1).Union();
     }
     return schema::CreateOperatorDirect(b_, index, &o.inputs, &o.outputs, type, options);
   }

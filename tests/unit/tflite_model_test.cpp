@@ -168,6 +168,36 @@ TEST(TfliteModel, SubgraphsThatCallEachOtherTooOften) {
   EXPECT_TRUE(has(r.errors, "call each other too often")) << r.errors;
 }
 
+// Each subgraph calls the next one: far more of them than calls fit on a stack.
+TEST(TfliteModel, SubgraphsThatAreNestedTooDeep) {
+  for (const int depth : {60, 200'000}) {
+    MadeSubgraph g = one_op(BuiltinOperator::CALL, {{"x", {1}}}, {"y", {1}});
+    std::vector<MadeSubgraph> all(static_cast<std::size_t>(depth), g);
+    for (int i = 0; i < depth; ++i) all[static_cast<std::size_t>(i)].operators[0].subgraphs[0] = i + 1;
+    all.push_back(one_op(BuiltinOperator::RELU, {{"x", {1}}}, {"y", {1}}));
+    const std::string model = Maker().model(all);
+    for (const bool keeps_states : {false, true}) {
+      tf2onnx::Options o;
+      o.stateful_io = keeps_states;
+      const Read r = read(model, o);
+      EXPECT_TRUE(has(r.errors, "is nested too deep")) << r.errors;
+    }
+  }
+}
+
+// A state that cannot be made is refused by each operator that reads it.
+TEST(TfliteModel, StatesThatAreTooLarge) {
+  const MadeTensor x{"x", {1, 3}}, features{"f", {2, 3}, TensorType::FLOAT32, bytes_of(std::vector<float>(6))},
+      time{"t", {2, 4}, TensorType::FLOAT32, bytes_of(std::vector<float>(8))};
+  MadeTensor state{"state", {1 << 15, 1 << 15}};
+  state.is_variable = true;
+  MadeSubgraph g{{x, features, time, state, {"y", {1, 2}}, {"z", {1, 2}}}, {0}, {4, 5}, {}};
+  g.operators = {{BuiltinOperator::SVDF, {0, 1, 2, -1, 3}, {4}}, {BuiltinOperator::SVDF, {0, 1, 2, -1, 3}, {5}}};
+  const std::string errors = read(Maker().model({g})).errors, message = "the state 'state' is too large";
+  EXPECT_TRUE(has(errors, message)) << errors;
+  EXPECT_NE(errors.find(message), errors.rfind(message)) << errors;
+}
+
 TEST(TfliteModel, CallsAreInlined) {
   MadeSubgraph outer = one_op(BuiltinOperator::CALL, {{"x", {1}}}, {"y", {1}});
   outer.operators[0].subgraphs[0] = 1;

@@ -151,10 +151,16 @@ Value* passed(MapperContext& c, const Grid& g) {
   return c.emit("DequantizeLinear", {codes, scale, zero});
 }
 
+// One scale for all elements, or as many along the axis as there are channels.
+bool fits(const Grid& g, const Shape& s) {
+  if (g.axis < 0) return g.scales.size() == 1;
+  return s[static_cast<int>(g.axis)] == static_cast<std::int64_t>(g.scales.size());
+}
+
 Values as_codes(MapperContext& c, std::optional<Grid> g) {
   constexpr int kOpsetOfAxes = 13;
   const bool is_constant = c.in(0)->constant() != nullptr;
-  if (!g || c.in(0)->dtype() != DType::f32) return exactly(c);
+  if (!g || c.in(0)->dtype() != DType::f32 || !fits(*g, c.in(0)->shape())) return exactly(c);
   if (!is_constant) return g->axis < 0 ? Values{passed(c, *g)} : exactly(c);
   if (g->axis >= 0 && c.target().opset < kOpsetOfAxes) return exactly(c);
   const Values exact = exactly(c);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include "formats/formats.h"
@@ -19,6 +20,7 @@
 #include "rewriters/all.h"
 #include "signatures.h"
 #include "stale_models.h"
+#include "support/lists.h"
 #include "support/meter.h"
 #include "support/parallel.h"
 #include "support/wire.h"
@@ -122,6 +124,7 @@ std::optional<ir::ModelGraph> convert_entry(const Options& o, const Plan& plan, 
   if (!p.graph) return {};
   ir::ModelGraph result;
   result.properties = {{"source", source->description(o)}};
+  append(c.source_files, p.files);
   if (!o.output_frozen_graph.empty()) c.frozen = source->freeze(o, p, diagnostics);
   if (is_last) source.reset();
   warn_of_no_state(o, p, diagnostics);
@@ -273,12 +276,26 @@ Inspection inspect(const Options& o, Diagnostics& diagnostics) {
   return result;
 }
 
+namespace {
+
+void check_not_the_source(const Conversion& c, const std::string& written) {
+  std::error_code none;
+  for (const std::string& file : c.source_files)
+    if (std::filesystem::equivalent(file, written, none))
+      fail(Code::bad_option, "'" + written + "' holds weights of the model, which would be lost",
+           "give the output another name");
+}
+
+}  // namespace
+
 Diagnostics write_model(const Conversion& c, const Options& o, const std::string& path,
                         onnx::Written* written, Meter* meter) {
   Diagnostics diagnostics;
   guarded(diagnostics, "", [&] {
     const FrozenFile frozen(c.frozen.get(), o.output_frozen_graph);
     const OutputFiles files = output_files(c, path);
+    for (const std::string& model : files.models) check_not_the_source(c, model);
+    check_not_the_source(c, files.data);
     const StaleModels stale(path, files.data);
     const onnx::Written sizes = onnx::write_files(c.model, write_options(c.target, c.extra_opsets, o),
                                                   files.models, files.data, o.external_data, meter);

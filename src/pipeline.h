@@ -29,6 +29,7 @@ struct Conversion {
   std::vector<runtime::Uses> runtime_uses;  // of each graph: the rows of the runtime's table that it needed
   std::vector<std::pair<std::string, int>> extra_opsets;  // opsets of other domains that the model imports
   Diagnostics diagnostics;  // errors, warnings and notes, in the order of the source's nodes
+  std::vector<std::string> source_files;  // beside the model, which the weights are read from
   std::shared_ptr<const FrozenModel> frozen;  // for options.output_frozen_graph; else null
   bool ok() const { return !model.graphs.empty(); }
   GraphPtr graph() const { return ok() ? model.graphs.front().graph : nullptr; }

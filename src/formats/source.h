@@ -32,6 +32,7 @@ struct Prepared {
   GraphPtr graph;           // null: the errors are reported
   Strings inputs, outputs;  // for each input and output of the graph its tensor in the model; "" for that of a state
   std::vector<std::pair<std::string, TensorPtr>> input_defaults;  // values of inputs that may be left out
+  Strings files;  // beside the model, which constants are read from when they are written
 };
 
 // The part of a model that its outputs need, in the model's own format, with its variables as constants.

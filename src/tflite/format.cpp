@@ -43,6 +43,7 @@ class LiteModel : public Source {
     if (!lowered.graph) return {};
     p.graph = std::move(lowered.graph);
     p.input_defaults = std::move(lowered.initial);
+    p.files = model_->weight_files();
     for (const Port& port : request.inputs)
       p.inputs.push_back(model_->tensor_name(request.subgraph, port.tensor));
     for (const Port& port : request.outputs)

@@ -56,6 +56,7 @@ class Model {
   DType dtype(const schema::Tensor& t) const { return tflite::dtype_of(t.type()); }
   Shape shape(const schema::Tensor&) const;            // with unknown sizes
   bool has_data(const schema::Tensor&) const;
+  Strings weight_files() const;  // beside the model; those that constants were read from
   TensorPtr constant(const schema::Tensor&) const;     // null: it is no constant
   std::optional<Quantization> quantization(const schema::Tensor&) const;  // of integers; none: its integers are numbers
 
@@ -80,7 +81,7 @@ class Model {
   Bytes bytes_;
   Owner owner_;
   const schema::Model* root_ = nullptr;
-  mutable std::map<std::string, MappedFilePtr> weight_files_;
+  mutable std::map<std::string, MappedFilePtr> weight_files_;  // by path; opened when a constant is read
   std::vector<ModelSignature> signatures_;
   std::vector<std::size_t> signature_subgraphs_;
 };

@@ -26,6 +26,12 @@ std::string path_beside(const std::string& model, const std::string& name) {
 
 }  // namespace
 
+Strings Model::weight_files() const {
+  Strings paths;
+  for (const auto& [path, file] : weight_files_) paths.push_back(path);
+  return paths;
+}
+
 Model::Data Model::external_data(const schema::Tensor& t) const {
   const std::string tensor = "the data of '" + text(t.name()) + "'";
   const schema::ExternalBuffer* found = nullptr;

@@ -59,6 +59,17 @@ TEST_F(TfliteWeightFiles, AreMapped) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(first->bytes().data()), first->byte_size()), weights_.substr(0, 512));
 }
 
+TEST_F(TfliteWeightFiles, AreNotOverwritten) {
+  EXPECT_EQ(error(), "");
+  const std::string weights = (folder_ / "weights_beside.bin").string();
+  Options o;
+  o.model = (folder_ / "m.tflite").string();
+  const Diagnostics found = write_model(convert(o), o, weights);
+  ASSERT_TRUE(has_errors(found));
+  EXPECT_TRUE(has(found[0].message, "holds weights of the model"));
+  EXPECT_EQ(read(weights), weights_);
+}
+
 TEST_F(TfliteWeightFiles, AFileThatIsNotThere) {
   weights_.clear();
   EXPECT_TRUE(has(error(), "weights_beside.bin, which is not there")) << error();

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "tflite/lowering_scope.h"
 #include "tflite/op.h"
@@ -84,6 +86,61 @@ Values leaky_relu_of(Op& op) {
   });
 }
 
+Values clip(Op& op, double low, double high) {
+  Value* x = op.in(0);
+  Value* from = op.scalar_like(x, low);
+  Value* to = op.scalar_like(x, high);
+  return {op.make("ClipByValue", {x, from, to})};
+}
+
+// A product with a factor of 31 bits, as LiteRT computes it: rounded, then shifted and rounded again.
+std::int64_t rescaled(std::int64_t number, double factor) {
+  int exponent = 0;
+  std::int64_t bits = std::llround(std::ldexp(std::frexp(factor, &exponent), 31));
+  if (bits == std::int64_t{1} << 31) bits /= 2, ++exponent;
+  const std::int64_t product = (number << std::max(exponent, 0)) * bits, half = std::int64_t{1} << 30;
+  const std::int64_t high = (product + (product >= 0 ? half : 1 - half)) / (std::int64_t{1} << 31);
+  const int shift = std::min(std::max(-exponent, 0), 31);
+  const std::int64_t mask = (std::int64_t{1} << shift) - 1;
+  return (high >> shift) + ((high & mask) > (mask >> 1) + (high < 0 ? 1 : 0) ? 1 : 0);
+}
+
+// The factor of codes that LiteRT rescales and rounds twice: then it is no more than 1/2.
+std::optional<double> twice_rounded(const Op& op) {
+  const auto x = op.quantization(0), y = op.output_quantization();
+  if (!x || !y || !has_bytes(op)) return {};
+  const double factor = static_cast<double>(x->scales[0]) / static_cast<double>(y->scales[0]);
+  return factor > 0 && factor <= 0.5 ? std::optional(factor) : std::nullopt;
+}
+
+// One of the ReLU operators.
+Values relu(Op& op, double low, double high) {
+  const auto factor = twice_rounded(op);
+  if (!factor) return !op.row().tf ? clip(op, low, high) : Values{op.make(op.row().tf, {op.in(0)})};
+  const auto x = op.quantization(0), y = op.output_quantization();
+  const auto code_of = [&](double number) {
+    return y->zero_points[0] +
+           std::llround(std::clamp(number / static_cast<double>(y->scales[0]), -512.0, 512.0));
+  };
+  return by_table(op, [&](std::int64_t code) {
+    return std::clamp<std::int64_t>(y->zero_points[0] + rescaled(code - x->zero_points[0], *factor),
+                                    code_of(low), code_of(high));
+  });
+}
+Values plain_relu(Op& op) { return relu(op, 0, std::numeric_limits<double>::infinity()); }
+Values relu_6(Op& op) { return relu(op, 0, 6); }
+Values relu_n1_to_1(Op& op) { return relu(op, -1, 1); }
+Values relu_0_to_1(Op& op) { return relu(op, 0, 1); }
+
+Values abs_of(Op& op) {
+  const auto factor = twice_rounded(op);
+  if (!factor) return {op.make("Abs", {op.in(0)})};
+  const auto x = op.quantization(0), y = op.output_quantization();
+  return by_table(op, [&](std::int64_t code) {
+    return y->zero_points[0] + rescaled(std::abs(code - x->zero_points[0]), *factor);
+  });
+}
+
 // LiteRT rounds down, in floats.
 Values sqrt_of(Op& op) {
   const auto x = op.quantization(0), y = op.output_quantization();
@@ -102,15 +159,6 @@ Values arg_of_codes(Op& op) {
 }
 
 Values prelu(Op& op) { return {op.make_own("t2o.PRelu", {op.in(0), op.in(1)}, {})}; }
-
-Values clip(Op& op, double low, double high) {
-  Value* x = op.in(0);
-  Value* from = op.scalar_like(x, low);
-  Value* to = op.scalar_like(x, high);
-  return {op.make("ClipByValue", {x, from, to})};
-}
-Values relu_n1_to_1(Op& op) { return clip(op, -1, 1); }
-Values relu_0_to_1(Op& op) { return clip(op, 0, 1); }
 
 // x * relu6(x + 3) / 6
 Values hard_swish(Op& op) {
@@ -158,7 +206,7 @@ Values gelu(Op& op) {
 constexpr Codes kMoved = Codes::moved;
 
 constexpr Row kRows[] = {
-    {B::ABS, "Abs"},
+    {B::ABS, "Abs", nullptr, abs_of},
     {B::ADD, "AddV2", nullptr, with_activation<AddOptions>},
     {B::ADD_N, "AddN"},
     {B::ARG_MAX, "ArgMax", output_type_of_argmax, arg_of_codes},
@@ -208,8 +256,8 @@ constexpr Row kRows[] = {
     {B::REDUCE_MAX, "Max", keep_dims, nullptr, kMoved},
     {B::REDUCE_MIN, "Min", keep_dims, nullptr, kMoved},
     {B::REDUCE_PROD, "Prod", keep_dims},
-    {B::RELU, "Relu"},
-    {B::RELU6, "Relu6"},
+    {B::RELU, "Relu", nullptr, plain_relu},
+    {B::RELU6, "Relu6", nullptr, relu_6},
     {B::RELU_0_TO_1, nullptr, nullptr, relu_0_to_1},
     {B::RELU_N1_TO_1, nullptr, nullptr, relu_n1_to_1},
     {B::RIGHT_SHIFT, "RightShift"},

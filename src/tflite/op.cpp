@@ -47,9 +47,7 @@ std::int64_t Op::input_index(std::size_t i) const {  // -1: it is missing
 }
 
 const schema::Tensor& Op::input(std::size_t i) const {
-  if (!has(i))
-    fail(Code::bad_model,
-         "it has " + std::to_string(input_count()) + " inputs, and needs input " + std::to_string(i));
+  if (!has(i)) fail(Code::bad_model, "its input " + std::to_string(i) + " is missing");
   return lowering_->model().tensor(scope_->subgraph, input_index(i));
 }
 

@@ -114,6 +114,10 @@ Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
   TensorPtr constant = model_->constant(t);
   if (!constant && t.is_variable())
     fail(Code::not_yet, "'" + name + "' is a state, which only operators that know states may read");
+  const auto inputs = items(model_->subgraph(s.subgraph).inputs());
+  if (!constant && s.is_main && std::find(inputs.begin(), inputs.end(), tensor) != inputs.end())
+    fail(Code::bad_option, "it needs the model's input '" + name + "', which --inputs leaves out",
+         "add it to --inputs, or cut the graph behind this operator");
   if (!constant) fail(Code::bad_model, "no operator before it computes '" + name + "', which it reads");
   slot.quantization = quantization(s, tensor);
   const auto in_file = quantization_in_file(s, tensor);

@@ -70,6 +70,13 @@ TEST(LiteCase, DequantizedLayers) {
       .options(O::LeakyReluOptions, [](Fbb& b) { return schema::CreateLeakyReluOptions(b, 0.2F).Union(); }).convert_with(dequantize).gives({{"LeakyRelu", 1}, {"Gather", 0}}).check();
 }
 
+// LiteRT rounds twice where the codes become less than half as large.
+TEST(LiteCase, RescaledCodes) {
+  for (const B op : {B::RELU, B::RELU6, B::RELU_N1_TO_1, B::ABS})
+    for (const float scale : {0.04F, 0.1F, 0.3F, 0.9F}) lite_case(op).in(i8, {512}, codes(0.04F, 3)).out(i8, {512}, codes(scale, -3)).note(std::to_string(scale)).check();
+  lite_case(B::RELU).in(u8, {512}, codes(0.04F, 120)).out(u8, {512}, codes(0.1F, 7)).check();
+}
+
 // A cast takes the codes of a quantized tensor, not its numbers, and gives codes to one.
 TEST(LiteCase, CastsOfCodes) {
   const std::map<std::string, std::size_t> kCastAlone = {{"Cast", 1}, {"QuantizeLinear", 0}, {"DequantizeLinear", 0}};

@@ -122,7 +122,7 @@ TEST(TfliteModel, IndicesAreChecked) {
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.inputs = {7}; }), "an input of a subgraph is tensor 7, and there are 2"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.outputs = {-1}; }), "an output of a subgraph is tensor -1"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators[0].inputs = {-2}; }), "an input of an operator is tensor -2"));
-  EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators[0].inputs = {-1}; }), "input 'features' is missing"));
+  EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators[0].inputs = {-1}; }), "its input 0 is missing"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators[0].inputs = {1}; }), "no operator before it computes 'y'"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.outputs.clear(); }), "has no outputs"));
   EXPECT_TRUE(has(errors([](MadeSubgraph& g) { g.operators.clear(); }), "no operator before it computes 'y'"));

@@ -436,6 +436,36 @@ def weights_beside():
     return f.bytes(), f
 
 
+@model
+def weights_of_operators():
+    """Operators compute the weights; the file states no sizes of what they compute."""
+    f = File()
+    g, w = f.graph(), numbers("weights_of_operators")
+    x, image = g.input("x", (2, 3, 8)), g.input("image", (2, 6, 6, 4))
+    fake = lambda of: g.op("FAKE_QUANT", [of], [g.tensor("", ())], options("FakeQuantOptions", min=-1.5, max=1.5, numBits=8))
+    codes = g.const(w(4, 8, scale=40).round().clip(-127, 127), "int8", scale=0.02)
+    dense = fake(g.op("DEQUANTIZE", [codes], [g.tensor("", ())]))
+    a = g.op("FULLY_CONNECTED", [x, dense, -1], [g.tensor("a", (6, 4))], options("FullyConnectedOptions"))
+    b = g.op("FULLY_CONNECTED", [x, dense, -1], [g.tensor("b", (2, 3, 4))], options("FullyConnectedOptions", keepNumDims=True))
+    total = g.op("ADD", [g.const(w(5, 8)), g.const(w(5, 8))], [g.tensor("", ())], options("AddOptions"))
+    c = g.op("FULLY_CONNECTED", [x, total, g.const(w(5))], [g.tensor("c", (6, 5))], options("FullyConnectedOptions"))
+    window = dict(padding=0, strideH=1, strideW=1)
+    d = g.op("DEPTHWISE_CONV_2D", [image, fake(g.const(w(1, 3, 3, 8))), g.const(w(8))], [g.tensor("d", (2, 6, 6, 8))],
+             options("DepthwiseConv2DOptions", depthMultiplier=2, dilationHFactor=1, dilationWFactor=1, **window))
+    e = g.op("CONV_2D", [image, fake(g.const(w(5, 3, 3, 4))), g.const(w(5))], [g.tensor("e", (2, 6, 6, 5))],
+             options("Conv2DOptions", dilationHFactor=1, dilationWFactor=1, **window))
+    h = g.op("TRANSPOSE_CONV", [g.const([2, 6, 6, 5], "int32"), fake(g.const(w(5, 3, 3, 4))), image, -1], [g.tensor("h", (2, 6, 6, 5))],
+             options("TransposeConvOptions", **window))
+    p = g.op("BATCH_MATMUL", [x, fake(g.const(w(8, 3)))], [g.tensor("p", (2, 3, 3))], options("BatchMatMulOptions"))
+    trained = []
+    for dtype, scale, zero in [("uint8", 0.02, 120), ("int8", 0.01, -3)]:
+        byte = g.op("QUANTIZE", [g.const(w(4, 8))], [g.tensor("", (), dtype, scale=scale, zero_point=zero)])
+        rounded = g.op("DEQUANTIZE", [byte], [g.tensor("", ())])
+        trained.append(g.op("FULLY_CONNECTED", [x, rounded, -1], [g.tensor(f"{dtype}_rounded", (6, 4))], options("FullyConnectedOptions")))
+    g.outputs(a, b, c, d, e, h, p, *trained)
+    return f.bytes()
+
+
 # ------------------------------------------------------------------ custom operators
 
 def custom(name, ins, outs, opts):

@@ -26,13 +26,8 @@ const CLI::Validator kTolerance(
 
 Diagnostics warnings_of(const verify::VerifyReport& report) {
   Diagnostics warnings;
-  for (const std::string& text : report.warnings)
-    warnings.push_back({Severity::warning,
-                        Code::bad_option,
-                        text,
-                        "give data as the model meets in use with --input-data, or more random data with "
-                        "--samples and --seed",
-                        {}});
+  for (const verify::Warning& w : report.warnings)
+    warnings.push_back({Severity::warning, Code::bad_option, w.text, w.remedy, {}});
   return warnings;
 }
 

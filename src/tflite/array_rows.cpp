@@ -15,7 +15,7 @@ Values reshape(Op& op) {
     return {op.make("Reshape", {op.in(0), dims})};
   }
   Ints dims = ints_of(op.options<ReshapeOptions>().new_shape());
-  if (dims == Ints{0} && op.rank_of(op.output()) == 0) dims.clear();  // how a scalar was written once
+  if (dims == Ints{0} && count(op.output().shape()) == 0) dims.clear();  // how a scalar was written once
   return {op.reshape(op.in(0), dims)};
 }
 

@@ -61,13 +61,14 @@ Values conv_2d(Op& op) {
 // outputs are
 Values depthwise_conv_2d(Op& op) {
   const auto& o = op.options<DepthwiseConv2DOptions>();
-  const Ints dims = op.dims(1, 4);
+  const auto dims = op.sizes(1);
+  if (dims) op.dims(1, 4);  // refuses another rank
   const Attrs attrs = window(o, o.dilation_h_factor(), o.dilation_w_factor());
   Value *x = op.in(0), *filter = op.weights(1), *y = nullptr;
   const bool has_codes = filter->producer() && filter->producer()->op() == tfgraph::kDequantize;
-  if (!has_codes && o.depth_multiplier() > 0 && dims[3] % o.depth_multiplier() == 0) {
+  if (!has_codes && dims && o.depth_multiplier() > 0 && (*dims)[3] % o.depth_multiplier() == 0) {
     const std::int64_t multiplier = o.depth_multiplier();
-    filter = op.reshape(filter, {dims[1], dims[2], dims[3] / multiplier, multiplier});
+    filter = op.reshape(filter, {(*dims)[1], (*dims)[2], (*dims)[3] / multiplier, multiplier});
     y = op.make("DepthwiseConv2dNative", {x, filter}, attrs);
   } else {  // a Transpose of codes is done when the model is written
     y = op.make("Conv2D", {x, op.transpose(filter, {1, 2, 0, 3})}, attrs);
@@ -138,15 +139,23 @@ Values l2_pool_2d(Op& op) {
   return {op.activation(op.make("Sqrt", {mean}), o.fused_activation_function())};
 }
 
+// x [..., in] as a matrix whose rows fit the weights [out, in].
+Value* rows_of(Op& op, Value* x, Value* weights) {
+  if (op.sizes(1)) return op.reshape(x, {-1, op.dims(1, 2)[1]});
+  Value* in = op.make("Slice", {op.make("Shape", {weights}), op.ints({1}), op.ints({1})});
+  return op.make("Reshape", {x, op.make("ConcatV2", {op.ints({-1}), in, op.scalar(DType::i32, 0)})});
+}
+
 // x [..., in] * weights [out, in]. Without keep_num_dims the result is a matrix.
 Values fully_connected(Op& op) {
   const auto& o = op.options<FullyConnectedOptions>();
   if (o.weights_format() != FullyConnectedOptionsWeightsFormat::DEFAULT)
     op.fail(Code::unsupported_attr, "weights in the form SHUFFLED4x16INT8 are not supported");
   Value *x = op.in(0), *w = op.layer_weights(1);
-  const Ints dims = op.dims(1, 2);
-  const bool is_matrix = op.rank_of(op.input(0)) == 2;
-  if (!is_matrix && !o.keep_num_dims()) x = op.reshape(x, {-1, dims[1]});
+  if (op.sizes(1)) op.dims(1, 2);  // refuses another rank
+  const auto x_sizes = op.sizes(0);
+  const bool is_matrix = x_sizes && x_sizes->size() == 2;
+  if (!is_matrix && !o.keep_num_dims()) x = rows_of(op, x, w);
   Value* y = is_matrix || !o.keep_num_dims() ? op.make("MatMul", {x, w}, {{"transpose_b", std::int64_t{1}}})
                                              : op.make("BatchMatMulV2", {x, w}, {{"adj_y", std::int64_t{1}}});
   return {finish(op, y, 2, o.fused_activation_function())};

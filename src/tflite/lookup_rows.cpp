@@ -29,7 +29,7 @@ Combined combined_places(Op& op) {
 
 Values embedding_lookup_sparse(Op& op) {
   const CombinerType combiner = op.options<EmbeddingLookupSparseOptions>().combiner();
-  const auto rank = static_cast<std::int64_t>(op.rank_of(op.input(4)));
+  const auto rank = static_cast<std::int64_t>(op.rank(4));
   if (rank < 2) op.fail(Code::bad_model, "its table has no rows");
   const Combined c = combined_places(op);
   Value *ids = op.in(0), *weights = op.in(3), *table = op.weights(4);
@@ -57,7 +57,7 @@ Values embedding_lookup_sparse(Op& op) {
 Values hashtable_lookup(Op& op) {
   if (op.output_type() == DType::string)
     op.fail(Code::unsupported_type, "a table of strings has no ONNX form");
-  const auto rank = op.rank_of(op.input(2));
+  const auto rank = op.rank(2);
   Value *lookup = op.in(0), *keys = op.in(1), *values = op.in(2);
   Value* is_key = op.make("Equal", {op.reshape(lookup, {-1, 1}), keys});
   Value* found = op.make("Any", {is_key, op.ints({1})});

@@ -198,7 +198,6 @@ Lowered Lowering::run(const Request& r) {
                              .message = "the subgraph '" + graph->name() + "' has no outputs",
                              .remedy = "choose another signature, or name outputs with --outputs"});
   collect(*diagnostics_, [&] {
-    const Nested nested(nesting_, r.subgraph, *model_);
     bind_inputs(s, r);
     for (const Port& p : r.outputs) {
       graph->reserve_name(p.name);
@@ -206,7 +205,12 @@ Lowered Lowering::run(const Request& r) {
     }
     std::vector<std::int64_t> outputs;
     for (const Port& p : r.outputs) outputs.push_back(p.tensor);
-    lower_operators(s, needed(s, outputs));
+    {
+      const Nested nested(nesting_, r.subgraph, *model_);
+      lower_operators(s, needed(s, outputs));
+    }
+    if (!states_.are_kept() && touches_states(r.subgraph, true))
+      states_.note_changes(use_of_states({static_cast<std::int64_t>(r.subgraph)}, {}).changed);
     Values all = outputs_of(s, r);
     result.initial = states_.finish(*graph, all, *diagnostics_);
     graph->set_outputs(std::move(all));

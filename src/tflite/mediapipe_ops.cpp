@@ -155,7 +155,7 @@ Values transform_landmarks(Op& op) {
 // The matrix that takes pixels of a crop to the image: the crop holds the points of a subset, turned so that
 // the line from one point to another has a given direction.
 Values landmarks_to_transform_matrix(Op& op) {
-  if (op.rank_of(op.input(0)) != 3) op.fail(Code::not_yet, "version 1 of this operator is not supported");
+  if (op.rank(0) != 3) op.fail(Code::not_yet, "version 1 of this operator is not supported");
   const CustomOptions o(op);
   const Ints subset = o.list("subset_idxs");
   if (subset.empty()) op.fail(Code::bad_model, "its subset is empty");

@@ -4,6 +4,7 @@
 
 #include "support/lists.h"
 #include "tf/op_builder.h"
+#include "tfgraph/internal_ops.h"
 #include "tflite/lowering_scope.h"
 
 namespace t2o::tflite {
@@ -19,6 +20,13 @@ const Row* const* table() {
     return all;
   }();
   return rows.data();
+}
+
+// The first input and the result have the same sizes.
+bool keeps_sizes(std::string_view tf) {
+  return contains({"Identity", "Cast", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxArgs",
+                   tfgraph::kQuantize, tfgraph::kDequantize},
+                  tf);
 }
 
 template <class T>
@@ -71,8 +79,25 @@ std::optional<Quantization> Op::output_quantization() const {
   return lowering_->quantization(*scope_, op_->outputs()->Get(0));
 }
 
+std::optional<Ints> Op::sizes(std::size_t i) const {
+  Ints stated = ints_of(input(i).shape());
+  const Slot& slot = scope_->slots.at(static_cast<std::size_t>(input_index(i)));
+  const Value* v = slot.codes ? slot.codes : slot.numbers;
+  if (!stated.empty() || !v || !v->producer()) return stated;
+  while (v->producer() && keeps_sizes(v->producer()->op())) v = v->producer()->inputs()[0];
+  if (v->constant()) return v->constant()->dims();
+  return v->shape().is_static() ? std::optional(v->shape().dims()) : std::nullopt;
+}
+
+std::size_t Op::rank(std::size_t i) const {
+  if (const auto known = sizes(i)) return known->size();
+  fail(Code::not_yet, "an operator computes its input " + std::to_string(i) +
+                          ", and the file does not state its sizes, which the conversion needs");
+}
+
 Ints Op::dims(std::size_t i, std::size_t rank) const {
-  Ints dims = ints_of(input(i).shape());
+  this->rank(i);
+  Ints dims = *sizes(i);
   if (dims.size() != rank)
     fail(Code::bad_model, "its input " + std::to_string(i) + " has " + std::to_string(dims.size()) +
                               " axes instead of " + std::to_string(rank));

@@ -77,7 +77,6 @@ class Op {
   const schema::Tensor& output(std::size_t i = 0) const;
   DType output_type(std::size_t i = 0) const;
   DType input_type(std::size_t i) const;
-  std::size_t rank_of(const schema::Tensor& t) const { return count(t.shape()); }  // as the file states it
 
   Value* in(std::size_t i) const;     // the numbers, or what is moved
   Value* weights(std::size_t i) const;  // the numbers
@@ -91,7 +90,10 @@ class Op {
   std::optional<Quantization> quantization(std::size_t input) const;  // of the codes in the graph
   std::optional<Quantization> quantization_in_file(std::size_t input) const;  // also in a dequantized model
   std::optional<Quantization> output_quantization() const;             // the same of the first output
-  Ints dims(std::size_t i, std::size_t rank) const;  // as the file states them; refuses another rank
+  // The sizes of an input. Of what an operator computes the file may state none; they are unknown then, unless a constant tells them.
+  std::optional<Ints> sizes(std::size_t i) const;
+  std::size_t rank(std::size_t i) const;             // refuses an unknown one
+  Ints dims(std::size_t i, std::size_t rank) const;  // refuses another rank and unknown sizes
 
   // The table of options; without one, all of its fields have their defaults.
   template <class T> const T& options() const {

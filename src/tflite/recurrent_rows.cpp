@@ -20,9 +20,9 @@ Value* kernel(Op& op, std::size_t i) {
 Value* optional(Op& op, std::size_t i) { return op.has(i) ? op.layer_weights(i) : nullptr; }
 
 std::int64_t size_of(const Op& op, std::size_t input, unsigned axis) {
-  const auto* dims = op.input(input).shape();
-  if (axis >= count(dims)) op.fail(Code::bad_model, "input " + std::to_string(input) + " has too few axes");
-  return dims->Get(axis);
+  if (axis >= op.rank(input))
+    op.fail(Code::bad_model, "input " + std::to_string(input) + " has too few axes");
+  return (*op.sizes(input))[axis];
 }
 
 // A bias of integers has a scale of its own or that of the products.
@@ -64,7 +64,7 @@ class Memory {
 enum class Form : std::uint8_t { step, time_first, batch_first };
 
 Form form_of(const Op& op, bool time_major) {
-  return op.rank_of(op.input(0)) == 2 ? Form::step : time_major ? Form::time_first : Form::batch_first;
+  return op.rank(0) == 2 ? Form::step : time_major ? Form::time_first : Form::batch_first;
 }
 
 Value* steps_first(Op& op, Value* x, Form f) {
@@ -93,7 +93,7 @@ constexpr Places kForward{1, 5, 9, 12, 16, 35, 36, 0, 40}, kBackward{18, 22, 26,
 
 Value* recurrent_kernel(Op& op, std::size_t i, bool diagonal) {
   Value* v = optional(op, i);
-  return v && diagonal && op.rank_of(op.input(i)) == 1 ? op.make("MatrixDiag", {v}) : v;
+  return v && diagonal && op.rank(i) == 1 ? op.make("MatrixDiag", {v}) : v;
 }
 
 Value* with_columns(Op& op, Value* a, Value* b) {

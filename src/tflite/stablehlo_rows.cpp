@@ -335,7 +335,7 @@ Values reduce_window(Op& op) {
   Value* a = computation->add_input("reduce/a", x->dtype(), Shape(Ints{}));
   Value* b = computation->add_input("reduce/b", x->dtype(), Shape(Ints{}));
   computation->set_outputs({op.within(scope).make(found->second, {a, b})});
-  const auto rank = op.rank_of(op.input(0));
+  const auto rank = op.rank(0);
   Value* sizes = op.in(2);
   Value* dilation = op.ints(Ints(rank, 1), sizes->dtype());
   Value* padding = op.ints(Ints(2 * rank, 0), sizes->dtype());

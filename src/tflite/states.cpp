@@ -76,6 +76,7 @@ Slot States::read(Scope& s, std::size_t i) {
   State& state = states_[i];
   check_place(s, state);
   const bool has_value = state.now.codes || state.now.numbers;
+  if (!is_initializing_ && !state.is_changed) state.is_first_read = true;
   if (keep_ && !state.is_local && !is_initializing_ && !state.input && !state.is_changed &&
       (has_value || state.is_zero))
     make_input(s, state);
@@ -180,18 +181,28 @@ void States::write_numbers(Scope& s, std::size_t i, Value* v) {
 }
 
 void States::warn_of_lost_changes(Diagnostics& diagnostics) const {
-  std::vector<std::string> names;
-  for (const State& s : states_)
-    if (s.is_changed) names.push_back("'" + s.name + "'");
+  constexpr std::size_t kMostNames = 3;
+  Strings names;
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    if (states_[i].is_changed || (states_[i].is_first_read && changed_in_file_.contains(i)))
+      names.push_back("'" + states_[i].name + "'");
   if (names.empty()) return;
+  const bool is_one = names.size() == 1;
+  if (names.size() > kMostNames) {
+    const std::size_t rest = names.size() - kMostNames;
+    names.resize(kMostNames);
+    names.push_back(std::to_string(rest) + (rest == 1 ? " more state" : " more states"));
+  }
   std::string listed;
-  for (std::size_t i = 0; i < names.size() && i < 3; ++i) listed += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > 3) listed += " and " + std::to_string(names.size() - 3) + " more";
-  diagnostics.push_back({.severity = Severity::warning,
-                         .code = Code::unsupported_op,
-                         .message = "each run starts with the initial values of the model's states (" +
-                                    listed + "): their changes are not exported",
-                         .remedy = "--stateful-io makes them inputs and outputs."});
+  for (std::size_t i = 0; i < names.size(); ++i)
+    listed += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  diagnostics.push_back(
+      {.severity = Severity::warning,
+       .code = Code::unsupported_op,
+       .message = listed + (is_one ? " is" : " are") + " not carried from run to run: each run starts with " +
+                  (is_one ? "its initial value" : "their initial values"),
+       .remedy = "--stateful-io makes " +
+                 std::string(is_one ? "it an input and an output." : "them inputs and outputs.")});
 }
 
 std::vector<std::pair<std::string, TensorPtr>> States::finish(ir::Graph& g, Values& outputs,

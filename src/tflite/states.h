@@ -55,6 +55,9 @@ class States {
     std::map<std::size_t, Slot> taken_;
   };
 
+  // Of the model's main graph: states that operators change, also operators that no output needs.
+  void note_changes(const std::set<std::size_t>& states) { changed_in_file_ = states; }
+
   bool begin_initialization(std::size_t subgraph);  // false: it has run
   void end_initialization() { is_initializing_ = false; }
 
@@ -72,6 +75,7 @@ class States {
     Slot now = {};
     Value* input = nullptr;   // of the graph
     bool is_changed = false;
+    bool is_first_read = false;  // the graph reads the value with which the run starts
     const ir::Graph* place = nullptr;  // where `now` is; null: the main graph
     bool is_local = false;             // of a layer in a subgraph
   };
@@ -85,6 +89,7 @@ class States {
   std::vector<State> states_;
   std::map<std::string, std::size_t> index_;
   std::set<std::size_t> initialized_;  // subgraphs
+  std::set<std::size_t> changed_in_file_;
 };
 
 }  // namespace t2o::tflite

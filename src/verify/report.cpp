@@ -220,7 +220,7 @@ Json to_json(const VerifyReport& r) {
   if (!r.cpu.empty()) j["cpu"] = r.cpu;
   if (!r.tolerance_reason.empty()) j["tolerance_reason"] = r.tolerance_reason;
   for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
-  if (!r.warnings.empty()) j["warnings"] = r.warnings;
+  for (const Warning& w : r.warnings) j["warnings"].push_back(w.text);
   if (!r.notes.empty()) j["notes"] = r.notes;
   if (r.divergence) j["bisect"] = json_of(*r.divergence);
   if (!r.bisect_problem.empty()) j["bisect_problem"] = r.bisect_problem;

@@ -107,7 +107,7 @@ ComparedSample compare_sample(const VerifyOptions& o, const Sample& sample, cons
     tensor.dtype = expected[i]->dtype();
     tensor.dims = expected[i]->dims();
     tensor.comparison = compare_output(o, outputs[i], *expected[i], *got[i]);
-    tensor.evidence = evidence_of(*expected[i]);
+    tensor.evidence = evidence_of(*expected[i], o.tolerance);
     if (expected[i]->elements() == 1) tensor.only = element_text(*expected[i], 0);
     tensor.has_data = i < sample.expected.size();
     if (tensor.has_data) tensor.with_data = compare_output(o, outputs[i], *sample.expected[i], *got[i]);
@@ -272,6 +272,13 @@ void find_constants(std::vector<ComparedSample>& samples, std::size_t output) {
     if (same) t->evidence = Evidence::constant;
 }
 
+void warn_of_no_states(VerifyReport& report) {
+  report.warnings.push_back(
+      {"--stateful-io: the ONNX model has no states to carry from run to run; each run is compared from the "
+       "initial values",
+       "if the source model changes states, convert it with --stateful-io too"});
+}
+
 void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     find_constants(report.samples, i);
@@ -288,9 +295,9 @@ void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outp
     if (!weak || proven) continue;
     const std::string what =
         "output '" + outputs[i].name + "' is " + text(weak->evidence) + " in each sample: ";
-    report.warnings.push_back(what + (weak->evidence == Evidence::empty
-                                          ? "nothing was compared; give larger inputs with --input-shape"
-                                          : "agreement proves little"));
+    report.warnings.push_back({what + (weak->evidence == Evidence::empty
+                                           ? "nothing was compared; give larger inputs with --input-shape"
+                                           : "agreement proves little")});
   }
 }
 
@@ -392,12 +399,13 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   Candidate candidate(engines::OrtSession::from_file(o.onnx, ort), o.source, inputs, outputs);
   apply_input_shapes(inputs, o.input_shapes);
   if (candidate.has_state()) reference.keep_state();
+  if (o.source.stateful_io && !candidate.has_state()) warn_of_no_states(report);
   report.is_dequantized = o.source.dequantize;
   report.in_codes = std::ranges::any_of(outputs, [&](const Port& p) { return in_codes(o, p); });
   if (report.in_codes || reference.quantizes()) {
     const runtime::Cpu cpu = runtime::this_cpu();
     report.cpu = runtime::cpu_text(cpu);
-    if (cpu.may_saturate()) report.warnings.push_back(runtime::saturation_warning(cpu));
+    if (cpu.may_saturate()) report.warnings.push_back({runtime::saturation_warning(cpu)});
   }
   const Models models{reference, candidate, inputs, outputs, go_on, report.runtime};
   const std::vector<Planned> plans = plan_samples(o, candidate.has_state(), inputs, outputs.size());

@@ -62,6 +62,11 @@ struct Divergence {              // what bisecting found
   Strings weights;            // of the ONNX model, which are not what the source's nodes read
 };
 
+struct Warning {
+  std::string text;
+  std::string remedy = "give data as the model meets in use with --input-data, or more random data with --samples and --seed";
+};
+
 struct VerifyReport {
   Runtime runtime;  // of the source model
   std::string onnxruntime_version;
@@ -72,7 +77,7 @@ struct VerifyReport {
   std::string cpu;               // of a quantized model: how ONNX Runtime's integer kernels add on this CPU
   std::vector<ComparedSample> samples;
   std::optional<Divergence> divergence;
-  Strings warnings;            // of what agrees and proves little
+  std::vector<Warning> warnings;  // of what agrees and proves little
   Strings notes;               // of what was left out
   std::string bisect_problem;  // why bisecting was not possible; empty otherwise
   bool ok() const;

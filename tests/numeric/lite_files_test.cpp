@@ -175,6 +175,26 @@ TEST(LiteFlex, SaysThatItNeedsTensorFlow) {
   }
 }
 
+// ---- --stateful-io of a model that was exported without it
+
+TEST(LiteStates, VerifySaysThatThereAreNone) {
+  if (test::litert_libraries().empty()) GTEST_SKIP() << "LiteRT is not there";
+  for (const bool asks : {false, true}) {
+    verify::VerifyOptions v;
+    v.source.model = T2O_SOURCE_DIR "/tests/data/tflite/variable_stream.tflite";
+    v.onnx = ::testing::TempDir() + "without_states.onnx";
+    v.litert_library = test::litert_libraries()[0];
+    ASSERT_FALSE(has_errors(write_model(convert(v.source), v.source, v.onnx)));
+    v.source.stateful_io = asks;
+    const verify::VerifyReport report = verify::verify(v);
+    EXPECT_TRUE(report.ok()) << verify::to_text(report);
+    EXPECT_EQ(std::any_of(report.warnings.begin(), report.warnings.end(),
+                          [](const auto& w) { return w.text.find("has no states") != std::string::npos; }),
+              asks);
+    fs::remove(v.onnx);
+  }
+}
+
 // ---- --bisect: the operator with other weights is found
 
 struct Weights {

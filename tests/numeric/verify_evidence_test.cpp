@@ -57,7 +57,7 @@ TEST_F(Evidence, OutputsThatProveNothing) {
     const verify::VerifyReport report = against(graph, graph);
     EXPECT_TRUE(report.ok());
     ASSERT_EQ(report.warnings.size(), 1U) << text;
-    EXPECT_NE(report.warnings[0].find(text), std::string::npos) << report.warnings[0];
+    EXPECT_NE(report.warnings[0].text.find(text), std::string::npos) << report.warnings[0].text;
   }
   EXPECT_TRUE(against(good, good).warnings.empty());
 }
@@ -71,7 +71,7 @@ TEST_F(Evidence, AnEmptyOutputProvesNothing) {
   const verify::VerifyReport report = against(g, g);
   EXPECT_TRUE(report.ok());
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_NE(report.warnings[0].find("nothing was compared"), std::string::npos) << report.warnings[0];
+  EXPECT_NE(report.warnings[0].text.find("nothing was compared"), std::string::npos) << report.warnings[0].text;
 }
 
 // Random numbers differ each time, and nobody is to blame for that.

@@ -73,6 +73,23 @@ TEST(TfliteLowering, States) {
   }
 }
 
+// Without --stateful-io a warning names what this option would make inputs and outputs.
+TEST(TfliteLowering, LostChangesAreNamed) {
+  const fs::path source = T2O_SOURCE_DIR;
+  int models = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(source / "tests/data/tflite")) {
+    if (entry.path().extension() != ".tflite") continue;
+    SCOPED_TRACE(entry.path().filename());
+    tf2onnx::Options o;
+    o.stateful_io = true;
+    const bool has_states = lowered(entry.path(), o).find(" starts with ") != std::string::npos;
+    const bool is_warned = lowered(entry.path()).find(" not carried from run to run") != std::string::npos;
+    EXPECT_EQ(has_states, is_warned);
+    models += has_states ? 1 : 0;
+  }
+  EXPECT_GT(models, 15);
+}
+
 // What --dequantize makes of quantized models: floats alone.
 TEST(TfliteLowering, Dequantized) {
   const fs::path source = T2O_SOURCE_DIR, goldens = source / "tests/golden/tflite/dequantized";

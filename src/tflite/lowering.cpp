@@ -209,7 +209,7 @@ Lowered Lowering::run(const Request& r) {
       const Nested nested(nesting_, r.subgraph, *model_);
       lower_operators(s, needed(s, outputs));
     }
-    if (!states_.are_kept() && touches_states(r.subgraph, true))
+    if (!states_.are_kept() && touches_states(r.subgraph, true, 0))
       states_.note_changes(use_of_states({static_cast<std::int64_t>(r.subgraph)}, {}).changed);
     Values all = outputs_of(s, r);
     result.initial = states_.finish(*graph, all, *diagnostics_);

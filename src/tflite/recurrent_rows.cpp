@@ -17,7 +17,7 @@ Value* kernel(Op& op, std::size_t i) {
   return v;
 }
 
-Value* optional(Op& op, std::size_t i) { return op.has(i) ? op.layer_weights(i) : nullptr; }
+Value* optional(Op& op, std::size_t i) { return op.has(i) ? kernel(op, i) : nullptr; }
 
 std::int64_t size_of(const Op& op, std::size_t input, unsigned axis) {
   if (axis >= op.rank(input))
@@ -27,7 +27,7 @@ std::int64_t size_of(const Op& op, std::size_t input, unsigned axis) {
 
 // A bias of integers has a scale of its own or that of the products.
 Value* bias(Op& op, std::size_t i, std::size_t x, std::size_t kernel) {
-  Value* b = optional(op, i);
+  Value* b = op.has(i) ? op.layer_weights(i) : nullptr;
   if (!b || !is_int(b->dtype())) return b;
   float scale = 0;
   if (const auto q = op.lowering().model().quantization(op.input(i)))

@@ -76,26 +76,16 @@ void count_others(const Tensor& expected, const Tensor& got, Counter& counter) {
   }
 }
 
-// Kernels of Sigmoid, Softmax, Tanh and Exp make small results of numbers near 1: ONNX Runtime's Sigmoid adds
-// 0.5 to a quotient. These results may be wrong by two steps between numbers near 1, however small they are.
-double floor_of(DType t) { return t == DType::f64 ? 0x1p-51 : 0x1p-22; }
-
-double largest_of(const Tensor& t) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < t.elements(); ++i)
-    if (const double x = std::abs(t.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);
-  return largest;
-}
-
 Tolerance scaled(Tolerance t, const Tensor& expected) {
   if (!t.by_scale || !is_float(expected.dtype()) || is_float8(expected.dtype()) || expected.elements() == 0) {
     t.absolute += t.spread;
     return t;
   }
-  const double largest = largest_of(expected);
+  double largest = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    if (const double x = std::abs(expected.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);
   t.absolute *= largest == 0 ? kScaleOfNothing : std::min(largest, t.largest_scale);
-  const double least = t.rounding != 0 ? t.rounding : floor_of(expected.dtype());
-  t.absolute = std::max(t.absolute, least) + t.spread;
+  t.absolute = std::max(t.absolute, t.rounding) + t.spread;
   return t;
 }
 
@@ -142,8 +132,6 @@ std::string text(Evidence e) {
       return "NaN everywhere";
     case Evidence::all_infinite:
       return "infinite everywhere";
-    case Evidence::tiny:
-      return "smaller than the rounding of numbers near 1";
     case Evidence::empty:
       return "empty";
     default:
@@ -151,8 +139,8 @@ std::string text(Evidence e) {
   }
 }
 
-Evidence evidence_of(const Tensor& t, const Tolerance& tolerance) {
-  if (is_complex(t.dtype())) return evidence_of(*complex_as_pairs(std::make_shared<Tensor>(t)), tolerance);
+Evidence evidence_of(const Tensor& t) {
+  if (is_complex(t.dtype())) return evidence_of(*complex_as_pairs(std::make_shared<Tensor>(t)));
   const std::int64_t n = t.elements();
   if (n == 0) return Evidence::empty;
   if (t.dtype() == DType::string) {
@@ -168,12 +156,9 @@ Evidence evidence_of(const Tensor& t, const Tolerance& tolerance) {
     infinite = infinite && std::isinf(x);
     same = same && (is_int(t.dtype()) ? t.int_at(i) == t.int_at(0) : x == t.float_at(0));
   }
-  const double largest = tolerance.by_scale && is_float(t.dtype()) ? largest_of(t) : 0;
-  const bool is_tiny = largest != 0 && largest <= floor_of(t.dtype());
   return nan        ? Evidence::all_nan
          : infinite ? Evidence::all_infinite
          : same     ? Evidence::constant
-         : is_tiny  ? Evidence::tiny
                     : Evidence::some;
 }
 

@@ -9,11 +9,9 @@ namespace t2o::verify {
 
 struct Tolerance {
   double relative = 1e-3, absolute = 1e-3;
-  // absolute is of the largest number expected where that is below 1: a softmax over many classes is small. It is at least
-  // two steps between numbers near 1 of the type.
-  bool by_scale = false;
+  bool by_scale = false;  // absolute is of the largest number expected where that is below 1: a softmax over many classes is small
   double largest_scale = 1;  // ... and where it is above, up to this: sums of rounded numbers are as wrong as the largest of them
-  double rounding = 0;       // what is absolutely allowed at least instead of these two steps, where the rounding of what cancels is known
+  double rounding = 0;       // what is absolutely allowed at least, where the rounding of what cancels is known
   double spread = 0;         // what is allowed besides: the reference's own kernels differ by as much
 };
 
@@ -45,9 +43,9 @@ struct Comparison {
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance = {});
 
 // Of what agrees: does the output depend on the inputs at all, as far as one can see?
-enum class Evidence : std::uint8_t { some, constant, all_nan, all_infinite, tiny, empty };
+enum class Evidence : std::uint8_t { some, constant, all_nan, all_infinite, empty };
 std::string text(Evidence);            // "constant", "NaN everywhere"
-Evidence evidence_of(const Tensor&, const Tolerance& = {});  // constant: of two elements or more, all the same
+Evidence evidence_of(const Tensor&);  // constant: of two elements or more, all the same
 
 using t2o::complex_as_pairs;
 std::string element_text(const Tensor& tensor, std::int64_t index);

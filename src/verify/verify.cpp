@@ -107,7 +107,7 @@ ComparedSample compare_sample(const VerifyOptions& o, const Sample& sample, cons
     tensor.dtype = expected[i]->dtype();
     tensor.dims = expected[i]->dims();
     tensor.comparison = compare_output(o, outputs[i], *expected[i], *got[i]);
-    tensor.evidence = evidence_of(*expected[i], o.tolerance);
+    tensor.evidence = evidence_of(*expected[i]);
     if (expected[i]->elements() == 1) tensor.only = element_text(*expected[i], 0);
     tensor.has_data = i < sample.expected.size();
     if (tensor.has_data) tensor.with_data = compare_output(o, outputs[i], *sample.expected[i], *got[i]);

@@ -94,12 +94,11 @@ class Channels {
 // The smallest and the largest number of each channel.
 std::pair<Floats, Floats> ends_of(const Tensor& t, std::int64_t axis) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::vector<double> all = t.to_floats();
   const Channels channels(t.dims(), axis);
   std::pair<Floats, Floats> ends{Floats(channels.count(), kInfinity), Floats(channels.count(), -kInfinity)};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::size_t k = channels.of(i);
-    const auto x = static_cast<float>(all[i]);
+  for (std::int64_t i = 0; i < t.elements(); ++i) {
+    const std::size_t k = channels.of(static_cast<std::size_t>(i));
+    const auto x = static_cast<float>(t.float_at(i));
     ends.first[k] = std::min(ends.first[k], x);
     ends.second[k] = std::max(ends.second[k], x);
   }
@@ -108,34 +107,50 @@ std::pair<Floats, Floats> ends_of(const Tensor& t, std::int64_t axis) {
 
 // ---- what they become
 
-template <class T>
-TensorPtr integers(const Ints& dims, const Ints& v) {
-  return Tensor::of<T>(dims, std::vector<T>(v.begin(), v.end()));
+// Codes of 8 bits, with their zero points.
+struct Codes {
+  DType type = DType::u8;
+  std::vector<std::uint8_t> all, zeros;
+};
+
+// The codes of numbers that lie on the grid, signed ones around 0 where they fit: the kernels that multiply
+// by these are the quickest. None: 8 bits do not hold them, since TensorFlow cuts nothing where it takes the
+// range of the tensor itself.
+std::optional<Codes> codes_of(const Tensor& numbers, const Grid& g) {
+  const Channels channels(numbers.dims(), g.axis);
+  const auto steps = [&](std::int64_t i, std::size_t k) {
+    return std::llround(numbers.float_at(i) / static_cast<double>(g.scales[k]));
+  };
+  Codes codes{DType::u8, std::vector<std::uint8_t>(static_cast<std::size_t>(numbers.elements())), {}};
+  bool fits_signed = true, fits_unsigned = true;
+  for (std::int64_t i = 0; i < numbers.elements(); ++i) {
+    const std::size_t k = channels.of(static_cast<std::size_t>(i));
+    const std::int64_t code = steps(i, k), from_first = code + g.zeros[k];
+    fits_signed = fits_signed && code >= -128 && code <= 127;
+    fits_unsigned = fits_unsigned && from_first >= 0 && from_first <= kHighestCode;
+    codes.all[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(code);
+  }
+  if (!fits_signed && !fits_unsigned) return {};
+  codes.zeros.assign(g.zeros.begin(), g.zeros.end());
+  if (fits_signed) {
+    codes.type = DType::i8;
+    std::ranges::fill(codes.zeros, std::uint8_t{0});
+    return codes;
+  }
+  for (std::size_t i = 0; i < codes.all.size(); ++i) codes.all[i] += codes.zeros[channels.of(i)];
+  return codes;
 }
 
-// The codes of the exact result, signed ones around 0 where they fit: the kernels that multiply by these are
-// the quickest.
-// Null: 8 bits do not hold them, since TensorFlow cuts nothing where it takes the range of the tensor itself.
 Value* stored(MapperContext& c, const Tensor& exact, const Grid& g) {
-  const std::vector<double> numbers = exact.to_floats();
-  const Channels channels(exact.dims(), g.axis);
-  Ints codes(numbers.size()), zeros = g.zeros;
-  bool is_signed = true;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    codes[i] = std::llround(numbers[i] / static_cast<double>(g.scales[channels.of(i)]));
-    is_signed = is_signed && codes[i] >= -128 && codes[i] <= 127;
-  }
-  for (std::size_t i = 0; i < codes.size() && !is_signed; ++i) codes[i] += g.zeros[channels.of(i)];
-  const auto is_code = [](std::int64_t code) { return code >= 0 && code <= kHighestCode; };
-  if (!is_signed && !std::all_of(codes.begin(), codes.end(), is_code)) return nullptr;
-  if (is_signed) std::fill(zeros.begin(), zeros.end(), 0);
+  const auto codes = codes_of(exact, g);
+  if (!codes) return nullptr;
   const Ints dims = g.axis < 0 ? Ints{} : Ints{static_cast<std::int64_t>(g.scales.size())};
-  Value* all = c.constant(
-      is_signed ? integers<std::int8_t>(exact.dims(), codes) : integers<std::uint8_t>(exact.dims(), codes),
-      "codes");
+  const auto of_type = [&](const Ints& d, const std::vector<std::uint8_t>& v) {
+    return Tensor::of<std::uint8_t>(d, v)->with_dtype(codes->type);
+  };
+  Value* all = c.constant(of_type(exact.dims(), codes->all), "codes");
   Value* scale = c.constant(Tensor::of<float>(dims, g.scales), "scale");
-  Value* zero = c.constant(
-      is_signed ? integers<std::int8_t>(dims, zeros) : integers<std::uint8_t>(dims, zeros), "zero_point");
+  Value* zero = c.constant(of_type(dims, codes->zeros), "zero_point");
   const Attrs axis = g.axis < 0 ? Attrs{} : Attrs{{"axis", g.axis}};
   return c.emit("DequantizeLinear", {all, scale, zero}, axis);
 }

@@ -17,16 +17,19 @@ namespace {
 schema::TensorType type_of(DType t) {
   using T = schema::TensorType;
   static const std::map<DType, T> types = {
-      {DType::f32, T::FLOAT32}, {DType::f16, T::FLOAT16}, {DType::i32, T::INT32}, {DType::u8, T::UINT8},
-      {DType::i64, T::INT64},   {DType::string, T::STRING}, {DType::boolean, T::BOOL}, {DType::i16, T::INT16},
-      {DType::c64, T::COMPLEX64}, {DType::i8, T::INT8}, {DType::f64, T::FLOAT64}, {DType::u64, T::UINT64},
-      {DType::u32, T::UINT32}, {DType::u16, T::UINT16}, {DType::i4, T::INT4}, {DType::bf16, T::BFLOAT16}};
+      {DType::f32, T::FLOAT32},  {DType::f16, T::FLOAT16}, {DType::i32, T::INT32},
+      {DType::u8, T::UINT8},     {DType::i64, T::INT64},   {DType::string, T::STRING},
+      {DType::boolean, T::BOOL}, {DType::i16, T::INT16},   {DType::c64, T::COMPLEX64},
+      {DType::i8, T::INT8},      {DType::f64, T::FLOAT64}, {DType::u64, T::UINT64},
+      {DType::u32, T::UINT32},   {DType::u16, T::UINT16},  {DType::i4, T::INT4},
+      {DType::bf16, T::BFLOAT16}};
   return types.at(t);
 }
 
 flatbuffers::Offset<schema::QuantizationParameters> quantization(Fbb& b, const Codes& c) {
   if (c.scales.empty()) return 0;
-  return schema::CreateQuantizationParameters(b, 0, 0, b.CreateVector(c.scales), b.CreateVector(c.zero_points),
+  return schema::CreateQuantizationParameters(b, 0, 0, b.CreateVector(c.scales),
+                                              b.CreateVector(c.zero_points),
                                               schema::QuantizationDetails::NONE, 0, c.axis);
 }
 
@@ -62,7 +65,8 @@ LiteCase lite_case(B op) {
 
 LiteCase lite_file(std::string name) {
   LiteCase c;
-  c.file_ = name.find('/') != std::string::npos ? std::move(name) : T2O_SOURCE_DIR "/tests/data/tflite/" + name + ".tflite";
+  c.file_ = name.find('/') != std::string::npos ? std::move(name)
+                                                : T2O_SOURCE_DIR "/tests/data/tflite/" + name + ".tflite";
   return c;
 }
 
@@ -70,34 +74,46 @@ LiteCase& LiteCase::add(Tensor_ t) {
   tensors_.push_back(std::move(t));
   return *this;
 }
-LiteCase& LiteCase::in(DType dtype, Ints dims, Codes c) { return add({dtype, std::move(dims), std::move(c)}); }
+LiteCase& LiteCase::in(DType dtype, Ints dims, Codes c) {
+  return add({dtype, std::move(dims), std::move(c)});
+}
 LiteCase& LiteCase::constant(TensorPtr t, Codes c) { return add({t->dtype(), t->dims(), std::move(c), t}); }
 LiteCase& LiteCase::random_constant(DType dtype, Ints dims, Codes c, std::optional<verify::Range> range) {
   verify::Random random(verify::mix(7, std::to_string(tensors_.size())));
-  if (!range && !c.scales.empty() && bit_width(dtype) == 8) range = verify::Range{dtype == DType::u8 ? 0.0 : -127.0, dtype == DType::u8 ? 255.0 : 127.0};
+  if (!range && !c.scales.empty() && bit_width(dtype) == 8)
+    range = verify::Range{dtype == DType::u8 ? 0.0 : -127.0, dtype == DType::u8 ? 255.0 : 127.0};
   return constant(verify::random_tensor(dtype, dims, random, range), std::move(c));
 }
-LiteCase& LiteCase::variable(DType dtype, Ints dims) { return add({dtype, std::move(dims), {}, nullptr, true}); }
+LiteCase& LiteCase::variable(DType dtype, Ints dims) {
+  return add({dtype, std::move(dims), {}, nullptr, true});
+}
 LiteCase& LiteCase::missing() { return add({.is_missing = true}); }
-LiteCase& LiteCase::out(DType dtype, Ints dims, Codes c) { return add({dtype, std::move(dims), std::move(c), nullptr, false, true}); }
+LiteCase& LiteCase::out(DType dtype, Ints dims, Codes c) {
+  return add({dtype, std::move(dims), std::move(c), nullptr, false, true});
+}
 LiteCase& LiteCase::options(O type, std::function<flatbuffers::Offset<void>(Fbb&)> make) {
   options_type_ = type, options_ = std::move(make);
   return *this;
 }
 LiteCase& LiteCase::version(int v) { return version_ = v, *this; }
-LiteCase& LiteCase::convert_with(std::function<void(Options&)> change) { return change_ = std::move(change), *this; }
+LiteCase& LiteCase::convert_with(std::function<void(Options&)> change) {
+  return change_ = std::move(change), *this;
+}
 LiteCase& LiteCase::opsets(std::vector<int> list) { return opsets_ = std::move(list), *this; }
 LiteCase& LiteCase::shapes(Strings s) { return shapes_ = std::move(s), *this; }
 LiteCase& LiteCase::samples(int n) { return samples_ = n, *this; }
 LiteCase& LiteCase::tol(double relative, double absolute) { return tolerance_ = {relative, absolute}, *this; }
 LiteCase& LiteCase::builtin_kernels() { return builtin_ = true, *this; }
-LiteCase& LiteCase::gives(std::map<std::string, std::size_t> operators) { return gives_ = std::move(operators), *this; }
+LiteCase& LiteCase::gives(std::map<std::string, std::size_t> operators) {
+  return gives_ = std::move(operators), *this;
+}
 LiteCase& LiteCase::refuses(Code code, std::string part) { return refusal_ = {code, std::move(part)}, *this; }
 LiteCase& LiteCase::note(std::string text) { return note_ = std::move(text), *this; }
 
 std::string LiteCase::model() const {
   Fbb b;
-  std::vector<flatbuffers::Offset<schema::Buffer>> buffers = {schema::CreateBuffer(b)};  // the first one is that of no data
+  std::vector<flatbuffers::Offset<schema::Buffer>> buffers = {
+      schema::CreateBuffer(b)};  // the first one is that of no data
   std::vector<flatbuffers::Offset<schema::Tensor>> tensors;
   std::vector<int> op_inputs, op_outputs, inputs, outputs;
   for (const Tensor_& t : tensors_) {
@@ -110,25 +126,31 @@ std::string LiteCase::model() const {
     if (t.value) {
       buffer = static_cast<unsigned>(buffers.size());
       b.ForceVectorAlignment(t.value->byte_size(), 1, 16);
-      buffers.push_back(schema::CreateBuffer(b, b.CreateVector(t.value->data<std::uint8_t>(), t.value->byte_size())));
+      buffers.push_back(
+          schema::CreateBuffer(b, b.CreateVector(t.value->data<std::uint8_t>(), t.value->byte_size())));
     }
     const auto [stated, open] = shapes_of(t.dims);
     const std::string name = (t.is_output ? "y" : "x") + std::to_string(index);
-    tensors.push_back(schema::CreateTensor(b, b.CreateVector(stated), type_of(t.dtype), buffer, b.CreateString(name), quantization(b, t.codes),
-                                           t.is_variable, 0, open.empty() ? 0 : b.CreateVector(open), true));
+    tensors.push_back(schema::CreateTensor(b, b.CreateVector(stated), type_of(t.dtype), buffer,
+                                           b.CreateString(name), quantization(b, t.codes), t.is_variable, 0,
+                                           open.empty() ? 0 : b.CreateVector(open), true));
   }
   const auto made = options_ ? options_(b) : flatbuffers::Offset<void>(0);
-  const auto op = schema::CreateOperator(b, 0, b.CreateVector(op_inputs), b.CreateVector(op_outputs), options_type_, made);
+  const auto op = schema::CreateOperator(b, 0, b.CreateVector(op_inputs), b.CreateVector(op_outputs),
+                                         options_type_, made);
   const auto old = static_cast<std::int8_t>(std::min(static_cast<int>(op_), 127));
   const auto code = schema::CreateOperatorCode(b, old, 0, version_, op_);
-  const auto graph = schema::CreateSubGraph(b, b.CreateVector(tensors), b.CreateVector(inputs), b.CreateVector(outputs),
-                                            b.CreateVector(std::vector{op}), b.CreateString("main"));
-  schema::FinishModelBuffer(b, schema::CreateModel(b, 3, b.CreateVector(std::vector{code}), b.CreateVector(std::vector{graph}),
-                                                   b.CreateString("made by a test"), b.CreateVector(buffers)));
+  const auto graph =
+      schema::CreateSubGraph(b, b.CreateVector(tensors), b.CreateVector(inputs), b.CreateVector(outputs),
+                             b.CreateVector(std::vector{op}), b.CreateString("main"));
+  schema::FinishModelBuffer(
+      b, schema::CreateModel(b, 3, b.CreateVector(std::vector{code}), b.CreateVector(std::vector{graph}),
+                             b.CreateString("made by a test"), b.CreateVector(buffers)));
   return {reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()};
 }
 
-void LiteCase::check_library(const std::string& library, const std::string& path, int opset, const std::string& where) const {
+void LiteCase::check_library(const std::string& library, const std::string& path, int opset,
+                             const std::string& where) const {
   verify::VerifyOptions v;
   v.source.model = path;
   v.source.opset = opset;
@@ -144,7 +166,8 @@ void LiteCase::check_library(const std::string& library, const std::string& path
     return;
   }
   const auto counts = operators_of(c);
-  for (const auto& [op, times] : gives_) EXPECT_EQ(counts.contains(op) ? counts.at(op) : 0, times) << where << op;
+  for (const auto& [op, times] : gives_)
+    EXPECT_EQ(counts.contains(op) ? counts.at(op) : 0, times) << where << op;
   const TemporaryFile exported("lite_case.onnx");
   ASSERT_FALSE(has_errors(write_model(c, v.source, exported.path))) << where;
   v.onnx = exported.path;
@@ -152,25 +175,26 @@ void LiteCase::check_library(const std::string& library, const std::string& path
   v.input_shapes = shapes_;
   v.threads = 1;
   v.litert_library = library;
-  if (tolerance_) v.tolerance = {.relative = tolerance_->first, .absolute = tolerance_->second}, v.tolerance_given = true;
+  if (tolerance_)
+    v.tolerance = {.relative = tolerance_->first, .absolute = tolerance_->second}, v.tolerance_given = true;
   const verify::VerifyReport report = verify::verify(v);
   EXPECT_TRUE(report.ok()) << where << verify::to_text(report);
 }
 
 void LiteCase::check(SourceLoc at) {
-  const testing::ScopedTrace trace(at.file, at.line, file_.empty() ? schema::EnumNameBuiltinOperator(op_) + (" " + note_) : file_ + " " + note_);
+  const testing::ScopedTrace trace(
+      at.file, at.line,
+      file_.empty() ? schema::EnumNameBuiltinOperator(op_) + (" " + note_) : file_ + " " + note_);
   const std::vector<std::string> libraries = test::litert_libraries();
-  if (libraries.empty()) {
-    if (std::getenv("T2O_REQUIRE_ENGINES")) FAIL() << "LiteRT is not there";
-    GTEST_SKIP() << "LiteRT is not there";
-  }
+  if (test::lacks_litert()) GTEST_SKIP() << "LiteRT is not there";
   const TemporaryFile built("lite_case.tflite");
   if (file_.empty()) std::ofstream(built.path, std::ios::binary) << model();
   for (const int opset : opsets_) {
     std::string lacks;
     std::size_t ran = 0;
     for (const std::string& library : libraries) {
-      const std::string where = (opset == 0 ? std::string() : "opset " + std::to_string(opset) + ", ") + library + ": ";
+      const std::string where =
+          (opset == 0 ? std::string() : "opset " + std::to_string(opset) + ", ") + library + ": ";
       try {
         check_library(library, file_.empty() ? built.path : file_, opset, where);
         ++ran;

@@ -1,5 +1,6 @@
-// Each sample model below tests/data/tflite against LiteRT: with its states at their initial values, and with --stateful-io over
-// three runs. A new sample is compared without a line here; what cannot be compared stands in the tables, with the reason.
+// Each sample model below tests/data/tflite against LiteRT: with its states at their initial values, and with
+// --stateful-io over three runs. A new sample is compared without a line here; what cannot be compared stands
+// in the tables, with the reason.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +39,8 @@ constexpr NotCompared kNotCompared[] = {
     {"hlo_case", "libtensorflowlite_c", "has no code for operator number 209"},  // newer than this library
     {"hlo_composite", "libtensorflowlite_c", "has no code for STABLEHLO_COMPOSITE"},
     {"embedding_sparse", "libLiteRt", "has no code for outputs whose shapes depend on values"},
-    {"variable_loop", "libLiteRt", "has no code for outputs whose shapes depend on values"},  // so it takes those of a loop
+    {"variable_loop", "libLiteRt",
+     "has no code for outputs whose shapes depend on values"},  // so it takes those of a loop
     {"variable_nested", "libLiteRt", "has no code for outputs whose shapes depend on values"},
     {"weights_beside", "libtensorflowlite_c", "has no code for weights in another file"},
     {"table_by_text", "libLiteRt", "has no code for strings"},
@@ -49,15 +51,16 @@ constexpr NotCompared kNotCompared[] = {
     {"flex_values", "libLiteRt", "has no code for Flex"},
     {"flex_text", "libLiteRt", "has no code for strings"},
 };
-constexpr const char* kNoStates = "has no code for variable tensors";  // libLiteRt.so, of any model that has them
+constexpr const char* kNoStates =
+    "has no code for variable tensors";  // libLiteRt.so, of any model that has them
 
 // Outputs that a library does not compute: it leaves the places of the maxima at zero.
 constexpr std::pair<const char*, const char*> kOutputsNotCompared[] = {{"custom_pool", "y1"}};
 
 const NotCompared* find_reason(const std::string& model, const std::string& library) {
-  const auto* found = std::find_if(std::begin(kNotCompared), std::end(kNotCompared), [&](const NotCompared& n) {
-    return n.model == model && library.find(n.library) != std::string::npos;
-  });
+  const auto* found = std::find_if(
+      std::begin(kNotCompared), std::end(kNotCompared),
+      [&](const NotCompared& n) { return n.model == model && library.find(n.library) != std::string::npos; });
   return found == std::end(kNotCompared) ? nullptr : found;
 }
 
@@ -137,9 +140,11 @@ TEST_P(LiteFiles, Agree) {
   } catch (const ConversionError& e) {
     error = e.what();
   }
-  const bool lacks_states = library().find("libLiteRt") != std::string::npos && error.find(kNoStates) != std::string::npos;
+  const bool lacks_states =
+      library().find("libLiteRt") != std::string::npos && error.find(kNoStates) != std::string::npos;
   if (reason) {
-    EXPECT_NE(error.find(reason->error), std::string::npos) << "the table says: " << reason->error << "; it is: " << error;
+    EXPECT_NE(error.find(reason->error), std::string::npos)
+        << "the table says: " << reason->error << "; it is: " << error;
   } else if (!lacks_states) {
     EXPECT_EQ(error, "");
   }
@@ -147,10 +152,12 @@ TEST_P(LiteFiles, Agree) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LiteFiles);
 INSTANTIATE_TEST_SUITE_P(Samples, LiteFiles,
-                         testing::Combine(testing::ValuesIn(test::litert_libraries()), testing::ValuesIn(samples())),
+                         testing::Combine(testing::ValuesIn(test::litert_libraries()),
+                                          testing::ValuesIn(samples())),
                          [](const auto& p) {
                            const bool newest = std::get<0>(p.param).find("libLiteRt") != std::string::npos;
-                           return std::get<1>(p.param).stem().string() + (newest ? "_LiteRt" : "_TensorFlowLiteC");
+                           return std::get<1>(p.param).stem().string() +
+                                  (newest ? "_LiteRt" : "_TensorFlowLiteC");
                          });
 
 // ---- TensorFlow's own operators
@@ -178,7 +185,7 @@ TEST(LiteFlex, SaysThatItNeedsTensorFlow) {
 // ---- --stateful-io of a model that was exported without it
 
 TEST(LiteStates, VerifySaysThatThereAreNone) {
-  if (test::litert_libraries().empty()) GTEST_SKIP() << "LiteRT is not there";
+  if (test::lacks_litert()) GTEST_SKIP() << "LiteRT is not there";
   for (const bool asks : {false, true}) {
     verify::VerifyOptions v;
     v.source.model = T2O_SOURCE_DIR "/tests/data/tflite/variable_stream.tflite";
@@ -203,7 +210,8 @@ struct Weights {
 };
 
 // Constants of several bytes that an operator multiplies with, in the order of the operators.
-std::vector<Weights> damage_each(const fs::path& source, const std::function<void(const Weights&, const fs::path&)>& use) {
+std::vector<Weights> damage_each(const fs::path& source,
+                                 const std::function<void(const Weights&, const fs::path&)>& use) {
   const std::string content = read(source);
   const tflite::ModelPtr model = tflite::Model::open(source.string());
   std::vector<Weights> all;
@@ -251,9 +259,10 @@ verify::VerifyReport bisected(const fs::path& source, const fs::path& exported) 
 }
 
 TEST(LiteBisect, NamesTheDamagedOperator) {
-  if (test::litert_libraries().empty()) GTEST_SKIP() << "LiteRT is not there";
+  if (test::lacks_litert()) GTEST_SKIP() << "LiteRT is not there";
   const fs::path folder = T2O_SOURCE_DIR "/tests/data/tflite";
-  for (const char* name : {"cnn", "cnn_batch", "cnn_half", "cnn_int8", "cnn_int8io", "cnn_int16", "dynamic_range", "images"}) {
+  for (const char* name :
+       {"cnn", "cnn_batch", "cnn_half", "cnn_int8", "cnn_int8io", "cnn_int16", "dynamic_range", "images"}) {
     SCOPED_TRACE(name);
     const fs::path source = folder / (std::string(name) + ".tflite");
     const auto all = damage_each(source, [&](const Weights& w, const fs::path& damaged) {
@@ -263,9 +272,9 @@ TEST(LiteBisect, NamesTheDamagedOperator) {
       EXPECT_EQ(report.bisect_problem, "");
       ASSERT_TRUE(report.divergence && report.divergence->found) << verify::to_text(report);
       const auto& between = report.divergence->between;
-      EXPECT_TRUE(std::any_of(between.begin(), between.end(),
-                              [&](const auto& n) { return n.name == w.operator_ || n.name == w.tensor; }))
-          << verify::to_text(report);
+      EXPECT_TRUE(std::any_of(between.begin(), between.end(), [&](const auto& n) {
+        return n.name == w.operator_ || n.name == w.tensor;
+      })) << verify::to_text(report);
       EXPECT_LE(between.size(), 16U);
     });
     EXPECT_GE(all.size(), 1U);

@@ -21,7 +21,7 @@ std::vector<Row> rows() {
        .types = {DType::f32},
        .why =
            "PRelu is computed element by element, with a branch for each: 4 ns an element. Relu, Clip, Mul, "
-           "Add and Max are computed in vectors, 0.1 ns an element, and give the same bits.",
+           "Add and Max are computed in vectors, 0.1 ns an element, and give the same numbers.",
        .make = fast_prelu},
       {.name = "guard_resizes",
        .kind = Kind::repair,

@@ -59,11 +59,7 @@ void store_halves(ir::Graph& g) {
     if (v->dtype() == DType::f32 && v->constant()->elements() >= kFewestElements && !v->is_graph_output() &&
         are_halves(*v->constant()))
       found.push_back(v);
-  ir::Node* first = nullptr;
-  for (ir::Node& n : g.nodes()) {
-    first = &n;
-    break;
-  }
+  ir::Node* first = g.first();
   for (Value* v : found) {
     const std::string name = v->name();
     ir::NodeSpec spec{.op = "Cast", .inputs = {g.add_constant(name + "/half", halves(*v->constant()))}};

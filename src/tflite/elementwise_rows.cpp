@@ -52,7 +52,6 @@ Attrs boundaries(const Op& op) {
   return {{"boundaries", Floats(all.begin(), all.end())}};
 }
 
-bool is_byte(DType t) { return t == DType::i8 || t == DType::u8; }
 bool has_bytes(const Op& op) { return is_byte(op.input_type(0)) && is_byte(op.output_type()); }
 
 // The code of each 8-bit code: what LiteRT computes in arithmetic of its own.

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kParts = 8;  // of a step
 
-bool is_byte(DType t) { return t == DType::i8 || t == DType::u8; }
-
 // Of the products' steps: half of the fraction that the first rounding leaves. A factor of 2^e * m, with m
 // from 0.5 to 1 and a negative e, leaves fractions of 2^e.
 double half_fraction(double factor) {

@@ -124,8 +124,7 @@ Values average_pool(Op& op) {
   const auto& o = op.options<Pool2DOptions>();
   const auto x = op.quantization(0), y = op.output_quantization();
   const DType type = op.input_type(0);
-  const bool is_byte = type == DType::i8 || type == DType::u8;
-  if (!x || x != y || !is_byte || op.output_type() != type ||
+  if (!x || x != y || !is_byte(type) || op.output_type() != type ||
       o.fused_activation_function() != ActivationFunctionType::NONE)
     return pooled(op);
   op.as_codes(true);

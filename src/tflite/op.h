@@ -40,6 +40,8 @@ enum class Codes : std::uint8_t {
   moved,    // it moves elements: where the inputs and the outputs are quantized alike it moves the codes
 };
 
+inline bool is_byte(DType t) { return t == DType::i8 || t == DType::u8; }
+
 struct Row {
   B op;
   const char* tf = nullptr;  // TensorFlow's operator

@@ -1,6 +1,7 @@
 #include "tflite/states.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "tflite/lowering_scope.h"
@@ -8,12 +9,9 @@
 namespace t2o::tflite {
 namespace {
 
+// The bytes are made when they are asked for: a file of few bytes can claim a state of any size.
 TensorPtr zeros(DType type, const Ints& dims, std::int64_t code) {
-  const std::size_t bytes = byte_size(type, element_count(dims)), width = bit_width(type) / 8;
-  std::vector<std::byte> all(bytes);
-  for (std::size_t i = 0; i < bytes && code != 0; ++i)
-    all[i] = static_cast<std::byte>(static_cast<std::uint64_t>(code) >> (8 * (i % width)));
-  return std::make_shared<Tensor>(type, dims, heap_storage(std::move(all)));
+  return Tensor::filled(type, dims, std::as_bytes(std::span(&code, 1)).first(bit_width(type) / 8));
 }
 
 }  // namespace

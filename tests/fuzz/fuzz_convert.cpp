@@ -22,6 +22,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "heap.h"
 #include "model_files.h"
 #include "mutator.h"
 #include "op_mappers/registry.h"
@@ -41,6 +42,8 @@ constexpr double kLongestConversion = 10;  // seconds; with the sanitizers too
 constexpr unsigned kLongestRun = 120;          // seconds, after which it counts as hanging
 constexpr int kMostProblems = 20;
 constexpr double kLeastConverted = 0.1;
+// The most that a conversion may take: a fixed part, and ten times the model and the export, which has tables that the model does not store.
+constexpr std::size_t kHeapOfAny = std::size_t{20} << 20, kHeapPerByte = 10;
 constexpr std::size_t kReadTensor = std::size_t{1} << 24;
 
 volatile sig_atomic_t current_run = 0;
@@ -80,6 +83,13 @@ std::string serialized(const GraphDef& graph) {
   graph.SerializePartialToCodedStream(&coded);
   coded.Trim();
   return bytes;
+}
+
+std::size_t size_of_files(const fs::path& folder) {
+  std::size_t size = 0;
+  for (const auto& file : fs::recursive_directory_iterator(folder))
+    if (file.is_regular_file()) size += file.file_size();
+  return size;
 }
 
 class Fuzzer {
@@ -122,7 +132,7 @@ class Fuzzer {
     mutator_.reseed(~static_cast<std::uint64_t>(run));  // protobuf's maps may have led to it on another way
     if (mutator_.below(8) == 0) mutator_.damage(bytes);
     if (!settings_.keep.empty()) std::ofstream(settings_.keep, std::ios::binary) << bytes;
-    convert_one(run, any_options(), std::hash<std::string>()(bytes), [&](const Options& o) { return convert(o, std::as_bytes(std::span(bytes))); });
+    convert_one(run, any_options(), bytes.size(), std::hash<std::string>()(bytes), [&](const Options& o) { return convert(o, std::as_bytes(std::span(bytes))); });
   }
 
   // In a folder of its own, which is called the same in each run: messages name it.
@@ -133,7 +143,7 @@ class Fuzzer {
     Options options = any_options();
     options.model = files.write_damaged(mutator_, folder).string();
     if (files.is_checkpoint()) read_checkpoint(run, options);
-    else convert_one(run, options, 0, [](const Options& o) { return convert(o); });
+    else convert_one(run, options, size_of_files(folder), 0, [](const Options& o) { return convert(o); });
     if (settings_.keep.empty()) fs::remove_all(folder);
   }
 
@@ -176,8 +186,10 @@ class Fuzzer {
   }
 
   template <class Convert>
-  void convert_one(long run, const Options& options, std::size_t model_hash, Convert&& convert_it) {
+  void convert_one(long run, const Options& options, std::size_t size, std::size_t model_hash, Convert&& convert_it) {
     const auto start = Clock::now();
+    const std::size_t before = heap_bytes();
+    reset_heap_peak();
     const Conversion c = convert_it(options);
     Diagnostics diagnostics = c.diagnostics;
     std::string onnx;
@@ -193,6 +205,8 @@ class Fuzzer {
       }
     if (settings_.tell) std::printf("run %ld: opset %d, %s, %s: model %016zx %s %016zx\n", run, options.opset, options.target_runtime.c_str(), options.layout == tf2onnx::Layout::nhwc ? "nhwc" : "auto", model_hash, c.ok() ? "converted" : "refused", std::hash<std::string>()(c.ok() ? onnx : all));
     check_time(run, options, start);
+    if (const std::size_t heap = heap_peak() - before; heap > kHeapOfAny + kHeapPerByte * (size + onnx.size()))
+      complain(run, options, "took " + std::to_string(heap) + " bytes of memory for " + std::to_string(size) + " bytes of model and " + std::to_string(onnx.size()) + " of export");
   }
 
   void complain(long run, const Options& options, const std::string& what) {

@@ -38,6 +38,28 @@ bool is_unsigned_interface(const Value* v) {
   return is(dq, "DequantizeLinear") && dq->input(0)->dtype() == DType::u8;
 }
 
+// Operators that the runtime computes in floats, or no faster with codes: a Softmax of 100,000 u8 codes takes
+// 209 us and one of floats 34 us.
+bool computes_in_floats(const ir::Node* n) {
+  static constexpr std::string_view kOps[] = {"Softmax", "LogSoftmax", "Sigmoid", "Tanh", "Exp", "Log",
+                                              "Sqrt",    "Sub",        "Div",     "Elu",  "Gelu"};
+  return n && is_one_of(n->op(), kOps);
+}
+
+// A result of the model that an operator computes in floats, or an input that such operators alone read.
+bool is_boundary_of_floats(const Value* v) {
+  const auto is = [](const ir::Node* n, const char* op) { return n && n->op() == op; };
+  if (!v->is_graph_input())
+    return v->uses().empty() && is(v->producer(), "QuantizeLinear") &&
+           computes_in_floats(v->producer()->input(0)->producer());
+  return std::all_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& use) {
+    if (!is(use.node, "DequantizeLinear") || use.node->output()->is_graph_output()) return false;
+    const auto& readers = use.node->output()->uses();
+    return std::all_of(readers.begin(), readers.end(),
+                       [](const ir::Use& u) { return computes_in_floats(u.node); });
+  });
+}
+
 }  // namespace
 
 bool moves_codes(const ir::Node& n) {
@@ -68,7 +90,8 @@ CodeGroups::CodeGroups(ir::Graph& main) {
   for (const ir::Graph* g : ir::contents_of(main).graphs)
     for (const ir::Node& n : g->nodes()) visit(n);
   for (Value* v : values_)
-    if (v->graph() == &main && (v->is_graph_input() || v->is_graph_output()) && is_unsigned_interface(v))
+    if (v->graph() == &main && (v->is_graph_input() || v->is_graph_output()) &&
+        (is_unsigned_interface(v) || is_boundary_of_floats(v)))
       fix(v);
 }
 

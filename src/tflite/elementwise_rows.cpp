@@ -5,6 +5,7 @@
 
 #include "tflite/lowering_scope.h"
 #include "tflite/op.h"
+#include "tflite/sums.h"
 
 // Operators of each element, of elements that meet, and reductions.
 namespace t2o::tflite {
@@ -18,6 +19,15 @@ Values with_activation(Op& op) {
   Value* y = op.make(op.row().tf, {op.in(0), op.in(1)});
   return {op.activation(y, op.options<Options>().fused_activation_function())};
 }
+
+template <class Options>
+Values sum(Op& op, bool is_difference) {
+  const auto f = op.options<Options>().fused_activation_function();
+  if (const auto of_codes = sum_of_codes(op, is_difference, f)) return *of_codes;
+  return with_activation<Options>(op);
+}
+Values add(Op& op) { return sum<AddOptions>(op, false); }
+Values subtract(Op& op) { return sum<SubOptions>(op, true); }
 
 // Integers are divided towards zero.
 Values divide(Op& op) {
@@ -140,6 +150,28 @@ Values abs_of(Op& op) {
   });
 }
 
+// LiteRT sums the codes as integers. If the ratio of the scales has few digits, many means lie in the middle
+// of two codes; the DequantizeLinear gets the ratio for a scale, and the QuantizeLinear a power of 2, so that
+// the sums are exact.
+Values mean(Op& op) {
+  auto x = op.quantization(0), y = op.output_quantization();
+  const auto plain = [&] { return Values{op.make(op.row().tf, {op.in(0), op.in(1)}, keep_dims(op))}; };
+  if (!x || !y || !has_bytes(op) || !x->is_per_tensor() || !y->is_per_tensor() || !op.is_only_reader(0))
+    return plain();
+  const float ratio = x->scales[0] / y->scales[0];
+  if (!(ratio >= 0x1p-8F && ratio <= 0x1p8F) || std::trunc(256 * ratio) != 256 * ratio) return plain();
+  y->scales[0] = std::ldexp(1.0F, std::ilogb(y->scales[0]));
+  x->scales[0] = ratio * y->scales[0];
+  Lowering& l = op.lowering();
+  ir::Graph& g = *op.scope().graph;
+  const auto name = [&](std::int64_t tensor) { return l.model().tensor_name(op.scope().subgraph, tensor); };
+  Value* numbers = l.dequantize(g, op.codes(0), *x, {name(op.input_index(0))});
+  Value* result = op.make(op.row().tf, {numbers, op.in(1)}, keep_dims(op));
+  op.as_codes(true);
+  const Label label{name(op.raw().outputs()->Get(0)), result->producer()->shared_origin()};
+  return {l.quantize(g, result, *y, op.output_type(), label)};
+}
+
 // LiteRT rounds down, in floats.
 Values sqrt_of(Op& op) {
   const auto x = op.quantization(0), y = op.output_quantization();
@@ -206,7 +238,7 @@ constexpr Codes kMoved = Codes::moved;
 
 constexpr Row kRows[] = {
     {B::ABS, "Abs", nullptr, abs_of},
-    {B::ADD, "AddV2", nullptr, with_activation<AddOptions>},
+    {B::ADD, "AddV2", nullptr, add},
     {B::ADD_N, "AddN"},
     {B::ARG_MAX, "ArgMax", output_type_of_argmax, arg_of_codes},
     {B::ARG_MIN, "ArgMin", output_type_of_argmin, arg_of_codes},
@@ -242,7 +274,7 @@ constexpr Row kRows[] = {
     {B::LOGISTIC, "Sigmoid"},
     {B::LOG_SOFTMAX, "LogSoftmax"},
     {B::MAXIMUM, "Maximum"},
-    {B::MEAN, "Mean", keep_dims},
+    {B::MEAN, "Mean", nullptr, mean},
     {B::MINIMUM, "Minimum"},
     {B::MUL, "Mul", nullptr, with_activation<MulOptions>},
     {B::NEG, "Neg"},
@@ -268,7 +300,7 @@ constexpr Row kRows[] = {
     {B::SQRT, nullptr, nullptr, sqrt_of},
     {B::SQUARE, "Square"},
     {B::SQUARED_DIFFERENCE, "SquaredDifference"},
-    {B::SUB, "Sub", nullptr, with_activation<SubOptions>},
+    {B::SUB, "Sub", nullptr, subtract},
     {B::SUM, "Sum", keep_dims},
     {B::TANH, "Tanh"},
 };

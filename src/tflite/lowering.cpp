@@ -33,8 +33,14 @@ Lowering::Lowering(const Model& model, Diagnostics& diagnostics, const Request& 
 }
 
 Scope Lowering::open(std::size_t subgraph, ir::Graph& graph) const {
-  const std::size_t tensors = count(model_->subgraph(subgraph).tensors());
-  return {subgraph, &graph, std::vector<Slot>(tensors), false, std::vector<std::uint8_t>(tensors)};
+  const schema::SubGraph& g = model_->subgraph(subgraph);
+  const std::size_t tensors = count(g.tensors());
+  Scope s{subgraph, &graph, std::vector<Slot>(tensors), false, std::vector<std::uint8_t>(tensors)};
+  s.reads.resize(tensors);
+  for (unsigned i = 0; i < count(g.operators()); ++i)
+    for (const std::int32_t t : items(g.operators()->Get(i)->inputs()))
+      if (t >= 0 && s.reads[static_cast<std::size_t>(t)] < 2) ++s.reads[static_cast<std::size_t>(t)];
+  return s;
 }
 
 std::size_t Lowering::subgraph_index(std::int64_t i) const {

@@ -54,6 +54,10 @@ std::int64_t Op::input_index(std::size_t i) const {  // -1: it is missing
   return i < input_count() ? op_->inputs()->Get(static_cast<unsigned>(i)) : -1;
 }
 
+bool Op::is_only_reader(std::size_t i) const {
+  return has(i) && scope_->reads[static_cast<std::size_t>(input_index(i))] == 1;
+}
+
 const schema::Tensor& Op::input(std::size_t i) const {
   if (!has(i)) fail(Code::bad_model, "its input " + std::to_string(i) + " is missing");
   return lowering_->model().tensor(scope_->subgraph, input_index(i));

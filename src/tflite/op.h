@@ -32,6 +32,7 @@ struct Scope {
   std::vector<Slot> slots = {};
   bool is_main = false;
   std::vector<std::uint8_t> failed = {};  // tensors whose operator is refused
+  std::vector<std::uint8_t> reads = {};   // how often operators read each tensor; 2: twice or more often
 };
 
 // What an operator does with the codes of quantized tensors.
@@ -75,6 +76,7 @@ class Op {
   std::size_t output_count() const { return count(op_->outputs()); }
   bool has(std::size_t i) const { return i < input_count() && input_index(i) >= 0; }
   std::int64_t input_index(std::size_t i) const;
+  bool is_only_reader(std::size_t i) const;           // no other operator reads this input, and this one reads it once
   const schema::Tensor& input(std::size_t i) const;   // refuses an operator without it
   const schema::Tensor& output(std::size_t i = 0) const;
   DType output_type(std::size_t i = 0) const;

@@ -161,6 +161,24 @@ def sparse():
     finish("sparse", converter, [], "float")
 
 
+def ranged(x, low, high):
+    return tf.quantization.fake_quant_with_min_max_vars(x, low, high)
+
+
+def ranged_weights(*shape, scale):
+    w = weights(*shape, scale=scale)
+    return ranged(w, -3 * scale, 3 * scale)
+
+
+def trained_with_ranges(x):
+    """What quantization-aware training leaves: sums, means and rescaled codes whose scales have simple ratios."""
+    h = ranged(nn.relu(nn.conv2d(ranged(x, -1., 1.), ranged_weights(3, 3, 3, 8, scale=0.4), 1, "SAME")), 0., 6.)
+    h = ranged(nn.relu(h + ranged(nn.conv2d(h, ranged_weights(3, 3, 8, 8, scale=0.15), 1, "SAME"), -7., 7.)), 0., 9.)
+    h = ranged(h * ranged(tf.sigmoid(h), 0., 1.), 0., 9.)
+    h = ranged(tf.reduce_mean(h, [1, 2]), 0., 2.25)
+    return ranged(tf.matmul(h, ranged_weights(8, 4, scale=0.5)), -4., 4.)
+
+
 def main():
     DATA.mkdir(parents=True, exist_ok=True)
     global FILTER, BIAS, DEPTHWISE, DENSE, SQUARE
@@ -189,6 +207,7 @@ def main():
     recurrent("lstm", 6, "float")
     recurrent("lstm_clipped", 12, "float")  # the file says that the cell's state ends at 10
     recurrent("lstm_int8", 6, "int8")
+    write("trained_with_ranges", trained_with_ranges, (1, 8, 8, 3), kind="weights")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ struct Steps {
 // Runs over the first axis of x, from its end if `reverse`. A single step (`known_count` is 1) stands in the graph itself.
 Steps run_steps(Op&, Value* x, const Values& initial, const Values& constants, Dim known_count, bool reverse, const Step&);
 
-Value* zero_state(Op&, Value* x, std::int64_t units);  // [batch, units] for x of [time, batch, features]
+Value* zero_state(Op&, Value* x, std::int64_t units, Value* zero);  // [batch, units] for x of [time, batch, features]
+Value* zero_state(Op&, Value* x, std::int64_t units);               // of x's type
 
 // A state that is codes after each step: number = scale * (code - zero point).
 struct Rounding {

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
 
+#include "tfgraph/internal_ops.h"
+#include "tflite/integer_lstm.h"
 #include "tflite/lowering_scope.h"
 #include "tflite/recurrent.h"
 
@@ -50,8 +53,14 @@ class Memory {
   Value* value() const {
     return state_ ? op_.lowering().states().numbers(op_.scope(), *state_) : op_.in(input_);
   }
+  Value* codes() const {
+    return state_ ? op_.lowering().states().codes(op_.scope(), *state_) : op_.codes(input_);
+  }
   void set(Value* v) const {
     if (state_) op_.lowering().states().write_numbers(op_.scope(), *state_, v);
+  }
+  void set_codes(Value* v) const {
+    if (state_) op_.lowering().states().write_codes(op_.scope(), *state_, v);
   }
 
  private:
@@ -125,13 +134,13 @@ Lstm read_lstm(Op& op, const Options& o, const Places& at, bool use_aux, bool di
   if (l.projection) l.projection_bias = bias(op, at.projection + 1, at.h, at.projection);
   l.units = size_of(op, at.kernels + 1, 0);
   l.outputs = l.projection ? size_of(op, at.projection, 0) : l.units;
+  if (op.dims(at.h, 2)[1] != l.outputs || op.dims(at.c, 2)[1] != l.units)
+    op.fail(Code::bad_model, "the sizes of its states do not fit its weights");
   return l;
 }
 
 // Of a state that is codes in the file.
-std::optional<Rounding> rounding(const Op& op, std::size_t input, std::int64_t size) {
-  if (op.dims(input, 2)[1] != size)
-    op.fail(Code::bad_model, "the sizes of its states do not fit its weights");
+std::optional<Rounding> rounding(const Op& op, std::size_t input) {
   const auto q = op.lowering().quantization(op.scope(), op.input_index(input));
   if (!q) return {};
   const int bits = static_cast<int>(bit_width(op.input_type(input)));
@@ -142,8 +151,8 @@ std::optional<Rounding> rounding(const Op& op, std::size_t input, std::int64_t s
 
 // Runs one direction, whose states are inputs.
 Value* run_lstm(Op& op, Lstm& l, const Places& at) {
-  l.h_codes = rounding(op, at.h, l.outputs);
-  l.c_codes = rounding(op, at.c, l.units);
+  l.h_codes = rounding(op, at.h);
+  l.c_codes = rounding(op, at.c);
   const Memory h(op, at.h), c(op, at.c);
   l.h = h.value();
   l.c = c.value();
@@ -153,12 +162,83 @@ Value* run_lstm(Op& op, Lstm& l, const Places& at) {
   return ran.y;
 }
 
+std::optional<double> scale_in_file(const Op& op, std::size_t input) {
+  const auto q = op.has(input) ? op.quantization(input) : std::nullopt;
+  if (!q || !q->is_per_tensor()) return {};
+  return static_cast<double>(q->scales[0]);
+}
+
+// Of the last of five tensors that the operator keeps for itself: what a step computes.
+std::optional<Quantization> hidden_quantization(const Op& op) {
+  constexpr unsigned kHidden = 4;
+  const auto* kept = op.raw().intermediates();
+  if (!kept || kept->size() <= kHidden || kept->Get(kHidden) < 0) return {};
+  const tflite::Model& m = op.lowering().model();
+  return m.quantization(m.tensor(op.scope().subgraph, kept->Get(kHidden)));
+}
+
+// Nothing: LiteRT computes the layer in floats, or in another way.
+std::optional<LstmCodes> codes_of(const Op& op, const Lstm& l, const Places& at) {
+  const auto is = [&](std::size_t input, DType t) {
+    return op.has(input) && op.input_type(input) == t && scale_in_file(op, input);
+  };
+  if (!is(0, DType::i8) || !is(at.h, DType::i8) || !is(at.c, DType::i16) || l.norms[1]) return {};
+  if (l.activation != F::TANH || l.projection) return {};
+  constexpr int kBits = 15, kMostBits = 6;
+  int exponent = 0;
+  if (std::frexp(*scale_in_file(op, at.c), &exponent) != 0.5) return {};
+  LstmCodes q{.cell_bits = kBits + exponent - 1, .h = *op.quantization(at.h)};
+  if (q.cell_bits < 0 || q.cell_bits > kMostBits) return {};
+  const double x = *scale_in_file(op, 0), h = *scale_in_file(op, at.h), c = *scale_in_file(op, at.c);
+  for (std::size_t g = 0; g < 4; ++g) {
+    if (!l.kernels[g]) continue;
+    if (!is(at.kernels + g, DType::i8) || !is(at.recurrent + g, DType::i8)) return {};
+    q.kernels[g] = x * *scale_in_file(op, at.kernels + g);
+    q.recurrent[g] = h * *scale_in_file(op, at.recurrent + g);
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!l.peepholes[i]) continue;
+    if (!is(at.peepholes + i, DType::i16)) return {};
+    q.peepholes[i] = c * *scale_in_file(op, at.peepholes + i);
+  }
+  q.hidden = hidden_quantization(op).value_or(q.h);
+  return q;
+}
+
+// LiteRT adds a bias to sums of products, whatever scale the file states for it.
+Value* bias_of_products(Op& op, std::size_t input, double scale) {
+  Value* codes = op.layer_weights(input);
+  if (!is_int(codes->dtype())) return codes;
+  return op.make("Mul", {op.make("Cast", {codes}, {{"DstT", DType::f32}}), op.scalar(DType::f32, scale)});
+}
+
+// Runs one direction on codes. The results are codes, too.
+Value* run_lstm_on_codes(Op& op, Lstm& l, const LstmCodes& q, const Places& at, Form f) {
+  Value* steps = op.scalar(DType::f32, *scale_in_file(op, 0) * kGateSteps);
+  Value* zero = op.scalar(DType::i8, static_cast<double>(op.quantization(0)->zero_points[0]));
+  const auto x = op.make_foreign(std::string(tfgraph::kDequantize), {op.codes(0), steps, zero}, {},
+                                 {{"", DType::f32, Shape()}});
+  l.x = steps_first(op, x[0], f);
+  for (std::size_t g = 0; g < 4; ++g)
+    if (l.biases[g]) l.biases[g] = bias_of_products(op, at.biases + g, q.kernels[g]);
+  const Memory h(op, at.h), c(op, at.c);
+  l.h = h.codes();
+  l.c = c.codes();
+  const Ran ran = run_in_integers(op, l, q);
+  h.set_codes(ran.states[0]);
+  c.set_codes(ran.states[1]);
+  op.as_codes(true);
+  return as_given(op, ran.y, f);
+}
+
 template <class Options>
 Values one_direction(Op& op, const Options& o, bool time_major, bool diagonal) {
   const Form f = form_of(op, time_major);
   Lstm l = read_lstm(op, o, kOneDirection, false, diagonal);
-  l.x = steps_first(op, op.in(0), f);
   l.steps = step_count(op, f);
+  if (const auto q = diagonal ? std::nullopt : codes_of(op, l, kOneDirection))
+    return {run_lstm_on_codes(op, l, *q, kOneDirection, f)};
+  l.x = steps_first(op, op.in(0), f);
   return {as_given(op, run_lstm(op, l, kOneDirection), f)};
 }
 

@@ -36,10 +36,10 @@ Value* count_of(Op& op, Value* x) {
   return op.make("GatherV2", {shape, first, axis});
 }
 
-Values run_body(Op& op, const Values& v, std::size_t states, const Step& step) {
+Values run_body(Op& op, const Values& v, DType x_type, std::size_t states, const Step& step) {
   const DType type = v[kCount]->dtype();
   Value* shape = flat_shape(op);
-  Value* x = op.make("TensorListGetItem", {v[3], v[0], shape}, {{"element_dtype", type}});
+  Value* x = op.make("TensorListGetItem", {v[3], v[0], shape}, {{"element_dtype", x_type}});
   const Values after =
       step(op, {x, tail(v, kCount, states), tail(v, kCount + states, v.size() - kCount - states)});
   Value* one = op.scalar(DType::i32, 1);
@@ -53,11 +53,11 @@ Values run_body(Op& op, const Values& v, std::size_t states, const Step& step) {
 }
 
 Steps loop(Op& op, Value* x, const Values& initial, const Values& constants, const Step& step) {
-  const DType type = x->dtype();
+  const DType type = initial[0]->dtype(), x_type = x->dtype();
   Value* count = count_of(op, x);
   Value* shape = flat_shape(op);
   Value* results = op.make("TensorListReserve", {shape, count}, {{"element_dtype", type}});
-  Value* list = op.make("TensorListFromTensor", {x, shape}, {{"element_dtype", type}});
+  Value* list = op.make("TensorListFromTensor", {x, shape}, {{"element_dtype", x_type}});
   Values variables{op.scalar(DType::i32, 0), count, results, list};
   variables.insert(variables.end(), initial.begin(), initial.end());
   variables.insert(variables.end(), constants.begin(), constants.end());
@@ -65,20 +65,28 @@ Steps loop(Op& op, Value* x, const Values& initial, const Values& constants, con
     return Values{in.make("Less", {v[0], v[1]})};
   });
   const GraphPtr body = make_graph(op, "steps/body", variables, [&](Op& in, const Values& v) {
-    return run_body(in, v, initial.size(), step);
+    return run_body(in, v, x_type, initial.size(), step);
   });
   const Values after = op.make_all("StatelessWhile", variables, {{"cond", cond}, {"body", body}});
   return {{op.make("TensorListStack", {after[2], shape}, {{"element_dtype", type}})},
           tail(after, kCount, initial.size())};
 }
 
-}  // namespace
-
-Value* zero_state(Op& op, Value* x, std::int64_t units) {
+Value* state_dims(Op& op, Value* x, std::int64_t units) {
   Value* shape = op.make("Shape", {x}, {{"out_type", DType::i32}});
   Value* batch = op.make("GatherV2", {shape, op.ints({1}), op.scalar(DType::i32, 0)});
   Value* size = op.ints({units});
-  Value* dims = op.make("ConcatV2", {batch, size, op.scalar(DType::i32, 0)});
+  return op.make("ConcatV2", {batch, size, op.scalar(DType::i32, 0)});
+}
+
+}  // namespace
+
+Value* zero_state(Op& op, Value* x, std::int64_t units, Value* zero) {
+  return op.make("Fill", {state_dims(op, x, units), zero});
+}
+
+Value* zero_state(Op& op, Value* x, std::int64_t units) {
+  Value* dims = state_dims(op, x, units);
   return op.make("Fill", {dims, op.scalar_like(x, 0)});
 }
 

@@ -83,14 +83,21 @@ Slot States::read(Scope& s, std::size_t i) {
   return state.now;
 }
 
-Value* States::numbers(Scope& s, std::size_t i) {
-  State& state = states_[i];
+bool States::is_all_zero(Scope& s, std::size_t i) const {
+  const State& state = states_[i];
   check_place(s, state);
-  if (state.is_zero && (!keep_ || state.is_local) && !state.now.is_known()) return nullptr;
+  return state.is_zero && (!keep_ || state.is_local) && !state.now.is_known();
+}
+
+Value* States::numbers(Scope& s, std::size_t i) {
+  if (is_all_zero(s, i)) return nullptr;
   Slot now = read(s, i);
-  if (!now.numbers) now.numbers = lowering_->dequantize(*s.graph, now.codes, *now.quantization, {state.name});
+  if (!now.numbers)
+    now.numbers = lowering_->dequantize(*s.graph, now.codes, *now.quantization, {states_[i].name});
   return now.numbers;
 }
+
+Value* States::codes(Scope& s, std::size_t i) { return is_all_zero(s, i) ? nullptr : read(s, i).codes; }
 
 Value* States::zero(Scope& s, std::size_t i) {
   const State& state = states_[i];
@@ -165,18 +172,25 @@ void States::write(Scope& s, std::size_t i, const Slot& slot, const InFile& f) {
   state.now.quantization = f.quantization;
 }
 
-void States::write_numbers(Scope& s, std::size_t i, Value* v) {
+States::State& States::begin_write(Scope& s, std::size_t i) {
   State& state = states_[i];
   check_place(s, state);
   if (keep_ && !state.is_local && !state.input) make_input(s, state);
   state.is_changed = !state.is_local;
   state.now = {};
-  state.now.numbers = v;
-  if (!state.quantization) return;
   state.now.quantization = state.quantization;
-  state.now.codes = lowering_->quantize(*s.graph, v, *state.quantization, state.type, {state.name});
-  state.now.numbers = nullptr;
+  return state;
 }
+
+void States::write_numbers(Scope& s, std::size_t i, Value* v) {
+  State& state = begin_write(s, i);
+  if (state.quantization)
+    state.now.codes = lowering_->quantize(*s.graph, v, *state.quantization, state.type, {state.name});
+  else
+    state.now.numbers = v;
+}
+
+void States::write_codes(Scope& s, std::size_t i, Value* v) { begin_write(s, i).now.codes = v; }
 
 void States::warn_of_lost_changes(Diagnostics& diagnostics) const {
   constexpr std::size_t kMostNames = 3;

@@ -25,6 +25,7 @@ class States {
   Slot read(Scope&, std::size_t state);
   // The same of a tensor's state, as numbers. Null: all of them are zero.
   Value* numbers(Scope&, std::size_t state);
+  Value* codes(Scope&, std::size_t state);  // of a quantized one
   // `in_file`: the type, the quantization and, of a constant, the content in the file.
   struct InFile {
     DType type;
@@ -33,6 +34,7 @@ class States {
   };
   void write(Scope&, std::size_t state, const Slot&, const InFile&);
   void write_numbers(Scope&, std::size_t state, Value*);
+  void write_codes(Scope&, std::size_t state, Value*);
 
   // The value as loops and branches take and return it: the codes of a quantized state.
   Value* value(Scope&, std::size_t state);
@@ -82,6 +84,8 @@ class States {
   std::size_t add(const std::string& key, State);
   void check_place(const Scope&, const State&) const;
   void make_input(Scope&, State&);
+  bool is_all_zero(Scope&, std::size_t state) const;
+  State& begin_write(Scope&, std::size_t state);
   void warn_of_lost_changes(Diagnostics&) const;
 
   Lowering* lowering_;

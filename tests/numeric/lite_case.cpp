@@ -84,8 +84,11 @@ LiteCase& LiteCase::random_constant(DType dtype, Ints dims, Codes c, std::option
     range = verify::Range{dtype == DType::u8 ? 0.0 : -127.0, dtype == DType::u8 ? 255.0 : 127.0};
   return constant(verify::random_tensor(dtype, dims, random, range), std::move(c));
 }
-LiteCase& LiteCase::variable(DType dtype, Ints dims) {
-  return add({dtype, std::move(dims), {}, nullptr, true});
+LiteCase& LiteCase::variable(DType dtype, Ints dims, Codes c) {
+  return add({dtype, std::move(dims), std::move(c), nullptr, true});
+}
+LiteCase& LiteCase::intermediate(Codes c) {
+  return add({.dtype = DType::i16, .codes = std::move(c), .is_intermediate = true});
 }
 LiteCase& LiteCase::missing() { return add({.is_missing = true}); }
 LiteCase& LiteCase::out(DType dtype, Ints dims, Codes c) {
@@ -103,6 +106,7 @@ LiteCase& LiteCase::opsets(std::vector<int> list) { return opsets_ = std::move(l
 LiteCase& LiteCase::shapes(Strings s) { return shapes_ = std::move(s), *this; }
 LiteCase& LiteCase::samples(int n) { return samples_ = n, *this; }
 LiteCase& LiteCase::tol(double relative, double absolute) { return tolerance_ = {relative, absolute}, *this; }
+LiteCase& LiteCase::identical(double share) { return identical_ = share, *this; }
 LiteCase& LiteCase::builtin_kernels() { return builtin_ = true, *this; }
 LiteCase& LiteCase::gives(std::map<std::string, std::size_t> operators) {
   return gives_ = std::move(operators), *this;
@@ -115,13 +119,14 @@ std::string LiteCase::model() const {
   std::vector<flatbuffers::Offset<schema::Buffer>> buffers = {
       schema::CreateBuffer(b)};  // the first one is that of no data
   std::vector<flatbuffers::Offset<schema::Tensor>> tensors;
-  std::vector<int> op_inputs, op_outputs, inputs, outputs;
+  std::vector<int> op_inputs, op_outputs, intermediates, inputs, outputs;
   for (const Tensor_& t : tensors_) {
     const int index = static_cast<int>(tensors.size());
-    (t.is_output ? op_outputs : op_inputs).push_back(t.is_missing ? -1 : index);
+    auto& of_op = t.is_output ? op_outputs : t.is_intermediate ? intermediates : op_inputs;
+    of_op.push_back(t.is_missing ? -1 : index);
     if (t.is_missing) continue;
     if (t.is_output) outputs.push_back(index);
-    if (!t.is_output && !t.is_variable && !t.value) inputs.push_back(index);
+    if (!t.is_output && !t.is_variable && !t.is_intermediate && !t.value) inputs.push_back(index);
     unsigned buffer = 0;
     if (t.value) {
       buffer = static_cast<unsigned>(buffers.size());
@@ -136,8 +141,9 @@ std::string LiteCase::model() const {
                                            open.empty() ? 0 : b.CreateVector(open), true));
   }
   const auto made = options_ ? options_(b) : flatbuffers::Offset<void>(0);
-  const auto op = schema::CreateOperator(b, 0, b.CreateVector(op_inputs), b.CreateVector(op_outputs),
-                                         options_type_, made);
+  const auto op =
+      schema::CreateOperator(b, 0, b.CreateVector(op_inputs), b.CreateVector(op_outputs), options_type_, made,
+                             0, schema::CustomOptionsFormat::FLEXBUFFERS, 0, b.CreateVector(intermediates));
   const auto old = static_cast<std::int8_t>(std::min(static_cast<int>(op_), 127));
   const auto code = schema::CreateOperatorCode(b, old, 0, version_, op_);
   const auto graph =
@@ -179,6 +185,13 @@ void LiteCase::check_library(const std::string& library, const std::string& path
     v.tolerance = {.relative = tolerance_->first, .absolute = tolerance_->second}, v.tolerance_given = true;
   const verify::VerifyReport report = verify::verify(v);
   EXPECT_TRUE(report.ok()) << where << verify::to_text(report);
+  std::int64_t same = 0, all = 0;
+  for (const verify::ComparedSample& s : report.samples)
+    for (const verify::ComparedTensor& t : s.outputs)
+      if (t.comparison.codes) same += t.comparison.codes->same, all += t.comparison.codes->elements;
+  EXPECT_GE(static_cast<double>(same), identical_ * static_cast<double>(all))
+      << where << same << " of " << all << " codes are identical";
+  EXPECT_TRUE(all > 0 || identical_ == 0) << where << "no output has codes";
 }
 
 void LiteCase::check(SourceLoc at) {

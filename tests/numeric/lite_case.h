@@ -43,7 +43,8 @@ class LiteCase {
   LiteCase& in(DType, Ints dims, Codes = {});          // an input of the model; -1: open
   LiteCase& constant(TensorPtr, Codes = {});           // weights, or what is known
   LiteCase& random_constant(DType, Ints dims, Codes = {}, std::optional<verify::Range> = {});
-  LiteCase& variable(DType, Ints dims);                // a state: zero at first
+  LiteCase& variable(DType, Ints dims, Codes = {});    // a state: zero at first
+  LiteCase& intermediate(Codes = {});                  // a 16-bit tensor that the operator keeps for itself
   LiteCase& missing();                                 // an input that may be left out, and is
   LiteCase& out(DType, Ints dims, Codes = {});
   LiteCase& options(O type, std::function<flatbuffers::Offset<void>(Fbb&)> make);
@@ -53,6 +54,7 @@ class LiteCase {
   LiteCase& shapes(Strings input_shapes);              // "x0:2,3": of open sizes
   LiteCase& samples(int);                              // 3, if nothing is said
   LiteCase& tol(double relative, double absolute);
+  LiteCase& identical(double share);                   // of the codes of quantized outputs, at least
   LiteCase& builtin_kernels();                         // where XNNPACK's are not the reference
   LiteCase& gives(std::map<std::string, std::size_t> operators);  // how often they stand in the export
   LiteCase& refuses(Code, std::string message_part);
@@ -68,7 +70,7 @@ class LiteCase {
     Ints dims = {};
     Codes codes = {};
     TensorPtr value = nullptr;
-    bool is_variable = false, is_output = false, is_missing = false;
+    bool is_variable = false, is_output = false, is_missing = false, is_intermediate = false;
   };
   std::string model() const;  // the bytes of the file
   void check_library(const std::string& library, const std::string& path, int opset, const std::string& where) const;
@@ -85,6 +87,7 @@ class LiteCase {
   Strings shapes_;
   std::optional<std::pair<double, double>> tolerance_;
   bool builtin_ = false;
+  double identical_ = 0;
   std::map<std::string, std::size_t> gives_;
   std::optional<std::pair<Code, std::string>> refusal_;
 };

@@ -36,6 +36,11 @@ Values dequantize_11(MapperContext& c) {
   return {c.mul(c.cast(codes, DType::f32), c.reshape(c.in(1), dims))};
 }
 
+Values round_to_bytes(MapperContext& c) {
+  const Values codes = c.emit_n("DynamicQuantizeLinear", {c.in(0)}, {}, 3);
+  return {c.emit("DequantizeLinear", codes)};
+}
+
 }  // namespace
 
 void register_quantize_linear(OpRegistry& r) {
@@ -43,6 +48,7 @@ void register_quantize_linear(OpRegistry& r) {
   r.op(tfgraph::kQuantize).since(13).by(quantize_13);
   r.op(tfgraph::kDequantize).by(dequantize_11);
   r.op(tfgraph::kDequantize).since(13).by(dequantize_13);
+  r.op(tfgraph::kRoundToBytes).by(round_to_bytes);
 }
 
 }  // namespace t2o::op_mappers

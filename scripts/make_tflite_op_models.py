@@ -172,6 +172,33 @@ def lstm_in_loop():
     return f.bytes()
 
 
+def hybrid_loop(rows, symmetric=False):
+    """A layer of floats with 8-bit weights whose results are its next inputs: LiteRT rounds these to 8 bits, and differences grow."""
+    f = File()
+    g, c, b, w = f.graph(), f.graph("cond"), f.graph("body"), numbers("hybrid_loop")
+    x, k, y = g.input("x", (rows, 8)), g.tensor("k", (), "int32"), g.tensor("y", (rows, 8))
+    g.op("WHILE", [g.const(np.int32(0), "int32"), x], [k, y], options("WhileOptions", condSubgraphIndex=1, bodySubgraphIndex=2))
+    g.outputs(y)
+    i = c.input("ci", (), "int32")
+    c.input("cx", (rows, 8))
+    c.outputs(c.op("LESS", [i, c.const(np.int32(6), "int32")], [c.tensor("more", (), "bool")]))
+    i, h = b.input("bi", (), "int32"), b.input("bh", (rows, 8))
+    weights = b.const(w(8, 8, scale=40).round().clip(-127, 127), "int8", scale=0.02)
+    z = b.op("FULLY_CONNECTED", [h, weights, -1], [b.tensor("z", (rows, 8))],
+             options("FullyConnectedOptions", asymmetricQuantizeInputs=not symmetric))
+    b.outputs(b.op("ADD", [i, b.const(np.int32(1), "int32")], [b.tensor("bn", (), "int32")], options("AddOptions")),
+              b.op("TANH", [z], [b.tensor("next", (rows, 8))]))
+    return f.bytes()
+
+
+@model
+def hybrid_loop_one_row(): return hybrid_loop(1)
+
+
+@model
+def hybrid_loop_symmetric(): return hybrid_loop(1, symmetric=True)
+
+
 @model
 def lstm_in_branch():
     """The states of a layer in a branch start anew in each run."""

@@ -60,6 +60,7 @@ class Subgraphs {
   const Handles& handles() const { return flow_.handles; }
   void give_all() { flow_.given = flow_.taken; }
   void give_none() { flow_.given.clear(); }
+  void repeat() { flow_.is_loop = true; }
 
   GraphPtr lower(std::int64_t index, const char* what) {
     const GraphPtr g = op_.lowering().body(op_.scope(), index, flow_, results_);
@@ -108,6 +109,7 @@ Values while_loop(Op& op, const Options& o) {
   graphs.give_none();
   const GraphPtr cond = graphs.lower(cond_index, "its condition");
   graphs.give_all();
+  graphs.repeat();
   const GraphPtr body = graphs.lower(body_index, "its body");
   if (!is_whole(*cond) || !is_whole(*body)) return nothing(op);
   if (graphs.results() != graphs.handles())

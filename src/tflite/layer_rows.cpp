@@ -1,5 +1,6 @@
 #include "tfgraph/internal_ops.h"
 #include "tflite/four_bits.h"
+#include "tflite/hybrid.h"
 #include "tflite/op.h"
 
 // Layers: convolutions, pools, products, resizing.
@@ -152,6 +153,7 @@ Values fully_connected(Op& op) {
     op.fail(Code::unsupported_attr, "weights in the form SHUFFLED4x16INT8 are not supported");
   Value *x = op.in(0), *w = op.layer_weights(1);
   if (op.sizes(1)) op.dims(1, 2);  // refuses another rank
+  x = rounded_if_fed_back(op, x);
   const auto x_sizes = op.sizes(0);
   const bool is_matrix = x_sizes && x_sizes->size() == 2;
   if (!is_matrix && !o.keep_num_dims()) x = rows_of(op, x, w);

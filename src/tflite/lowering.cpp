@@ -243,6 +243,8 @@ GraphPtr Lowering::body(const Scope& outer, std::int64_t index, const StateFlow&
       fail(Code::bad_model, "two inputs of subgraph '" + graph->name() + "' are one tensor");
     slot.state = flow.handles[i];
     if (!slot.state) add_input_of_body(s, formal[i]);
+    if (flow.is_loop && !slot.state && i < outputs.size() && outputs[i] != formal[i])
+      fed_back_[graph.get()].push_back(graph->inputs().back());
   }
   Values taken;
   for (std::size_t i = 0; i < flow.taken.size(); ++i)

@@ -50,6 +50,7 @@ struct StateFlow {
   std::vector<std::size_t> taken = {}, given = {};
   DTypes types = {};                        // of those that are taken
   std::set<std::size_t> layers = {};
+  bool is_loop = false;
 };
 
 // Lowers subgraphs: the main one, those that operators hold, and those that are called.
@@ -59,6 +60,8 @@ class Lowering {
   Lowered run(const Request&);
   const Model& model() const { return *model_; }
   States& states() { return states_; }
+  // Inputs of a loop's body that have other values in each round.
+  const Values& fed_back(const ir::Graph* body) { return fed_back_[body]; }
   std::map<std::size_t, Table>& tables() { return tables_; }  // by the state of their handle
   bool keeps_custom(const std::string& op) const { return custom_ops_.contains(op); }
   bool has_sizes_of_file() const { return has_sizes_of_file_; }  // no input has others, or sizes that are unknown
@@ -115,6 +118,7 @@ class Lowering {
   Diagnostics* diagnostics_;
   States states_;
   std::map<std::size_t, Table> tables_;
+  std::unordered_map<const ir::Graph*, Values> fed_back_;
   std::set<std::string> custom_ops_;
   bool dequantizes_;
   Bounds bounds_;  // of values of a dequantized model

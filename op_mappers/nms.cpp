@@ -22,11 +22,20 @@ struct Thresholds {
   Value *overlap, *score;  // scalar f32
 };
 
+// Its limits have the shape [1] by its description, and [] in most files. Every runtime takes [1]; a limit
+// that is computed when the model runs stays as it is.
+Value* suppress(MapperContext& c, Value* boxes, Value* scores, Value* most, const Thresholds& t) {
+  Values in = {boxes, scores, as_i64(c, most), t.overlap, t.score};
+  for (std::size_t i = 2; i < in.size(); ++i)
+    if (in[i]->constant()) in[i] = c.reshape(in[i], {1});
+  return c.emit("NonMaxSuppression", in);
+}
+
 // Indices of the chosen boxes, [k] of i64
 Value* hard(MapperContext& c, const Thresholds& t) {
   Value* boxes = c.unsqueeze(as_f32(c, c.in(0)), {0});
   Value* scores = c.unsqueeze(as_f32(c, c.in(1)), {0, 1});
-  Value* chosen = c.emit("NonMaxSuppression", {boxes, scores, as_i64(c, c.in(2)), t.overlap, t.score});
+  Value* chosen = suppress(c, boxes, scores, c.in(2), t);
   return c.gather(chosen, c.i64(2), 1);
 }
 
@@ -196,8 +205,7 @@ struct Ranking {
 };
 
 Value* chosen_scores(MapperContext& c, Value* boxes, Value* scores) {
-  Value* most = as_i64(c, c.in(2));
-  Value* chosen = c.emit("NonMaxSuppression", {boxes, scores, most, c.in(4), c.in(5)});
+  Value* chosen = suppress(c, boxes, scores, c.in(2), {c.in(4), c.in(5)});
   Value* none = c.expand(c.constant(-kInfinity), c.shape_of(scores));
   Value* kept = c.emit("GatherND", {scores, chosen});
   return c.emit("ScatterND", {none, chosen, kept});

@@ -89,6 +89,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
                      {slice_before_pad(target)},
                      {fuse_pad()},
                      {stride_conv()},
+                     {repeat_by_gather(target)},
                      {scale_parts(target)}}});
   if (layout == tf2onnx::Layout::nhwc)
     phases.push_back(
@@ -156,8 +157,11 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
 
 std::vector<Phase> all_phases() {
   std::vector<Phase> all = tf_phases();
-  for (Phase& p : onnx_phases(onnx::make_target(onnx::kDefaultOpset), tf2onnx::Layout::nhwc))
+  for (Phase& p : onnx_phases(onnx::make_target(onnx::kDefaultOpset), tf2onnx::Layout::nhwc)) {
+    for (Step& s : runtime::steps(p.name, onnx::make_target(onnx::kDefaultOpset, "any")))
+      p.steps.push_back(std::move(s));
     all.push_back(std::move(p));
+  }
   return all;
 }
 

@@ -68,6 +68,7 @@ Rewriter fuse_layer_norm(const onnx::Target&);     // LayerNormalization, RMSNor
 Rewriter fuse_matmul(const onnx::Target&);         // MatMul without Reshapes around it, with its bias, with permuted weights
 Rewriter fuse_pad();                               // a Pad in front of a pool -> the pool's pads, where the result is the same
 Rewriter fuse_repeat(const onnx::Target&);         // pixels repeated by Unsqueeze, Tile and Reshape -> Resize
+Rewriter repeat_by_gather(const onnx::Target&);    // a Resize that repeats rows along one axis -> Gather
 Rewriter fuse_rotary(const onnx::Target&);         // RotaryEmbedding
 Rewriter mean_of_steps(const onnx::Target&);       // a mean over an axis that may be empty -> a sum divided by the size
 Rewriter unmerge_batches(const onnx::Target&);     // MatMul over merged leading axes -> over both axes

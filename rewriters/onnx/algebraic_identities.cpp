@@ -121,20 +121,31 @@ const ir::Node* joined_by(const Value* v) {
   return is_op(n, "Concat") && n->attrs() == p->attrs() ? n : nullptr;
 }
 
+bool adds_nothing(const Value* part, const ir::Node& n) {
+  const Shape& s = part->shape();
+  const auto axis = n.attr_or<std::int64_t>("axis", 0);
+  return s.ranked() && axis >= -s.rank() && axis < s.rank() && s[static_cast<int>(axis)] == 0;
+}
+
 // Concat(Concat(a, b), c) along one axis is one Concat: the last one gathers what all join, so that a long
-// chain is walked once.
+// chain is walked once. Parts of size 0 are left out; several runtimes refuse them.
 bool flatten(ir::Graph& g, ir::Node& n) {
   const auto is_part = [](const Value* v) { return joined_by(v) != nullptr; };
-  if (n.op() != "Concat" || joined_by(n.output()) || std::ranges::none_of(n.inputs(), is_part)) return false;
+  const auto is_empty = [&](const Value* v) { return adds_nothing(v, n); };
+  if (n.op() != "Concat" || joined_by(n.output()) || std::ranges::all_of(n.inputs(), is_empty) ||
+      std::ranges::none_of(n.inputs(), [&](const Value* v) { return is_part(v) || is_empty(v); }))
+    return false;
   Values inputs, open(n.inputs().rbegin(), n.inputs().rend());
   while (!open.empty()) {
     Value* v = open.back();
     open.pop_back();
     if (is_part(v))
       open.insert(open.end(), v->producer()->inputs().rbegin(), v->producer()->inputs().rend());
-    else
+    else if (!is_empty(v))
       inputs.push_back(v);
   }
+  if (inputs.empty()) return false;  // the parts' parts are
+  if (inputs.size() == 1) return !inputs[0]->constant() && take_over(g, n.output(), inputs[0]);
   Value* all = g.add({"Concat",
                       std::move(inputs),
                       n.attrs(),
@@ -144,6 +155,7 @@ bool flatten(ir::Graph& g, ir::Node& n) {
                       true},
                      &n)
                    .output();
+  if (n.output()->known_elements()) g.set_known_elements(all, *n.output()->known_elements());
   return take_over(g, n.output(), all);
 }
 

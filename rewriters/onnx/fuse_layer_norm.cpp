@@ -27,6 +27,12 @@ Value* ones(ir::Graph& g, const Value* x, int first) {
       Tensor::of<float>(dims, std::vector<float>(static_cast<std::size_t>(element_count(dims)), 1.0F)));
 }
 
+// ONNX's offset is optional, but several runtimes read it without asking.
+Value* zeros_like(ir::Graph& g, const Value* factor, const std::string& of) {
+  const std::vector<std::byte> zero(byte_size(factor->dtype(), 1));
+  return g.add_constant(of + "/zeros", Tensor::filled(factor->dtype(), factor->shape().dims(), zero));
+}
+
 // What a normalization over the axes from `first` on multiplies with or adds, in their shape; null when it is
 // something else.
 Value* weights(ir::Graph& g, Value* v, const Shape& x, int first) {
@@ -67,10 +73,10 @@ struct LayerNorm : NormPattern {
         m[gamma] ? weights(r.graph(), m[gamma], data->shape(), *axis) : ones(r.graph(), data, *axis);
     Value* offset = m[beta] ? weights(r.graph(), m[beta], data->shape(), *axis) : nullptr;
     if (!factor || (m[beta] && !offset)) return nullptr;
-    Values in{data, factor};
-    if (offset) in.push_back(offset);
+    if (!offset) offset = zeros_like(r.graph(), factor, data->name());
+    const Values in{data, factor, offset};
     const float eps = static_cast<float>(m.constant(epsilon)->float_at(0));
-    return r.make("LayerNormalization", std::move(in),
+    return r.make("LayerNormalization", in,
                   {{"axis", std::int64_t{*axis} - data->shape().rank()}, {"epsilon", eps}});
   }
 };

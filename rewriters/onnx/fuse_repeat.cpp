@@ -1,3 +1,4 @@
+#include <cmath>
 
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
@@ -58,6 +59,45 @@ bool has_shape_of(const Repeat& r, const Shape& y) {
   return open <= 1;
 }
 
+// ---- by a Gather, which copies whole rows
+
+constexpr std::int64_t kShortestRow = 5;        // elements; a Resize copies shorter rows faster
+constexpr std::int64_t kMostIndices = 1 << 14;  // so that the model stays small
+
+bool may_gather(const Shape& x, std::int64_t axis, std::int64_t times) {
+  std::int64_t row = 1;  // at least so many elements
+  for (int i = static_cast<int>(axis) + 1; i < x.rank(); ++i)
+    row *= is_known(x[i]) ? std::min(x[i], kShortestRow) : 1;
+  const Dim size = x[static_cast<int>(axis)];
+  return is_known(size) && row >= kShortestRow && size <= kMostIndices / times;
+}
+
+bool gather(ir::Graph& g, const onnx::Target& target, ir::Node& n, const Repeat& r) {
+  Ints rows;
+  for (std::int64_t i = 0; i < r.x->shape()[static_cast<int>(r.axis)] * r.times; ++i)
+    rows.push_back(i / r.times);
+  Emitter e(n, target);
+  Value* y = e.gather(r.x, e.ints(rows), r.axis);
+  g.set_type(y, y->dtype(), n.output()->shape());
+  return take_over(g, n.output(), y);
+}
+
+// A Resize that repeats elements along one axis.
+std::optional<Repeat> one_axis(const ir::Node& n) {
+  if (!repeats_elements(&n)) return std::nullopt;
+  const Shape& x = n.input(0)->shape();
+  const Tensor& scales = *n.input(2)->constant();
+  if (!x.ranked() || scales.elements() != x.rank()) return std::nullopt;
+  std::optional<Repeat> found;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const double scale = scales.float_at(axis);
+    if (scale == 1) continue;
+    if (found || scale < 1 || scale != std::floor(scale) || scale > kMostIndices) return std::nullopt;
+    found = {n.input(0), axis, static_cast<std::int64_t>(scale)};
+  }
+  return found;
+}
+
 class RepeatFusion {
  public:
   RepeatFusion(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target) {}
@@ -66,12 +106,8 @@ class RepeatFusion {
     int changes = 0;
     for (ir::Node* n = g_.first(); n;) {
       ir::Node* next = n->next();
-      if (const auto r = find_repeat(*n); r && r->x->dtype() == DType::f32 && r->x->shape().rank() == 4 &&
-                                          has_shape_of(*r, n->output()->shape())) {
-        std::vector<float> scales(4, 1.0F);
-        nth(scales, r->axis) = static_cast<float>(r->times);
-        changes += replace(*n, r->x, scales);
-      }
+      const auto r = find_repeat(*n);
+      if (r && has_shape_of(*r, n->output()->shape())) changes += replace(*n, *r);
       n = next;
     }
     if (changes != 0) g_.erase_dead();
@@ -80,7 +116,16 @@ class RepeatFusion {
   }
 
  private:
-  int replace(ir::Node& n, Value* x, const std::vector<float>& scales) {
+  // As the Resize of an image, which may join another axis; other tensors at once by a Gather.
+  int replace(ir::Node& n, const Repeat& r) {
+    if (r.x->dtype() != DType::f32 || r.x->shape().rank() != 4)
+      return may_gather(r.x->shape(), r.axis, r.times) && gather(g_, target_, n, r) ? 1 : 0;
+    std::vector<float> scales(4, 1.0F);
+    nth(scales, r.axis) = static_cast<float>(r.times);
+    return resize(n, r.x, scales);
+  }
+
+  int resize(ir::Node& n, Value* x, const std::vector<float>& scales) {
     Emitter e(n, target_);
     Value* none = target_.opset < 13 ? e.constant<float>({0}, std::vector<float>{}) : nullptr;
     Value* factors = e.constant<float>({4}, scales);
@@ -118,6 +163,14 @@ class RepeatFusion {
 
 Rewriter fuse_repeat(const onnx::Target& target) {
   return {"fuse_repeat", [target](ir::Graph& g) { return RepeatFusion(g, target).run(); }, {"Tile"}};
+}
+
+// Most runtimes resize no axis but height and width, and a Resize computes an index for each element.
+Rewriter repeat_by_gather(const onnx::Target& target) {
+  return for_each_node("repeat_by_gather", {"Resize"}, [target](ir::Graph& g, ir::Node& n) {
+    const auto r = one_axis(n);
+    return r && may_gather(r->x->shape(), r->axis, r->times) && gather(g, target, n, *r) ? 1 : 0;
+  });
 }
 
 }  // namespace t2o::rewriters

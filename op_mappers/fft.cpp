@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <numbers>
 #include <string_view>
 
 #include "op_mappers/all.h"
@@ -136,21 +138,81 @@ Complex all_frequencies(MapperContext& c, Complex z, Value* n) {
   return {c.concat({z.re, re}, -1), c.concat({z.im, im}, -1)};
 }
 
+// The real part of z, which are pairs.
+Value* real_part(MapperContext& c, Value* z) { return c.gather(z, c.i64(0), -1); }
+
+// y = the inverse of all n frequencies, in which two frequencies k and n - k add the conjugates of each
+// other: the real part of the inverse of z where those of a pair count twice and the others are 0.
+Value* inverse_of_odd(MapperContext& c, Dft form, Value* z, Value* length, std::int64_t n) {
+  std::vector<double> weights(static_cast<std::size_t>(n / 2 + 1), 2);
+  weights[0] = 1;
+  Value* factors = c.cast(c.constant<double>({n / 2 + 1, 1}, weights), z->dtype());
+  return real_part(c, dft(c, form, c.mul(z, factors), length, -1, {{"inverse", 1}}));
+}
+
+// What the first and the last half of the frequencies are multiplied by in half_as_long: for each frequency k
+// below h = n / 2 a factor of (re, im) and one of (im, re).
+struct HalfFactors {
+  std::vector<double> same, swapped;
+  void add(double a, double b, double c, double d) {
+    same.insert(same.end(), {a, b});
+    swapped.insert(swapped.end(), {c, d});
+  }
+};
+
+// With w = exp(2 pi i k / n), u[k] = z[k] (1 + i w) / 2 + conj(z[h - k]) (1 - i w) / 2 has the inverse
+// transform y[0] + i y[1], y[2] + i y[3] ... The imaginary parts of z[0] and z[h] count as 0.
+Value* half_as_long(MapperContext& c, Value* z, std::int64_t n) {
+  const std::int64_t h = n / 2;
+  HalfFactors front, back;
+  for (std::int64_t k = 0; k < h; ++k) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
+    const double re = (1 - std::sin(angle)) / 2, im = 4 * k == n ? 0 : std::cos(angle) / 2, rest = 1 - re;
+    const double inner = k == 0 ? 0 : 1;
+    front.add(re, re * inner, 0 - im * inner, im);
+    back.add(rest, 0 - rest * inner, 0 - im * inner, 0 - im);
+  }
+  const auto product = [&](Value* part, const HalfFactors& f) {
+    Value* same = c.mul(part, c.cast(c.constant<double>({h, 2}, f.same), part->dtype()));
+    Value* other = c.gather(part, c.ints({1, 0}), -1);
+    Value* swapped = c.mul(other, c.cast(c.constant<double>({h, 2}, f.swapped), part->dtype()));
+    return c.add(same, swapped);
+  };
+  Value* low = product(c.slice(z, {0}, {h}, {-2}), front);
+  return c.add(low, product(c.slice(z, {h}, {0}, {-2}, {-1}), back));
+}
+
+// The pairs of an inverse transform of half the length are the results, one behind the other.
+Value* inverse_of_even(MapperContext& c, Dft form, Value* z, std::int64_t n) {
+  Value* y = dft(c, form, half_as_long(c, z, n), nullptr, -1, {{"inverse", 1}});
+  if (!z->shape().ranked()) return c.reshape_to(y, c.concat({c.dims(z, 0, -2), c.ints({n})}, 0));
+  Ints dims = repeated(0, z->shape().rank() - 1);
+  dims.back() = n;
+  return c.reshape(y, dims);
+}
+
 }  // namespace
 
 Value* inverse_real(MapperContext& c, Dft form, Complex z, Value* length) {
   const DType type = z.re->dtype();
-  if (by_matrices(form, length)) {
+  const auto n = constant_ints(length);
+  const bool power_of_two = n && is_power_of_two((*n)[0]);
+  const bool short_rows = type == DType::f32 && power_of_two && (*n)[0] <= kLongestBySmallMatrix;
+  if (by_matrices(form, length) || short_rows) {
     const Matrices m = fourier_matrices(c, {type, length, one_more(c, length), length, -1, true, true});
     Value* even = c.matmul(z.re, m.cosine);
     return c.add(even, c.matmul(z.im, m.sine));
   }
-  const auto n = constant_ints(length);
-  if (type == DType::f64 && !(n && is_power_of_two((*n)[0])))
+  if (type == DType::f64 && !power_of_two)
     return exact_inverse(c, form, all_frequencies(c, z, length), length, -1).re;
   Value* wide = cast_pairs(c, z, work_type(type, length));
-  Value* y = dft(c, form, wide, length, -1, {{"inverse", 1}, {"onesided", 1}});
-  return c.cast(c.squeeze(y, {-1}), type);
+  if (!n) {  // refused by old versions of ONNX Runtime, but all other forms are slower
+    Value* y = dft(c, form, wide, length, -1, {{"inverse", 1}, {"onesided", 1}});
+    return c.cast(c.squeeze(y, {-1}), type);
+  }
+  Value* y = (*n)[0] % 2 == 0 ? inverse_of_even(c, form, wide, (*n)[0])
+                              : inverse_of_odd(c, form, wide, length, (*n)[0]);
+  return c.cast(y, type);
 }
 
 namespace {

@@ -57,6 +57,21 @@ TEST(Fft, Real) {
   }
 }
 
+// Long transforms of an even length are one of half the length. No form is a one-sided inverse, which ONNX Runtime
+// up to 1.20 refuses. The imaginary parts of the first frequency and of n / 2 do not count.
+TEST(Fft, LongInverseOfRealNumbers) {
+  const auto inverse = [](DType t, Ints dims, std::int32_t n) {
+    return op_case("IRFFT").in(t, std::move(dims)).i32s({n}).attr("Treal", real_of(t)).attr("Tcomplex", t);
+  };
+  inverse(c64, {3, 257}, 512).gives({{"DFT", 0}, {"MatMul", 2}}, 17).check();
+  for (const std::int32_t n : {1024, 2048, 1026})
+    inverse(c64, {3, n / 2 + 1}, n).gives({{"DFT", 1}, {"MatMul", 0}}, 17).check();
+  inverse(c64, {2, 2, 700}, 1024).since(17).empty().check();
+  inverse(c64, {2, 514}, 1027).gives({{"DFT", 1}, {"Mul", 1}}, 17).check();
+  for (const std::int32_t n : {2, 4, 64})
+    inverse(c128, {3, n / 2 + 1}, n).gives({{"DFT", 1}}, 17).tol(1e-12, 1e-12).only_opsets({17, 21}).check();
+}
+
 TEST(Fft, RealSeveralAxes) {
   op_case("RFFT2D").in(f32, {2, 4, 6}).i32s({4, 6}).attr("Treal", f32).attr("Tcomplex", c64).empty().check();
   op_case("RFFT2D").in(f32, {5, 8}).i32s({3, 4}).attr("Treal", f32).attr("Tcomplex", c64).check();

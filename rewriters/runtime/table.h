@@ -7,14 +7,15 @@
 #include "onnx/opset_table.h"
 #include "rewriters/phase.h"
 
-// What this program knows of the runtime that an export is for. Each piece of knowledge is a row of one table. The rows are used for
-// ONNX Runtime alone: with --target-runtime any no row is reachable.
+// What this program knows of the runtime that an export is for. Each piece of knowledge is a row of one table. Repairs, vetoes and
+// preferences are used for ONNX Runtime alone; forms, which are in rewriters/portable, with --target-runtime any alone.
 namespace t2o::runtime {
 
 enum class Kind : std::uint8_t {
   repair,      // a defect of the runtime that ordinary values meet; the rewriter writes a form that it computes right
   veto,        // an operator that fusions do not make for this runtime: they ask may_make()
   preference,  // a form that the runtime computes faster, or more exactly; `why` says what was measured
+  form,        // for any runtime: a form that more runtimes read; `why` names it, and who reads it
 };
 std::string_view name(Kind);
 

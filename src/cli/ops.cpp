@@ -276,9 +276,9 @@ void add_ops(CLI::App& root, Session& session) {
   command->add_flag("--tflite", choice->tflite, "List TensorFlow Lite's operators, all of them.")
       ->group("Output");
   command
-      ->add_flag(
-          "--runtime", choice->runtime,
-          "List what exports do for ONNX Runtime alone: the rows that --target-runtime any leaves out.")
+      ->add_flag("--runtime", choice->runtime,
+                 "List what exports do for ONNX Runtime alone, and the forms that they take with "
+                 "--target-runtime any.")
       ->group("Output");
   command->callback([&session, choice] { session.action = [choice] { return list_ops(*choice); }; });
 }

@@ -14,20 +14,28 @@ namespace {
 
 using Counts = std::map<std::string, int>;
 
-void check(const std::string& model, const Counts& layers, const Strings& shapes) {
+bool runs_backwards(const ir::Node& n) {
+  const bool has_lengths = n.input_count() > 4 && n.input(4);
+  return n.attr_or<std::string>("direction", "") == "reverse" && !has_lengths;
+}
+
+void check(const std::string& model, const Counts& layers, const Strings& shapes, const std::string& runtime = Options().target_runtime) {
   if (numeric::engines_missing()) return;
   const std::string source = T2O_SOURCE_DIR "/tests/data/recurrent/" + model + ".pb";
   const std::string exported = ::testing::TempDir() + "recurrent_" + model + ".onnx";
   for (const int opset : {11, 14, 18, 26}) {
     Options options;
+    options.target_runtime = runtime;
     options.model = source;
     options.opset = opset;
     const Conversion c = convert(options);
     ASSERT_TRUE(c.graph()) << model << ": " << (c.diagnostics.empty() ? "" : to_string(c.diagnostics[0]));
     Counts found;
     for (const ir::Node& n : c.graph()->nodes())
-      if (n.op() == "Loop" || n.op() == "LSTM" || n.op() == "GRU" || n.op() == "RNN" || n.op() == "ScatterND")
+      if (n.op() == "Loop" || n.op() == "LSTM" || n.op() == "GRU" || n.op() == "RNN" || n.op() == "ScatterND") {
         ++found[n.op()];
+        EXPECT_FALSE(runtime == "any" && runs_backwards(n)) << model;
+      }
     EXPECT_EQ(found, layers) << model;
     ASSERT_FALSE(has_errors(write_model(c, options, exported)));
     verify::VerifyOptions v;
@@ -53,6 +61,12 @@ TEST(Recurrent, OtherActivations) {
   check("lstm_hard_sigmoid", {{"LSTM", 1}});
   check("gru_reset_before", {{"GRU", 1}});
   check("rnn_relu_backwards", {{"RNN", 1}});
+}
+TEST(Recurrent, ForwardsForAnyRuntime) {
+  check("rnn_relu_backwards", {{"RNN", 1}}, {}, "any");
+  check("gru_gaps_backwards", {{"GRU", 1}, {"ScatterND", 1}}, {}, "any");
+  check("unrolled_rnn_backwards", {{"RNN", 1}}, {}, "any");
+  check("gru_sequence", {{"GRU", 1}}, {}, "any");
 }
 TEST(Recurrent, Gru) { check("gru_sequence", {{"GRU", 1}}); }
 TEST(Recurrent, CellsInOneLoop) { check("cells_stacked", {{"LSTM", 1}, {"GRU", 1}}); }

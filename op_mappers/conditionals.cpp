@@ -43,7 +43,7 @@ MappedValues make_if(GraphContext& c, ir::Graph& g, Value* condition, const Make
   MappedValues results[2];
   for (const int side : {0, 1}) {
     branches[side] = g.make_subgraph();
-    branches[side]->set_name(c.origin().node + (side == 0 ? "/then" : "/else"));
+    branches[side]->set_name(c.origin().label() + (side == 0 ? "/then" : "/else"));
     results[side] = side == 0 ? then_branch(*branches[side]) : else_branch(*branches[side]);
     if (c.failed()) return {};
   }

@@ -191,7 +191,7 @@ Mapped LoopMaker::variable_in(ir::Graph& body, std::size_t i) {
 // (round, condition, variables) -> (condition, variables, elements of lists); null when it failed.
 GraphPtr LoopMaker::make_body(MappedValues& after) {
   GraphPtr g = c_.graph().make_subgraph();
-  const std::string name = c_.origin().node + "/body";
+  const std::string name = c_.origin().label() + "/body";
   g->set_name(name);
   g->add_input(name + "/round", DType::i64, Shape::scalar());
   g->add_input(name + "/condition", DType::boolean, Shape::scalar());

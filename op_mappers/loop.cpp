@@ -21,7 +21,7 @@ Shape rows_of(const Shape& row, const Value* count) {
 Values loop(Emitter& c, Value* count, const Values& initial, const Step& step, bool any_size) {
   const auto shape = [&](const Value* v) { return any_size ? without_sizes(v->shape()) : v->shape(); };
   const GraphPtr body = c.graph().make_subgraph();
-  const std::string prefix = c.origin().node + "/";
+  const std::string prefix = c.origin().label() + "/";
   body->set_name(prefix + "body");
   Value* k = body->add_input(prefix + "k", DType::i64, Shape(Ints{}));
   Value* going = body->add_input(prefix + "going", DType::boolean, Shape(Ints{}));

@@ -88,7 +88,7 @@ Value* above(Emitter& e, Value* scores, Value* threshold) {
 GraphPtr picking_body(MapperContext& c, Value* indices, Value* threshold, const Similarity& similarity,
                       const Decay& decay) {
   GraphPtr body = c.graph().make_subgraph();
-  const std::string prefix = c.origin().node + "/";
+  const std::string prefix = c.origin().label() + "/";
   body->set_name(prefix + "pick");
   body->add_input(prefix + "iteration", DType::i64, Shape(Ints{}));
   body->add_input(prefix + "condition", DType::boolean, Shape(Ints{}));

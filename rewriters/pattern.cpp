@@ -160,7 +160,7 @@ Value* Rewrite::make(std::string op, Values inputs, Attrs attrs) {
 }
 
 Value* Rewrite::make(std::string op, Values inputs, Attrs attrs, DType dtype, Shape shape) {
-  const std::string name = root_.origin().node + "/" + op.substr(op.rfind('.') + 1);
+  const std::string name = root_.origin().label() + "/" + op.substr(op.rfind('.') + 1);
   return g_
       .add({std::move(op),
             std::move(inputs),
@@ -173,13 +173,13 @@ Value* Rewrite::make(std::string op, Values inputs, Attrs attrs, DType dtype, Sh
 }
 
 Value* Rewrite::make(ir::NodeSpec spec) {
-  spec.name = root_.origin().node + "/" + spec.op.substr(spec.op.rfind('.') + 1);
+  spec.name = root_.origin().label() + "/" + spec.op.substr(spec.op.rfind('.') + 1);
   spec.origin = root_.shared_origin();
   return g_.add(std::move(spec), &root_).output();
 }
 
 Value* Rewrite::constant(TensorPtr t) {
-  return g_.add_constant(root_.origin().node + "/const", std::move(t));
+  return g_.add_constant(root_.origin().label() + "/const", std::move(t));
 }
 
 static bool can_take_over(const Value* from, const Value* to) {

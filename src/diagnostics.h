@@ -13,7 +13,9 @@ struct SourceLoc {  // std::source_location is missing with clang 14 + libstdc++
 };
 
 struct Origin {  // where in the source model something comes from; stamped on every ONNX node
-  std::string node, op, function;
+  std::string node, op, function;  // as the source has them: messages, reports and metadata say these
+  std::string brief = {};          // the node's path as its author wrote it; empty if that is `node`
+  const std::string& label() const { return brief.empty() ? node : brief; }  // names in the ONNX file begin with it
 };
 
 enum class Severity : std::uint8_t { note, warning, error };

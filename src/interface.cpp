@@ -61,7 +61,7 @@ bool check_rank(const Value* v, const Values& all, const std::string& name, cons
 
 void input_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
   const std::string name = v->name();
-  Emitter e(g, target, std::make_shared<const Origin>(), g.first());
+  Emitter e(g, target, std::make_shared<const Origin>(Origin{name, "", ""}), g.first());
   Value* fresh = g.add_input(name + "/nchw", v->dtype(), permuted(v->shape(), kToNchw));
   Value* nhwc = e.transpose(fresh, kToNhwc);
   g.replace_all_uses(v, nhwc);
@@ -75,7 +75,7 @@ void input_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
 
 void output_as_nchw(ir::Graph& g, const onnx::Target& target, Value* v) {
   const std::string name = v->name();
-  Emitter e(g, target, std::make_shared<const Origin>());
+  Emitter e(g, target, std::make_shared<const Origin>(Origin{name, "", ""}));
   Value* nchw = e.transpose(v, kToNchw);
   g.derive(nchw, v, {ir::Alteration::transpose(kToNchw)});
   g.derive(v, v, {});  // its name goes

@@ -93,6 +93,7 @@ GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Dia
   mapped->name_rest();
   mapped->name_altered();
   if (has_halves) onnx::store_halves(*mapped);
+  mapped->name_nodes();
   dump("onnx", *mapped, o);
   begin(meter, "checking");
   for (Diagnostic& d : onnx::check(*mapped, write_options(target, plan.extra_opsets, o)))
@@ -132,6 +133,7 @@ std::optional<ir::ModelGraph> convert_entry(const Options& o, const Plan& plan, 
     result.input_defaults.emplace_back(std::move(input), complex_as_pairs(value));
   if (!o.complex_as_pairs) refuse_complex_interface(*p.graph, diagnostics);
   dump("read", *p.graph, o);
+  if (std::string name = graph_name(o, c.is_several); !name.empty()) p.graph->set_name(std::move(name));
   runtime::Uses uses;
   result.graph = convert_graph(o, plan, *p.graph, diagnostics, meter, &uses);
   if (!result.graph) return std::nullopt;

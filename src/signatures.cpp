@@ -98,6 +98,16 @@ std::optional<Strings> named_signatures(const Options& o, const Source& source, 
   return names;
 }
 
+std::string graph_name(const Options& o, bool is_several) {
+  if (o.model.empty()) return "";
+  std::error_code none;
+  std::filesystem::path p = std::filesystem::absolute(o.model, none).lexically_normal();
+  if (!p.has_filename()) p = p.parent_path();  // "folder/"
+  if (p.stem() == "saved_model" && p.has_extension()) p = p.parent_path();
+  const std::string name = std::filesystem::is_directory(p, none) ? p.filename().string() : p.stem().string();
+  return is_several ? name + "." + o.signature : name;
+}
+
 OutputFiles output_files(const Conversion& c, const std::string& output) {
   if (!c.is_several) return {{output}, output + ".data"};
   check_output(output);

@@ -13,6 +13,10 @@ bool may_name_several(const Options&);
 // then. Signatures without outputs are left out of "all", with a note. Fails if the options hold more than a choice of signatures.
 std::optional<Strings> named_signatures(const Options&, const Source&, Diagnostics&);
 
+// What the graph of a model is called: like the SavedModel's folder, or the file without its extension, and ".SIGNATURE" where
+// several are exported. "" if the model comes from memory.
+std::string graph_name(const Options&, bool is_several);
+
 // The files of a conversion's models, in the order of its graphs: `output`; for several signatures OUT.SIGNATURE.onnx, or `output`
 // with the signature in the place of "{signature}". Fails if the files would not be different ones.
 struct OutputFiles {

@@ -31,8 +31,8 @@ Value* call(Emitter& e, ir::Node& n, const std::string& function) {
   spec.attrs = n.attrs();
   spec.outputs = {{"", n.output()->dtype(), Form(last).shape(n.output()->shape())}};
   spec.origin = n.shared_origin();
-  spec.name_later = n.origin().node.empty();
-  if (!spec.name_later) spec.name = n.origin().node + "/" + n.op();
+  spec.name_later = n.origin().label().empty();
+  if (!spec.name_later) spec.name = n.origin().label() + "/" + n.op();
   return e.graph().add(std::move(spec), &n).output();
 }
 

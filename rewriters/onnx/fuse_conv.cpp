@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "rewriters/all.h"
+#include "rewriters/names.h"
 #include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
@@ -135,7 +136,7 @@ class ConvFusion {
       g_.alter(own, ir::Alteration::other());
       return;
     }
-    Value* fresh = g_.add_constant(conv_.output()->name() + "/bias", bias);
+    Value* fresh = g_.add_constant(name_below(conv_, "bias"), bias);
     if (!own && a.weights && a.weights->shape().elements() == channels_)
       g_.derive(fresh, a.weights, {ir::Alteration::reshape(fresh->shape())});
     if (conv_.input_count() < 3)

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "onnx/emitter.h"
+#include "rewriters/names.h"
 #include "rewriters/onnx/zero_pad.h"
 #include "rewriters/runtime/rows.h"
 
@@ -27,7 +28,7 @@ bool reaches_pool(const Value* v, int depth = 4) {
 // What ONNX Runtime does not know before it runs: the size of a tensor less itself.
 Value* computed_zero(ir::Graph& g, ir::Node& pad) {
   const DType type = pad.input(0)->dtype();
-  const std::string name = pad.output()->name() + "/zero";
+  const std::string name = name_below(pad, "zero");
   const auto scalar = [&](const char* op, Values in, DType of, Attrs attrs) {
     return g
         .add({op, std::move(in), std::move(attrs), {{name, of, Shape::scalar()}}, pad.shared_origin()}, &pad)
@@ -53,8 +54,7 @@ bool keep_away(ir::Graph& g, ir::Node& pad, const Target& target) {
   Ints axes;
   for (std::int64_t i = 0; i < rank; ++i) axes.push_back(i);
   while (pad.input_count() < 3) g.add_node_input(pad, nullptr);
-  g.add_node_input(pad,
-                   g.add_constant(pad.output()->name() + "/axes", Tensor::of<std::int64_t>({rank}, axes)));
+  g.add_node_input(pad, g.add_constant(name_below(pad, "axes"), Tensor::of<std::int64_t>({rank}, axes)));
   return true;
 }
 

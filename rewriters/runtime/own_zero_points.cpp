@@ -1,3 +1,4 @@
+#include "rewriters/names.h"
 #include "rewriters/runtime/rows.h"
 
 // Each DequantizeLinear of weights gets a zero point of its own. The session option that keeps 8-bit sums
@@ -19,7 +20,7 @@ Rewriter own_zero_points(const onnx::Target&) {
       if (!is_of_weights(n)) continue;
       const Value* shared = n.input(2);
       if (shared->uses().size() == 1 && shared->graph() == &g) continue;
-      g.set_input(n, 2, g.add_constant(n.output()->name() + "/zero_point", shared->constant()));
+      g.set_input(n, 2, g.add_constant(name_below(n, "zero_point"), shared->constant()));
       ++changes;
     }
     return changes;

@@ -4,6 +4,7 @@
 #include "ir/contents.h"
 #include "onnx/emitter.h"
 #include "onnx/op_traits.h"
+#include "rewriters/names.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/code_groups.h"
 #include "rewriters/runtime/rows.h"
@@ -115,7 +116,7 @@ class Conversion {
   static void fill_with_zero_code(ir::Graph& g, ir::Node& pad) {
     const auto* mode = pad.attr_if<std::string>("mode");
     if ((mode && *mode != "constant") || pad.input(2)) return;
-    Value* fill = g.add_constant(pad.output()->name() + "/zero", Tensor::scalar<std::uint8_t>(128));
+    Value* fill = g.add_constant(name_below(pad, "zero"), Tensor::scalar<std::uint8_t>(128));
     if (pad.input_count() > 2)
       g.set_input(pad, 2, fill);
     else

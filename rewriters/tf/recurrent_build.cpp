@@ -285,7 +285,7 @@ class LayerBuilder {
     const Shape sequence = shape3(x, units(c)), state(Ints{sequence[1], sequence[2]});
     std::vector<ir::OutputSpec> outputs{{"", x->dtype(), sequence}};
     while (outputs.size() < l.outputs()) outputs.push_back({"", x->dtype(), state});
-    const std::string name = node_.origin().node + "/" + std::string(l.onnx_op());
+    const std::string name = node_.origin().label() + "/" + std::string(l.onnx_op());
     return &g_.add({std::string(l.op()), in, l.attrs(), outputs, node_.shared_origin(), name}, &node_);
   }
 

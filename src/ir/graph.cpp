@@ -25,6 +25,7 @@ struct Graph::Names {
         if (take(candidate)) return candidate;
       }
     }
+    bool is_free(std::string_view n) const { return !taken_.contains(hash_of(n)); }
     void drop(std::string_view n) { taken_.erase(hash_of(n)); }
     void make_room(std::size_t n) { taken_.reserve(n); }
     void reserve(const std::string& n) {
@@ -129,6 +130,9 @@ void Graph::set_constant(Value* v, TensorPtr t) {
 }
 
 namespace {
+// "Gelu" of "com.microsoft::Gelu" and "t2o.Gelu".
+std::string_view plain_name(std::string_view op) { return op.substr(op.find_last_of(".:") + 1); }
+
 std::string output_name(const std::string& base, std::size_t i) {
   return i == 0 ? base : base + ":" + std::to_string(i);
 }
@@ -315,11 +319,54 @@ void Graph::name_rest() {
     for (Node& n : g->nodes()) {
       for (Value* v : n.outputs_)
         if (v->name_.empty()) {
-          const std::string base = n.origin_->node.empty() ? *n.op_ : n.origin_->node + "/" + *n.op_;
+          const std::string base = n.origin_->label().empty()
+                                       ? *n.op_
+                                       : n.origin_->label() + "/" + std::string(plain_name(*n.op_));
           v->name_ =
               names_->values.claim(output_name(v->index_ == 0 ? base : n.outputs_[0]->name_, v->index_));
         }
       for_each_subgraph(n, [&](Graph& inner) { todo.push_back(&inner); });
+    }
+  }
+}
+
+namespace {
+
+bool is_output(const Value& v) { return v.is_graph_output() && !v.graph()->parent(); }
+bool is_altered(const Value& v) { return v.alteration() && !v.alteration()->steps().empty(); }
+
+// Is the node called by its value's name? Not if the interface gives it, or if it says what was done to the
+// value.
+bool names_node(const Value& v, const std::string& label) {
+  if (is_output(v) || !v.name().starts_with(label)) return false;
+  return v.name().size() == label.size() || (v.name()[label.size()] == '/' && !is_altered(v));
+}
+
+}  // namespace
+
+void Graph::name_nodes() {
+  const auto name_of = [&](const Node& n) {  // no value and no node has it
+    const std::string& label = n.origin_->label();
+    const Value& v = *n.outputs_[0];
+    const bool is_result = is_output(v) || (is_altered(v) && v.alteration()->source() == label);
+    return names_->values.claim(
+        is_result && names_->values.is_free(label) ? label : label + "/" + std::string(plain_name(*n.op_)));
+  };
+  std::vector<Graph*> todo{this};
+  while (!todo.empty()) {
+    Graph* g = todo.back();
+    todo.pop_back();
+    for (Node& n : g->nodes()) {
+      const std::string& label = n.origin_->label();
+      if (!label.empty() && !n.outputs_.empty() && !names_node(*n.outputs_[0], label)) {
+        if (n.name_) names_->nodes.drop(*n.name_);
+        n.name_ = std::make_unique<std::string>(name_of(n));
+      }
+      for (NamedAttr& a : n.attrs_)
+        if (auto* inner = std::get_if<GraphPtr>(&a.value)) {
+          (*inner)->set_name(n.name() + "/" + a.name);
+          todo.push_back(inner->get());
+        }
     }
   }
 }

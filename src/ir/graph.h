@@ -154,7 +154,8 @@ class Graph {
   void derive(Value* to, const Value* from, const std::vector<Alteration::Step>&);  // a constant computed from another one
   void take_name(Value* to, Value* from);         // `to` holds what `from` held and gets its name; `from` has no reader any more
   void name_altered();                            // gives altered values names with a suffix, except inputs and outputs
-  void name_rest();                               // names the values that were added with name_later, after their origin: "<node>/<Op>"
+  void name_rest();                               // names the values that were added with name_later, after their origin: "<label>/<Op>"
+  void name_nodes();                              // the last names: of nodes whose value is called otherwise, and of subgraphs
   void set_outputs(Values);
   void remove_input(Value*);                      // a graph input that nothing reads
   void reorder_inputs(Values);                    // the same inputs in another order

@@ -65,6 +65,20 @@ std::optional<ir::Alteration::Step> order_given_by(const std::string& op, const 
   return std::nullopt;
 }
 
+// The weight that a constant is computed from, if it is computed from one alone.
+const Value* only_weight(const Values& in) {
+  const Value* found = nullptr;
+  const auto source = [](const Value* v) -> const std::string& {
+    return v->alteration() ? v->alteration()->source() : v->name();
+  };
+  for (const Value* v : in) {
+    if (!v || !v->is_of_source() || !is_float(v->dtype()) || v->shape().elements().value_or(0) < 2) continue;
+    if (found && source(found) != source(v)) return nullptr;
+    found = v;
+  }
+  return found;
+}
+
 [[noreturn]] void fail_without_kernel(const std::string& op, const Values& in, const std::string& types,
                                       const Emitter& e) {
   const Target& t = e.target();
@@ -147,7 +161,9 @@ Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::siz
     if (auto folded = onnx::fold(op, tensors, attrs, target_->opset)) {
       Values out;
       for (TensorPtr& t : *folded) out.push_back(constant(std::move(t), op));
-      if (const auto step = order_given_by(op, attrs, *out[0])) g_->derive(out[0], in[0], {*step});
+      const auto step = order_given_by(op, attrs, *out[0]);
+      if (const Value* weight = step ? in[0] : only_weight(in))
+        for (Value* v : out) g_->derive(v, weight, {step ? *step : ir::Alteration::other()});
       return out;
     }
   }
@@ -173,8 +189,10 @@ Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::siz
 // ---- constants
 
 Value* Emitter::constant(TensorPtr t, std::string_view hint) {
-  const std::string label = hint.empty() ? "const" : std::string(hint);
-  return g_->add_constant(origin_->node.empty() ? label : origin_->node + "/" + label, std::move(t));
+  std::string name = hint.empty() ? "const" : std::string(hint);
+  const bool is_path = name.find('/') != std::string::npos;  // of the value that it is made of
+  if (!is_path && !origin_->label().empty()) name = origin_->label() + "/" + name;
+  return g_->add_constant(std::move(name), std::move(t));
 }
 
 Value* Emitter::ints(const Ints& v) {

@@ -17,6 +17,8 @@ class HashSet {
     return true;
   }
 
+  bool contains(std::size_t hash) const { return !slots_.empty() && slots_[find(code(hash))] != kFree; }
+
   void erase(std::size_t hash) {
     if (slots_.empty()) return;
     std::size_t hole = find(code(hash));

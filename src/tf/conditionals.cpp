@@ -247,8 +247,7 @@ GraphPtr Conditionals::branch(const Conditional& c, std::size_t side, const Slic
 
 std::string Conditionals::name_of(const Conditional& c) const {
   const ir::Node& first = *c.joins[0].node;
-  const std::string& join = first.origin().node.empty() ? first.name() : first.origin().node;
-  return join.find('/') == std::string::npos ? join : join.substr(0, join.rfind('/'));
+  return scope_of(first.origin().node.empty() ? first.name() : first.origin().label());
 }
 
 void Conditionals::make(const Conditional& c) {
@@ -296,8 +295,7 @@ void Conditionals::make(const Conditional& c) {
     spec.attrs.push_back({"then_branch", branches[1]});
     spec.attrs.push_back({"else_branch", branches[0]});
   }
-  spec.origin =
-      std::make_shared<const Origin>(Origin{spec.name, spec.op, c.joins[0].node->origin().function});
+  spec.origin = origin_around(*c.joins[0].node, spec);
   const ir::Node& made = graph_.add(std::move(spec));
   for (std::size_t i = 0; i < replaced.size(); ++i) {
     replace_value(replaced[i], made.output(i));

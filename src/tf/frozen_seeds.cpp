@@ -79,8 +79,8 @@ class Search {
     const ir::Node* p = v->producer();
     const bool is_main = p && !holder_.contains(p->graph()) && !holder_.contains(n.graph());
     if (!is_main || p->op() != p->origin().op || p->attr(tfgraph::kDrawn)) return "";
-    const bool is_short =
-        p->name().find('/') != std::string::npos;  // without the levels that only tell of calls
+    const bool is_short =  // without the levels that only tell of calls
+        !p->origin().function.empty() && p->name().find('/') != std::string::npos;
     return (is_short ? p->name() : p->origin().node) + ":" + std::to_string(v->index());
   }
 

@@ -11,7 +11,10 @@ void ImportContext::report(const Frame& f, std::uint32_t n, Diagnostic d) {
 
 Origin ImportContext::origin(const Frame& f, std::uint32_t n) {
   const NodeDef& def = f.body->node(n);
-  return {f.prefix + std::string(def.name), std::string(def.op), f.body->name};
+  Origin o{f.prefix + std::string(def.name), std::string(def.op), f.body->name};
+  if (f.labels.are_names) return o;
+  if (std::string label = f.labels.of(*f.body, n); label != o.node) o.brief = std::move(label);
+  return o;
 }
 
 Value* ImportContext::poison() {

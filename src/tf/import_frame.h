@@ -6,6 +6,7 @@
 
 #include "tf/body.h"
 #include "tf/import.h"
+#include "tf/labels.h"
 #include "tf/lift_variables.h"
 
 namespace t2o::tf {
@@ -44,7 +45,8 @@ struct Frame {
   ir::Graph* graph = nullptr;
   GraphPtr owned = {};  // a branch's graph
   Attrs attrs = {};     // of the call: what the function's "$T" stand for
-  std::string prefix = {}, short_prefix = {};
+  std::string prefix = {};  // of the whole paths of the nodes
+  BodyLabels labels = {};
   Values args = {}, branch_inputs = {};
   std::vector<Mark> marks = {};  // in the order of Body::plan, as are the outputs
   std::vector<Outputs> outputs = {};

@@ -42,6 +42,7 @@ class Importer {
   ImportContext c_;
   MainInterface interface_;
   NodeImporter nodes_;
+  Labels labels_;
   std::deque<Frame> frames_;
   std::vector<State> states_;
   std::vector<LostChange> lost_changes_;

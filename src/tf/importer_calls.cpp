@@ -14,17 +14,6 @@ bool has_lists(const std::vector<ArgDef>& args) {
       args, [](const ArgDef& a) { return !a.number_attr.empty() || !a.type_list_attr.empty(); });
 }
 
-// "StatefulPartitionedCall", "PartitionedCall_3": names that exporters make up, which tell nothing.
-bool is_made_up(std::string_view name) {
-  for (const std::string_view base : {"StatefulPartitionedCall", "PartitionedCall"}) {
-    if (!name.starts_with(base)) continue;
-    const std::string_view rest = name.substr(base.size());
-    return rest.empty() ||
-           (rest[0] == '_' && rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
-  }
-  return false;
-}
-
 std::string nested(const std::string& prefix, std::string_view level) {
   return prefix.size() > kMaxPrefix ? prefix : prefix + std::string(level) + "/";
 }
@@ -120,7 +109,7 @@ void Importer::begin_call(Frame& f, std::uint32_t n, const Values& inputs) {
               .attrs = std::move(callee.attrs),
               .args = inputs};
   inner.prefix = nested(f.prefix, def.name);
-  inner.short_prefix = is_made_up(def.name) ? f.short_prefix : nested(f.short_prefix, def.name);
+  inner.labels = f.labels.of_call(def.name);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (c_.trust_shapes && !inputs[i]->is_graph_input())
       nodes_.refine_shape(inputs[i], argument_shape(inner, i));
@@ -155,9 +144,8 @@ void Importer::begin_branch(Frame& f, std::uint32_t n) {
   inner.graph = inner.owned.get();
   inner.graph->set_name(branch.function.name);
   const std::string& role = pending.attrs[branch.attr].name;
-  const std::string level = std::string(def.name) + "/" + role;
-  inner.prefix = nested(f.prefix, level);
-  inner.short_prefix = nested(f.short_prefix, level);
+  inner.prefix = nested(f.prefix, std::string(def.name) + "/" + role);
+  inner.labels = f.labels.of_branch(*f.body, n, role);
   const OpKind kind = f.body->ops[n]->kind;
   if (kind == OpKind::computation)
     add_own_inputs(inner);
@@ -186,7 +174,7 @@ void Importer::add_branch_inputs(Frame& f, const PendingNode& pending, bool is_l
     Shape shape = is_same ? given->shape() : i < loop_shapes.size() ? loop_shapes[i] : Shape();
     if (c_.trust_shapes)
       if (std::optional<Shape> both = merge(shape, argument_shape(f, i))) shape = std::move(*both);
-    Value* inner = f.graph->add_input(nodes_.node_name(f, args[i].name), types[i], std::move(shape));
+    Value* inner = f.graph->add_input(f.labels.of(args[i].name), types[i], std::move(shape));
     f.branch_inputs.push_back(inner);
     f.args.push_back(types[i] == DType::resource && is_same ? given : inner);
   }
@@ -197,8 +185,7 @@ void Importer::add_own_inputs(Frame& f) {
   const auto& args = f.body->signature->inputs;
   const DTypes types = tensor_types(args, f.attrs);
   for (std::size_t i = 0; i < args.size(); ++i) {
-    f.branch_inputs.push_back(
-        f.graph->add_input(nodes_.node_name(f, args[i].name), types[i], Shape::scalar()));
+    f.branch_inputs.push_back(f.graph->add_input(f.labels.of(args[i].name), types[i], Shape::scalar()));
     f.args.push_back(f.branch_inputs.back());
   }
 }

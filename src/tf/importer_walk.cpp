@@ -15,6 +15,7 @@ void Importer::push_frame(Frame f) {
   if (f.body->place.empty()) plan_nodes(*f.body, f.body->needed);
   f.marks.resize(f.body->plan.size());
   f.outputs.resize(f.body->plan.size());
+  labels_.settle(f.labels, *f.body, !c_.bodies.graph().functions.empty());
   f.body->active = true;
   frames_.push_back(std::move(f));
 }
@@ -166,7 +167,7 @@ void Importer::finish_branch(Frame& f, const Values& results) {
     Value* v = is_own_argument ? f.branch_inputs[i] : results[i];
     const bool plain = v->graph() == f.graph && v->producer() && taken.insert(v).second;
     outputs.push_back(
-        plain ? v : add_identity(*f.graph, v, nodes_.node_name(f, f.body->signature->outputs[i].name)));
+        plain ? v : add_identity(*f.graph, v, f.labels.of(f.body->signature->outputs[i].name)));
   }
   f.graph->set_outputs(std::move(outputs));
 }

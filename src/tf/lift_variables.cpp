@@ -233,7 +233,7 @@ void Lifter::read(ir::Node& n, Now& now) {
   g.set_attr(n, "T", v->dtype());
   g.set_input(n, 0, v);
   g.set_type(n.output(), v->dtype(), v->shape());
-  if (n.output()->name().empty()) g.rename(n.output(), n.origin().node);
+  if (n.output()->name().empty()) g.rename(n.output(), n.origin().label());
 }
 
 void Lifter::write(ir::Node& n, Now& now) {

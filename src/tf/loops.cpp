@@ -124,8 +124,8 @@ class WhileMaker {
   WhileMaker(ir::Graph& g, Loop& l, Renames& renames) : graph_(g), loop_(l), renames_(renames) {
     for (std::size_t i = 0; i < l.variables.size(); ++i) variables_[l.variables[i].merge->output()] = i;
     const Origin& from = l.condition->origin();
-    name_ = from.node.empty() ? l.condition->name() : from.node;
-    name_ = name_.find('/') == std::string::npos ? l.frame : name_.substr(0, name_.rfind('/'));
+    name_ = from.node.empty() ? l.condition->name() : from.label();
+    name_ = name_.find('/') == std::string::npos ? l.frame : scope_of(name_);
   }
   void run();
 
@@ -239,8 +239,7 @@ void WhileMaker::run() {
                 {"output_shapes", std::move(shapes)},
                 {"parallel_iterations", parallel ? *parallel : std::int64_t{10}},
                 {std::string(tfgraph::kDrawn), std::int64_t{1}}};
-  spec.origin =
-      std::make_shared<const Origin>(Origin{name_, "StatelessWhile", loop_.condition->origin().function});
+  spec.origin = origin_around(*loop_.condition, spec);
   replace_exits(graph_.add(std::move(spec)));
 }
 

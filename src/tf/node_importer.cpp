@@ -76,13 +76,12 @@ Values NodeImporter::import_leaf(Frame& f, std::uint32_t n, const Values& inputs
 }
 
 Values NodeImporter::import_constant(Frame& f, std::uint32_t n) {
-  const NodeDef& def = f.body->node(n);
-  const Bytes* raw = def.attr("value");
+  const Bytes* raw = f.body->node(n).attr("value");
   if (!raw) fail(Code::bad_model, "the constant has no value");
   Attr a = decode_attr(*raw, {c_.bodies.graph().owner, &f.attrs});
   auto* tensor = std::get_if<TensorPtr>(&a);
   if (!tensor) fail(Code::bad_model, "the constant's value is not a tensor");
-  return {f.graph->add_constant(node_name(f, def.name), std::move(*tensor))};
+  return {f.graph->add_constant(f.labels.of(*f.body, n), std::move(*tensor))};
 }
 
 Values NodeImporter::import_placeholder(Frame& f, std::uint32_t n, const Values& inputs) {
@@ -164,9 +163,9 @@ Values NodeImporter::add_node(Frame& f, std::uint32_t n, Attrs attrs, const Valu
   const DTypes types = op ? tensor_types(op->outputs, attrs) : DTypes(seen);
   Shapes shapes = output_shapes(f, n, attrs, types.size());
   std::erase_if(attrs, [](const ir::NamedAttr& a) { return is_dropped(a.name); });
-  ir::NodeSpec spec{
-      .op = std::string(def.op), .inputs = inputs, .attrs = std::move(attrs), .name = node_name(f, def.name)};
+  ir::NodeSpec spec{.op = std::string(def.op), .inputs = inputs, .attrs = std::move(attrs)};
   spec.origin = std::make_shared<const Origin>(c_.origin(f, n));
+  spec.name = spec.origin->label();
   for (std::size_t i = 0; i < types.size(); ++i) spec.outputs.push_back({{}, types[i], std::move(shapes[i])});
   ir::Node& node = f.graph->add(std::move(spec));
   const auto sources = f.body->inputs_of(n);
@@ -262,14 +261,6 @@ void NodeImporter::refine_shape(Value* v, const Shape& shape) {
   if (v->constant() || v->dtype() == DType::resource) return;
   if (std::optional<Shape> both = merge(v->shape(), shape))
     c_.graph->set_type(v, v->dtype(), std::move(*both));
-}
-
-std::string NodeImporter::node_name(const Frame& f, std::string_view name) {
-  std::string full = f.prefix + std::string(name);
-  if (f.prefix == f.short_prefix) return full;
-  std::string brief = f.short_prefix + std::string(name);
-  const bool is_free = !c_.bodies.main().index.find(brief) && short_names_.insert(brief).second;
-  return is_free ? brief : full;
 }
 
 }  // namespace t2o::tf

@@ -1,7 +1,6 @@
 #pragma once
 #include <map>
 #include <string>
-#include <unordered_set>
 
 #include "tf/import_frame.h"
 #include "tf/main_interface.h"
@@ -21,7 +20,6 @@ class NodeImporter {
   Value* plain(Frame&, std::uint32_t reader, Value*);  // of a reference variable: what it holds when the node reads it
   void guard(Frame&, std::uint32_t node, Values& results);
   void refine_shape(Value*, const Shape&);
-  std::string node_name(const Frame&, std::string_view name);  // without the levels that only tell of calls
   std::vector<Variable>& variables() { return variables_; }
 
  private:
@@ -39,7 +37,6 @@ class NodeImporter {
   MainInterface& interface_;
   std::vector<Variable> variables_;
   std::map<std::string, std::size_t> variable_ids_;
-  std::unordered_set<std::string> short_names_;
 };
 
 }  // namespace t2o::tf

@@ -194,6 +194,17 @@ Value* Region::own_output(Value* outer, std::unordered_set<const Value*>& taken)
   return own;
 }
 
+std::string scope_of(const std::string& path) {
+  return path.find('/') == std::string::npos ? path : path.substr(0, path.rfind('/'));
+}
+
+std::shared_ptr<const Origin> origin_around(const ir::Node& first, const ir::NodeSpec& made) {
+  const Origin& of = first.origin();
+  const bool has_scope = of.node.find('/') != std::string::npos;
+  return std::make_shared<const Origin>(
+      Origin{has_scope ? scope_of(of.node) : made.name, made.op, of.function, made.name});
+}
+
 Value* add_identity(ir::Graph& g, Value* v, std::string name, std::shared_ptr<const Origin> origin) {
   if (!origin)
     origin = v->producer() ? v->producer()->shared_origin()

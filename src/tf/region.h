@@ -79,6 +79,11 @@ class Region {
   std::vector<std::pair<const ir::Graph*, ir::Graph*>> subgraphs_;
 };
 
+// The path without its last level, if it has several.
+std::string scope_of(const std::string& path);
+// Of a node that stands for what a scope holds, `first` among it.
+std::shared_ptr<const Origin> origin_around(const ir::Node& first, const ir::NodeSpec& made);
+
 // A node that hands on one value. If there is no name, the node gets it later. Without an origin it has that of the value.
 Value* add_identity(ir::Graph&, Value*, std::string name = "", std::shared_ptr<const Origin> = nullptr);
 

@@ -24,6 +24,7 @@ namespace {
 Lowering::Lowering(const Model& model, Diagnostics& diagnostics, const Request& r)
     : model_(&model),
       diagnostics_(&diagnostics),
+      labels_(model),
       states_(*this, r.keep_state),
       custom_ops_(r.custom_ops),
       dequantizes_(r.dequantize) {
@@ -100,6 +101,7 @@ void Lowering::lower_operator(Scope& s, unsigned index) {
   Origin origin{count(o.outputs()) == 0 ? "" : model_->tensor_name(s.subgraph, o.outputs()->Get(0)),
                 model_->op_name(o),
                 model_->subgraph_name(s.subgraph) + ", operator " + std::to_string(index)};
+  if (!origin.node.empty()) origin.brief = label(s, o.outputs()->Get(0), origin.op);
   const auto shared = std::make_shared<const Origin>(origin);
   try {
     const Row* row = find_row(model_->builtin(o));
@@ -208,6 +210,7 @@ Lowered Lowering::run(const Request& r) {
     for (const Port& p : r.outputs) {
       graph->reserve_name(p.name);
       output_names_.emplace(p.name, p.tensor);
+      outputs_.emplace(p.tensor, p.name);
     }
     std::vector<std::int64_t> outputs;
     for (const Port& p : r.outputs) outputs.push_back(p.tensor);
@@ -274,7 +277,7 @@ GraphPtr Lowering::computation(const Scope& outer, std::int64_t index) {
 void Lowering::add_input_of_body(Scope& s, std::int32_t t) {
   Slot& slot = s.slots[static_cast<std::size_t>(t)];
   slot.quantization = quantization(s, t);
-  Value* v = s.graph->add_input(model_->tensor_name(s.subgraph, t), dtype(s, t), Shape());
+  Value* v = s.graph->add_input(label(s, t, "argument"), dtype(s, t), Shape());
   (slot.quantization ? slot.codes : slot.numbers) = v;
   if (dequantizes_) note_range(s, t, v);
 }

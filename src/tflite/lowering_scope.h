@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "tflite/dequantize.h"
+#include "tflite/labels.h"
 #include "tflite/lowering.h"
 #include "tflite/op.h"
 #include "tflite/states.h"
 
 namespace t2o::tflite {
 
-// Where a node for quantization comes from: the tensor, and the operator that computes it.
+// What names a tensor and its quantization have in the graph, and where they come from.
 struct Label {
   std::string tensor;
   std::shared_ptr<const Origin> origin = {};
@@ -112,10 +113,13 @@ class Lowering {
   std::optional<Range> range_of_codes(const Scope&, std::int64_t tensor, const Value*) const;
   void note_range(const Scope&, std::int64_t tensor, const Value* input);
   Value* cut(const Scope&, std::int64_t tensor, Value*);
+  std::string label(const Scope&, std::int64_t tensor, const std::string& otherwise);
+  Label label(const Scope&, std::int64_t tensor);  // of a tensor that no operator computes
   void name_value(Scope&, Value*&, std::int64_t tensor);
 
   const Model* model_;
   Diagnostics* diagnostics_;
+  Labels labels_;
   States states_;
   std::map<std::size_t, Table> tables_;
   std::unordered_map<const ir::Graph*, Values> fed_back_;
@@ -124,6 +128,7 @@ class Lowering {
   Bounds bounds_;  // of values of a dequantized model
   std::vector<std::size_t> nesting_;
   std::unordered_map<std::string, std::int64_t> output_names_;  // of the graph, with their tensors
+  std::unordered_map<std::int64_t, std::string> outputs_;       // the other way
   bool has_sizes_of_file_ = true;
   std::size_t lowered_ = 0, seen_ = 0, most_operators_ = 0;
   mutable std::map<std::pair<std::size_t, bool>, bool> touches_;  // by subgraph, and whether states are changed

@@ -209,7 +209,7 @@ Shape Op::shape(const schema::Tensor& t) const {
 }
 
 Value* Op::constant(TensorPtr t) {
-  return scope_->graph->add_constant(origin_->node.empty() ? "const" : origin_->node + "/const",
+  return scope_->graph->add_constant(origin_->label().empty() ? "const" : origin_->label() + "/const",
                                      std::move(t));
 }
 

@@ -124,17 +124,15 @@ Slot& Lowering::slot(Scope& s, std::int64_t tensor) {
   const bool is_packed = in_file && bit_width(constant->dtype()) < 8;
   if (is_packed) constant = unpacked(constant);
   if (in_file && dequantizes_) constant = dequantized(constant, *in_file);
-  Value* v = s.graph->add_constant(name, constant);
-  if (v->name() == name && (!is_packed || dequantizes_)) s.graph->mark_source(v);
+  Value* v = s.graph->add_constant(label(s, tensor, "constant"), constant);
+  if (!is_packed || dequantizes_) s.graph->mark_source(v);
   (slot.quantization ? slot.codes : slot.numbers) = v;
   return slot;
 }
 
 Value* Lowering::numbers(Scope& s, std::int64_t tensor) {
   Slot& slot = this->slot(s, tensor);
-  if (!slot.numbers)
-    slot.numbers =
-        dequantize(*s.graph, slot.codes, *slot.quantization, {model_->tensor_name(s.subgraph, tensor)});
+  if (!slot.numbers) slot.numbers = dequantize(*s.graph, slot.codes, *slot.quantization, label(s, tensor));
   return slot.numbers;
 }
 
@@ -143,10 +141,26 @@ Value* Lowering::signed_numbers(Scope& s, std::int64_t tensor) {
   if (!codes) return numbers(s, tensor);
   Quantization q = *quantization_in_file(s, tensor);
   std::ranges::fill(q.zero_points, 0);
-  const std::string name = model_->tensor_name(s.subgraph, tensor);
+  const Label from = label(s, tensor);
   const TensorPtr as_signed = codes->with_dtype(DType::i8);
-  if (dequantizes_) return s.graph->add_constant(name, dequantized(as_signed, q));
-  return dequantize(*s.graph, s.graph->add_constant(name, as_signed), q, {name});
+  if (dequantizes_) return s.graph->add_constant(from.tensor, dequantized(as_signed, q));
+  return dequantize(*s.graph, s.graph->add_constant(from.tensor, as_signed), q, from);
+}
+
+std::string Lowering::label(const Scope& s, std::int64_t tensor, const std::string& otherwise) {
+  std::string own = labels_.of(s.subgraph, tensor);
+  if (!own.empty()) return own;
+  const auto output = s.is_main ? outputs_.find(tensor) : outputs_.end();
+  const std::string as_output = output == outputs_.end() ? "" : Labels::first_name(output->second);
+  return as_output.empty() ? otherwise : as_output;
+}
+
+Label Lowering::label(const Scope& s, std::int64_t tensor) {
+  const Value* codes = s.slots[static_cast<std::size_t>(tensor)].codes;
+  const ir::Node* made_by = codes && codes->producer() ? codes->producer() : nullptr;
+  std::string text = label(s, tensor, made_by ? made_by->origin().label() : "tensor");
+  return {text,
+          std::make_shared<const Origin>(Origin{model_->tensor_name(s.subgraph, tensor), "", "", text})};
 }
 
 Value* Lowering::codes(Scope& s, std::int64_t tensor) {
@@ -157,11 +171,11 @@ Value* Lowering::codes(Scope& s, std::int64_t tensor) {
 // The names of the graph's outputs are kept for these.
 void Lowering::name_value(Scope& s, Value*& v, std::int64_t tensor) {
   if (!v->name().empty() || v->graph() != s.graph || !v->producer()) v = identity(*s.graph, v);
-  std::string name = model_->tensor_name(s.subgraph, tensor);
+  std::string name = label(s, tensor, v->producer()->origin().label());
   const auto output = output_names_.find(name);
   if (output != output_names_.end() && (!s.is_main || output->second != tensor)) name += "/inner";
   s.graph->rename(v, name);
-  if (v->name() == name) s.graph->mark_source(v);
+  s.graph->mark_source(v);
 }
 
 void Lowering::bind_codes(Scope& s, std::int64_t tensor, Value* v) {
@@ -204,9 +218,10 @@ Value* Lowering::cut(const Scope& s, std::int64_t tensor, Value* v) {
 void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
   const DType type = dtype(s, tensor);
   if (const auto q = quantization(s, tensor)) {
-    const auto origin = v->producer() ? v->producer()->shared_origin() : nullptr;
-    const Label label{model_->tensor_name(s.subgraph, tensor), origin};
-    return bind_codes(s, tensor, quantize(*s.graph, v, *q, type, label));
+    Label of = label(s, tensor);
+    if (v->producer())
+      of = {label(s, tensor, v->producer()->origin().label()), v->producer()->shared_origin()};
+    return bind_codes(s, tensor, quantize(*s.graph, v, *q, type, of));
   }
   if (v->dtype() != type)
     fail(Code::bad_model, "its result is of type " + std::string(name(v->dtype())) +

@@ -93,7 +93,7 @@ Value* States::numbers(Scope& s, std::size_t i) {
   if (is_all_zero(s, i)) return nullptr;
   Slot now = read(s, i);
   if (!now.numbers)
-    now.numbers = lowering_->dequantize(*s.graph, now.codes, *now.quantization, {states_[i].name});
+    now.numbers = lowering_->dequantize(*s.graph, now.codes, *now.quantization, {states_[i].label()});
   return now.numbers;
 }
 
@@ -102,7 +102,7 @@ Value* States::codes(Scope& s, std::size_t i) { return is_all_zero(s, i) ? nullp
 Value* States::zero(Scope& s, std::size_t i) {
   const State& state = states_[i];
   if (!state.initial) fail(Code::not_yet, "the size of the state '" + state.name + "' is not known");
-  return s.graph->add_constant(state.name + "/initial", state.initial);
+  return s.graph->add_constant(state.label() + "/initial", state.initial);
 }
 
 Value* States::value(Scope& s, std::size_t i) {

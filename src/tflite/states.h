@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diagnostics.h"
+#include "tflite/labels.h"
 #include "tflite/op.h"
 
 namespace t2o::tflite {
@@ -80,6 +81,10 @@ class States {
     bool is_first_read = false;  // the graph reads the value with which the run starts
     const ir::Graph* place = nullptr;  // where `now` is; null: the main graph
     bool is_local = false;             // of a layer in a subgraph
+    std::string label() const {
+      const std::string own = Labels::first_name(name);
+      return own.empty() ? name : own;
+    }
   };
   std::size_t add(const std::string& key, State);
   void check_place(const Scope&, const State&) const;

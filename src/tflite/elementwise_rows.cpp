@@ -162,14 +162,9 @@ Values mean(Op& op) {
   if (!(ratio >= 0x1p-8F && ratio <= 0x1p8F) || std::trunc(256 * ratio) != 256 * ratio) return plain();
   y->scales[0] = std::ldexp(1.0F, std::ilogb(y->scales[0]));
   x->scales[0] = ratio * y->scales[0];
-  Lowering& l = op.lowering();
-  ir::Graph& g = *op.scope().graph;
-  const auto name = [&](std::int64_t tensor) { return l.model().tensor_name(op.scope().subgraph, tensor); };
-  Value* numbers = l.dequantize(g, op.codes(0), *x, {name(op.input_index(0))});
-  Value* result = op.make(op.row().tf, {numbers, op.in(1)}, keep_dims(op));
+  Value* result = op.make(op.row().tf, {op.numbers_of_codes(0, *x), op.in(1)}, keep_dims(op));
   op.as_codes(true);
-  const Label label{name(op.raw().outputs()->Get(0)), result->producer()->shared_origin()};
-  return {l.quantize(g, result, *y, op.output_type(), label)};
+  return {op.codes_of_result(result, *y)};
 }
 
 // LiteRT rounds down, in floats.

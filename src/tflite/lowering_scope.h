@@ -94,6 +94,9 @@ class Lowering {
   Value* dequantize(ir::Graph&, Value* codes, const Quantization&, const Label&);
   Value* quantize(ir::Graph&, Value* numbers, const Quantization&, DType, const Label&);
 
+  std::string label(const Scope&, std::int64_t tensor, const std::string& otherwise);
+  Label label(const Scope&, std::int64_t tensor);  // of a tensor that no operator computes
+
  private:
   Scope open(std::size_t subgraph, ir::Graph& graph) const;
   std::size_t subgraph_index(std::int64_t i) const;
@@ -113,8 +116,6 @@ class Lowering {
   std::optional<Range> range_of_codes(const Scope&, std::int64_t tensor, const Value*) const;
   void note_range(const Scope&, std::int64_t tensor, const Value* input);
   Value* cut(const Scope&, std::int64_t tensor, Value*);
-  std::string label(const Scope&, std::int64_t tensor, const std::string& otherwise);
-  Label label(const Scope&, std::int64_t tensor);  // of a tensor that no operator computes
   void name_value(Scope&, Value*&, std::int64_t tensor);
 
   const Model* model_;

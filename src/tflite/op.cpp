@@ -54,6 +54,17 @@ std::int64_t Op::input_index(std::size_t i) const {  // -1: it is missing
   return i < input_count() ? op_->inputs()->Get(static_cast<unsigned>(i)) : -1;
 }
 
+Value* Op::numbers_of_codes(std::size_t i, const Quantization& q) const {
+  Value* c = codes(i);
+  return lowering_->dequantize(*scope_->graph, c, q, lowering_->label(*scope_, input_index(i)));
+}
+
+Value* Op::codes_of_result(Value* numbers, const Quantization& q) const {
+  const auto& origin = numbers->producer()->shared_origin();
+  const std::string name = lowering_->label(*scope_, op_->outputs()->Get(0), origin->label());
+  return lowering_->quantize(*scope_->graph, numbers, q, output_type(), {name, origin});
+}
+
 bool Op::is_only_reader(std::size_t i) const {
   return has(i) && scope_->reads[static_cast<std::size_t>(input_index(i))] == 1;
 }

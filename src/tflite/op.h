@@ -86,6 +86,8 @@ class Op {
   Value* weights(std::size_t i) const;  // the numbers
   Value* layer_weights(std::size_t i) const;  // the same of a layer's weights: in a layer of floats, u8 is i8
   Value* codes(std::size_t i) const;  // the codes of a quantized tensor, else the value
+  Value* numbers_of_codes(std::size_t i, const Quantization&) const;  // the numbers with other scales than the file's
+  Value* codes_of_result(Value* numbers, const Quantization&) const;  // the first output, with other scales than the file's
   Values all() const;                 // of the inputs that are there
   void bind_handle(std::size_t output, std::size_t state);  // the output is a handle of this state
   std::size_t state(std::size_t input) const;                // of a handle

@@ -58,14 +58,10 @@ std::optional<Values> codes_of_codes(Op& op) {
   const double scale = std::ldexp(static_cast<double>(factor) * (1 + part.value_or(0)), -kFactorBits);
   Quantization exact = *from;
   exact.scales[0] = static_cast<float>(scale) * to->scales[0];
-  Lowering& l = op.lowering();
-  ir::Graph& g = *op.scope().graph;
-  Value* number =
-      l.dequantize(g, op.codes(0), exact, {l.model().tensor_name(op.scope().subgraph, op.input_index(0))});
+  Value* number = op.numbers_of_codes(0, exact);
   if (!part)  // a quarter of the products' step: halves lie above the middle
     number = op.make("AddV2", {number, op.scalar(DType::f32, std::ldexp(to->scales[0], -kFactorBits - 2))});
-  const std::string name = l.model().tensor_name(op.scope().subgraph, op.raw().outputs()->Get(0));
-  return Values{l.quantize(g, number, *to, type, {name, number->producer()->shared_origin()})};
+  return Values{op.codes_of_result(number, *to)};
 }
 
 // The output's scale makes its codes.

@@ -154,19 +154,15 @@ std::optional<Values> sum_of_codes(Op& op, bool is_difference, schema::Activatio
   if (f == F::RELU) of_result.lowest = std::max<std::int64_t>(of_result.lowest, 0);
   const auto scales = own == 1 ? sum_scales(of_x, of_y, of_result) : sum_scales(of_y, of_x, of_result);
   if (!scales) return {};
-  Lowering& l = op.lowering();
   Quantization of_own = own == 1 ? *y : *x;
   of_own.scales[0] = scales->y;
   result->scales[0] = scales->result;
   Values terms(2);
   terms[1 - own] = op.in(1 - own);
-  const std::string name = l.model().tensor_name(op.scope().subgraph, op.input_index(own));
-  terms[own] = l.dequantize(*op.scope().graph, op.codes(own), of_own, {name});
+  terms[own] = op.numbers_of_codes(own, of_own);
   Value* sum = op.activation(op.make(op.row().tf, terms), f);
   op.as_codes(true);
-  const std::string of_sum = l.model().tensor_name(op.scope().subgraph, op.raw().outputs()->Get(0));
-  return Values{
-      l.quantize(*op.scope().graph, sum, *result, type, {of_sum, sum->producer()->shared_origin()})};
+  return Values{op.codes_of_result(sum, *result)};
 }
 
 }  // namespace t2o::tflite

@@ -1,6 +1,7 @@
 #include "op_mappers/control_flow.h"
 
 #include "op_mappers/all.h"
+#include "op_mappers/constant_loops.h"
 #include "op_mappers/list_sequences.h"
 #include "op_mappers/loop_lists.h"
 #include "op_mappers/numbers.h"
@@ -100,6 +101,7 @@ class LoopMaker {
   const ir::Graph& body_;
   std::vector<VariableType>& types_;
   Value* count_ = nullptr;  // of its rounds, where that is settled at first; not 0 for certain
+  Wanted read_;             // by the condition, where it counts, or by the next value of a carried variable
   Wanted carried_;          // the others are the same in each round, or nobody asks for them
   std::vector<std::optional<Written>>
       written_;  // lists that a round writes once; those that are no sequences are scan outputs
@@ -136,12 +138,16 @@ void LoopMaker::find_carried() {
     work.push_back(i);
   };
   const auto need_variable = [&](const Value* v) {
-    if (const int i = loop_.variable(v); i >= 0) need(static_cast<std::size_t>(i));
+    const int i = loop_.variable(v);
+    if (i < 0) return;
+    need(static_cast<std::size_t>(i));
+    read_[static_cast<std::size_t>(i)] = true;
   };
   const Wanted used = used_outputs(c_.node());
   for (std::size_t i = 0; i < size(); ++i)
     if (used[i]) need(i);
   Sources sources;
+  read_.assign(size(), false);
   if (!count_) sources.add(loop_.condition().outputs()[0], need_variable);
   carried_.assign(size(), false);
   while (!work.empty()) {
@@ -283,6 +289,7 @@ bool LoopMaker::settle_all(const MappedValues& after) {
 MappedValues LoopMaker::run() {
   find_rounds();
   find_carried();
+  if (auto known = run_constant_loop(c_, loop_, {carried_, read_, count_})) return *std::move(known);
   find_written();
   Value* at_first = count_ ? c_.constant(true) : condition(c_.graph(), c_.mapped());
   if (!at_first) return {};

@@ -25,4 +25,9 @@ void GraphContext::drop_notes(std::size_t before) {
     all.erase(from, all.end());
 }
 
+void GraphContext::forget(std::size_t before) {
+  walk_->forget(before);
+  failed_ = false;
+}
+
 }  // namespace t2o

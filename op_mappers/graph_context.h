@@ -37,6 +37,7 @@ class GraphContext : public MapperContext {
   // again.
   std::size_t reported() const;
   void drop_notes(std::size_t before);
+  void forget(std::size_t before);  // drops all that was reported since, errors too: for an attempt that may fail
   bool failed() const { return failed_; }  // an error was reported; the node has no results
 
   static Values values_of(const MappedValues& mapped) {

@@ -119,6 +119,11 @@ void Walk::note_pairs(const std::string& what, const Value& v) {
                             "", v.producer() ? v.producer()->origin() : Origin{}, SourceLoc::here()});
 }
 
+void Walk::forget(std::size_t before) {
+  diagnostics_.erase(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end());
+  std::erase_if(failures_, [before](const Failure& f) { return f.diagnostic >= before; });
+}
+
 const Mapped* Walk::find(const Value* v) const {
   const auto at = mapped_.find(v);
   return at == mapped_.end() || !at->second.value ? nullptr : &at->second;

@@ -25,6 +25,7 @@ class Walk {
   const GraphPtr& graph() const { return root_; }
   Diagnostics& diagnostics() { return diagnostics_; }
   const std::vector<Failure>& failures() const { return failures_; }
+  void forget(std::size_t before);  // the diagnostics from this one on, and their failures
   bool has_mapped(const ir::Node&) const;
   const Mapped* find(const Value* v) const;  // null: it was not mapped
   Value* mapped(const Value*);               // null: its node failed

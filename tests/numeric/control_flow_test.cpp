@@ -303,6 +303,30 @@ TEST(ControlFlow, FunctionalWhile) {
                  true, n);
 }
 
+// The greatest common divisor of two constants, as tf.signal computes it.
+TEST(ControlFlow, WhileOverConstants) {
+  const std::string step =
+      "function { signature { name: 'step' input_arg { name: 'b' type: DT_INT32 } input_arg { name: 'a' type: "
+      "DT_INT32 } output_arg { name: 'r' type: DT_INT32 } output_arg { name: 's' type: DT_INT32 } } node_def { "
+      "name: 'm' op: 'FloorMod' input: 'a' input: 'b' attr { key: 'T' value { type: DT_INT32 } } } ret { key: "
+      "'r' value: 'm:z:0' } ret { key: 's' value: 'b' } }\n";
+  const std::string more =
+      function("more", {"b DT_INT32", "a DT_INT32"}, "DT_BOOL",
+               integer("zero", 0) + node("l", "Less", {"zero:output:0", "b"}, kI), "l:z:0");
+  for (const int first : {160, 0, 7}) {
+    const std::string nodes =
+        library(more + step) + integer("first", first) + integer("second", 400) +
+        node("w", "While", {"first", "second"},
+             types("T", "type: DT_INT32 type: DT_INT32") + call("cond", "more") + call("body", "step")) +
+        node("f", "Cast", {"w:1"}, attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+        node("y", "Mul", {"x", "f"}, kF);
+    graph_case("divisor " + std::to_string(first), [=](Builder& b) { text_graph(b, nodes, true, 3); })
+        .only_opsets({11, 13, 18, 26})
+        .gives({{"Loop", 0}, {"Mod", 0}})
+        .check();
+  }
+}
+
 TEST(ControlFlow, FunctionalCase) {
   const std::string branches =
       attr("branches", "list { func { name: 'neg' } func { name: 'exp' } func { name: 'same' } }");

@@ -1,8 +1,10 @@
+#include <cmath>
 #include <functional>
 #include <limits>
 
 #include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
+#include "tfgraph/internal_ops.h"
 
 namespace t2o::op_mappers {
 namespace {
@@ -271,6 +273,79 @@ Values map_combined(MapperContext& c) {
   return {boxes, scores, fill_up(c, labels, missing, 2), detections};
 }
 
+// ---- tile by tile: t2o.SuppressBoxes
+
+// The boxes as NonMaxSuppression takes them. It exchanges the corners of a box that has them the wrong way
+// round; TensorFlow's formula finds no overlap for such a box, as for one without an area.
+Value* boxes_with_area(MapperContext& c, Value* highest) {
+  Value* boxes = c.in(0);
+  if (c.flag("skips_negative")) {
+    Value* zero = c.constant(0.0f);
+    boxes = c.where(c.less(highest, zero), zero, boxes);
+  }
+  const Values corners = c.split(boxes, {2, 2}, 2);
+  Value* high = c.maximum(corners[0], corners[1]);
+  return c.concat({corners[0], high}, 2);
+}
+
+// How many boxes NonMaxSuppression has to choose. Where no reader sees the end, enough of those with a
+// positive coordinate: they are among as many and all the others.
+Value* most_chosen(MapperContext& c, Value* highest, Value* count) {
+  const auto enough = constant_ints(c.in(1)), all = constant_ints(count);
+  if (!c.flag("hides_end") || (enough && all && enough->front() >= all->front() / 2)) return count;
+  Value* others = c.less_equal(highest, c.constant(0.0f));
+  Value* of_image = c.reduce("ReduceSum", as_i64(c, others), {1, 2}, false);
+  return c.add(c.reduce("ReduceMax", of_image, {0}, false), as_i64(c, c.in(1)));
+}
+
+// The boxes, with zeros for those that one before them suppresses. The scores fall from box to box.
+Value* suppressed(MapperContext& c) {
+  Value *boxes = c.in(0), *sizes = c.dims(boxes, 0, 2), *count = c.dim(boxes, 1),
+        *batch = c.dims(boxes, 0, 1);
+  Value* scores = c.neg(as_f32(c, iota(c, count)));
+  scores = c.expand(scores, c.concat({batch, c.ints({1}), as_vector(c, count)}, 0));
+  // ONNX suppresses above the threshold, TensorFlow from the threshold on
+  Value* below = c.constant(std::nextafter(c.attr<float>("iou_threshold"), 0.0f));
+  Value* highest = c.reduce("ReduceMax", boxes, {2}, true);
+  Value* valid = boxes_with_area(c, highest);
+  Value* most = most_chosen(c, highest, count);
+  Value* chosen = c.emit("NonMaxSuppression", {valid, scores, most, below});  // [k, 3]: image, class, box
+  Value* where = c.gather(chosen, c.ints({0, 2}), 1);
+  Value* ones = c.expand(c.constant(1.0f), c.dims(chosen, 0, 1));
+  Value* none = c.expand(c.constant(0.0f), sizes);
+  Value* kept = c.emit("ScatterND", {none, where, ones});
+  return c.mul(boxes, c.unsqueeze(kept, {2}));
+}
+
+// Whether the loop reaches each box, [count] of i32: it takes a tile if an image has too few boxes before it.
+Value* reached(MapperContext& c, Value* kept) {
+  const std::int64_t tile = c.attr<std::int64_t>("tile_size");
+  const Shape& s = kept->shape();
+  const auto tiles = constant_ints(c.in(2)), enough = constant_ints(c.in(1));
+  const Dim count = s.ranked() && is_known(s[1]) ? s[1] / tile : kUnknownDim;
+  const bool has_all = tiles && is_known(count) && tiles->front() >= count;
+  const bool hides_end = c.flag("hides_end"), takes_first = enough && enough->front() > 0;
+  if (has_all && (hides_end || (takes_first && count == 1))) return c.constant(std::int32_t{1});
+  Value* positive = c.greater(c.reduce("ReduceMax", kept, {2}, false), c.constant(0.0f));
+  Value* by_tile = c.reshape(c.cast(positive, DType::i32), {0, -1, tile});
+  Value* before = c.cumsum(c.reduce("ReduceSum", by_tile, {2}, false), c.i64(1), true, false);
+  Value* least = c.reduce("ReduceMin", before, {0}, false);  // of all images
+  Value* open = c.less(least, c.cast(c.in(1), DType::i32));
+  if (!has_all) {
+    Value* index = iota(c, c.dim(by_tile, 1));
+    open = c.logical_and(open, c.less(index, as_i64(c, c.in(2))));
+  }
+  Value* rows = c.unsqueeze(c.cast(open, DType::i32), {1});
+  return c.reshape(c.expand(rows, c.ints({1, tile})), {-1});
+}
+
+Values map_suppress_boxes(MapperContext& c) {
+  Value* kept = suppressed(c);
+  Value* taken = reached(c, kept);
+  if (taken->constant()) return {kept, taken};
+  return {c.where(c.cast(c.unsqueeze(taken, {1}), DType::boolean), kept, c.in(0)), taken};
+}
+
 }  // namespace
 
 void register_nms(OpRegistry& r) {
@@ -282,6 +357,7 @@ void register_nms(OpRegistry& r) {
   r.op("NonMaxSuppressionV5").note(note + "; soft suppression as a Loop").by(map_v5);
   r.op("NonMaxSuppressionWithOverlaps").note("as a Loop").by(map_with_overlaps);
   r.op("CombinedNonMaxSuppression").by(map_combined);
+  r.op(tfgraph::kSuppressBoxes).by(map_suppress_boxes);
 }
 
 }  // namespace t2o::op_mappers

@@ -20,6 +20,7 @@ Rewriter bidirectional();             // a forward and a reverse layer of one in
 Rewriter fuse_conv1d();               // a convolution of images of height 1 -> a convolution of sequences
 Rewriter fuse_dilation();             // a convolution between SpaceToBatchND and BatchToSpaceND -> a dilated one
 Rewriter fuse_gelu();                 // t2o.Gelu
+Rewriter padded_nms();                // loops that suppress boxes tile by tile -> t2o.SuppressBoxes
 Rewriter gather_loop();               // a loop that collects rows of a tensor, as pfor makes it -> Gather
 Rewriter layer_norm_of_batch_norm();  // a FusedBatchNorm whose channels are rows -> a layer normalization
 Rewriter length_branches();           // an If on the extreme length of a batch, whose branches select by row -> one branch

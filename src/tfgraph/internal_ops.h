@@ -37,6 +37,14 @@ inline constexpr std::string_view kRoundToBytes = "t2o.RoundToBytes";
 // The values of keys in a table; inputs x, keys [n], values [n], and the value of what is no key. All but x are constants.
 inline constexpr std::string_view kLookup = "t2o.Lookup";
 
+// Greedy suppression of boxes that overlap, in their order, tile by tile as tf.image.non_max_suppression_padded does it. When each
+// image has enough boxes behind a tile, the tiles after it stay as they are.
+//   inputs      boxes [batch, count, 4], a box as y_min, x_min, y_max, x_max; how many boxes are enough; the number of tiles
+//   attributes  iou_threshold: overlaps from here on suppress; tile_size; skips_negative: boxes whose coordinates are all negative
+//               overlap nothing; hides_end: no reader sees whether tiles were left because there were enough boxes
+//   outputs     the boxes, with zeros for suppressed ones; 1 for each box of a tile that was reached, else 0; it broadcasts to [count]
+inline constexpr std::string_view kSuppressBoxes = "t2o.SuppressBoxes";
+
 enum class CellKind : std::uint8_t { lstm, gru, rnn };
 enum class Direction : std::uint8_t { forward, reverse, both };
 std::string_view name(Direction);  // ONNX's

@@ -53,7 +53,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
         {loop_to_scan(target)},
         {loop_invariant_code(target),
          {{"loop_to_scan", "batch_steps then computes the products of all steps as one matrix product"}}},
-        {batch_steps(target)}},
+        {batch_steps(target), {{"loop_to_scan", "it makes the Scans whose rows batch_steps joins"}}}},
        {cancel_transposes()}});
   phases.push_back(
       {"fuse",

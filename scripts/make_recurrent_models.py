@@ -246,6 +246,30 @@ def mapped():
     freeze("mapped_conv", over(conv, None, [1, 0, 2, 3, 4]), images)
 
 
+def mapped_rows():
+    """tf.map_fn over a known number of rows: its loop is a Scan, or no loop at all."""
+    def picked(row):
+        x, at = row
+        return tf.gather(x, at)
+
+    def scaled(row):
+        x, at = row
+        best = tf.reduce_max(x, axis=0, keepdims=True)
+        y = tf.nn.softmax(tf.nn.relu(x - best) @ w, axis=0) + tf.gather(w[0], at[0])
+        return tf.concat([tf.transpose(y), tf.expand_dims(tf.gather(x, 1, axis=1), 0)], 0)
+
+    def over(f):
+        def call(x):
+            at = tf.cast(tf.abs(x[:, :3, 0]) * 7.0, tf.int32) % 3
+            return tf.map_fn(f, (x, at), fn_output_signature=tf.float32)
+        return call
+
+    w = tf.constant(np.random.default_rng(9).standard_normal((2, 3)), tf.float32)
+    rows = tf.TensorSpec((4, 5, 2), tf.float32, "x")
+    freeze("mapped_gather", over(picked), rows)
+    freeze("mapped_rows", over(scaled), rows)
+
+
 def with_lengths(name, layer):
     layer.build((None, None, 2))
     layer.set_weights([RANDOM.standard_normal(w.shape) for w in layer.get_weights()])
@@ -285,6 +309,7 @@ def main():
     with_lengths("lengths_lstm_both_ways", L.Bidirectional(L.LSTM(3, return_sequences=True)))
     with_lengths("lengths_rnn_both_ways_zeros", L.Bidirectional(L.RNN(L.SimpleRNNCell(3), return_sequences=True, zero_output_for_mask=True)))
     mapped()
+    mapped_rows()
     residual()
     long = L.LSTM(3, return_sequences=True, return_state=True)
     keras("lstm_long_mask", long, lambda x: long(x, mask=tf.concat([x[:, :, 0] > 0, x[:, :2, 1] > 0], 1)))

@@ -9,6 +9,7 @@
 #include "onnx/emitter.h"
 #include "onnx/op_traits.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/batch_scan.h"
 #include "rewriters/onnx/facts.h"
 
 // A layer that is written out for each step of a sequence, as Keras 3 leaves a TimeDistributed one, works on
@@ -306,8 +307,8 @@ bool Join::works_by_row(const ir::Node& n) {
 }  // namespace
 
 Rewriter batch_steps(const onnx::Target& target) {
-  return for_each_node("batch_steps", {"Concat"}, [target](ir::Graph& g, ir::Node& n) {
-    return n.op() == "Concat" && Join(g, target, n).run();
+  return for_each_node("batch_steps", {"Concat", "Scan"}, [target](ir::Graph& g, ir::Node& n) {
+    return n.op() == "Scan" ? batch_scan(g, target, n) : n.op() == "Concat" && Join(g, target, n).run();
   });
 }
 

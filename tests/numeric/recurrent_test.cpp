@@ -118,7 +118,7 @@ TEST(Recurrent, StaticRnnWithLengths) {
 }
 TEST(Recurrent, ShapesThatTheFileDoesNotHave) { check("time_distributed", {{"LSTM", 3}}); }
 TEST(Recurrent, StepsThatAreMapped) {
-  for (const char* model : {"mapped_dense", "mapped_first", "mapped_conv"}) check(model, {});
+  for (const char* model : {"mapped_dense", "mapped_first", "mapped_conv", "mapped_gather", "mapped_rows"}) check(model, {});
 }
 TEST(Recurrent, BlockCell) { check("lstm_block_cell", {{"LSTM", 1}}); }
 

@@ -283,9 +283,7 @@ void register_image(OpRegistry& r) {
     r.op(op).note(note).by(
         [=](MapperContext& c) { return extract_glimpse(c, first_version, kRandomOperators); });
     r.op(op).since(22).note(note).by(
-        [=](MapperContext& c) {  // ONNX Runtime has no kernel for ONNX's random numbers there
-          return extract_glimpse(c, first_version, c.target().for_ort() ? kRandomBits : kRandomOperators);
-        });
+        [=](MapperContext& c) { return extract_glimpse(c, first_version, random_source(c)); });
   }
 }
 

@@ -91,7 +91,7 @@ Values map_multinomial(MapperContext& c, const RandomSource& from) {
 
 Values map_multinomial_by_operator(MapperContext& c, const RandomSource& from) {
   const auto samples = c.maybe_ints(1);
-  if (!samples || samples->size() != 1) return map_multinomial(c, from);
+  if (&from != &kRandomOperators || !samples || samples->size() != 1) return map_multinomial(c, from);
   Attrs attrs{{"dtype", DType::i32}, {"sample_size", samples->front()}};
   if (is_seeded(c)) attrs.push_back({"seed", static_cast<float>(seed_of(c))});
   return {c.cast(c.emit("Multinomial", {c.cast(c.in(0), DType::f32)}, attrs), c.output_dtype())};
@@ -101,32 +101,24 @@ using SourcedMapper = Values (*)(MapperContext&, const RandomSource&);
 
 }  // namespace
 
-// ONNX Runtime has no kernel for ONNX's own operators of random numbers at opset 22 and above.
+// There may be no kernels for ONNX's own operators of random numbers at opset 22 and above.
 void register_random(OpRegistry& r) {
   const std::string note = "other numbers of the same distribution";
   struct Row {
     std::string op;
-    SourcedMapper map, with_bits;
+    SourcedMapper map;
   };
-  const std::vector<Row> rows = {{"RandomUniform", map_uniform, map_uniform},
-                                 {"RandomStandardNormal", map_normal, map_normal},
-                                 {"RandomUniformInt", map_uniform_int, map_uniform_int},
-                                 {"TruncatedNormal", map_truncated_normal, map_truncated_normal},
-                                 {"StatefulUniform", map_uniform, map_uniform},
-                                 {"StatefulStandardNormal", map_normal, map_normal},
-                                 {"StatefulStandardNormalV2", map_normal, map_normal},
-                                 {"StatefulTruncatedNormal", map_truncated_normal, map_truncated_normal},
-                                 {"StatefulUniformInt", map_uniform_int, map_uniform_int},
-                                 {"StatefulUniformFullInt", map_full_int, map_full_int},
-                                 {"NonDeterministicInts", map_full_int, map_full_int},
-                                 {"RngReadAndSkip", map_state, map_state},
-                                 {"RandomShuffle", map_shuffle, map_shuffle},
-                                 {"Multinomial", map_multinomial_by_operator, map_multinomial}};
+  const std::vector<Row> rows = {
+      {"RandomUniform", map_uniform},           {"RandomStandardNormal", map_normal},
+      {"RandomUniformInt", map_uniform_int},    {"TruncatedNormal", map_truncated_normal},
+      {"StatefulUniform", map_uniform},         {"StatefulStandardNormal", map_normal},
+      {"StatefulStandardNormalV2", map_normal}, {"StatefulTruncatedNormal", map_truncated_normal},
+      {"StatefulUniformInt", map_uniform_int},  {"StatefulUniformFullInt", map_full_int},
+      {"NonDeterministicInts", map_full_int},   {"RngReadAndSkip", map_state},
+      {"RandomShuffle", map_shuffle},           {"Multinomial", map_multinomial_by_operator}};
   for (const Row& row : rows) {
     r.op(row.op).note(note).by([row](MapperContext& c) { return row.map(c, kRandomOperators); });
-    r.op(row.op).since(22).note(note).by([row](MapperContext& c) {
-      return c.target().for_ort() ? row.with_bits(c, kRandomBits) : row.map(c, kRandomOperators);
-    });
+    r.op(row.op).since(22).note(note).by([row](MapperContext& c) { return row.map(c, random_source(c)); });
   }
 }
 

@@ -135,9 +135,7 @@ void register_random_shapes(OpRegistry& r) {
   const auto rows = [&](const std::vector<std::string>& ops, SourcedMapper map,
                         const std::string& more = "") {
     r.ops(ops).note(note + more).by([map](MapperContext& c) { return map(c, kRandomOperators); });
-    r.ops(ops).since(22).note(note + more).by([map](MapperContext& c) {
-      return map(c, c.target().for_ort() ? kRandomBits : kRandomOperators);
-    });
+    r.ops(ops).since(22).note(note + more).by([map](MapperContext& c) { return map(c, random_source(c)); });
   };
   rows({"RandomGamma"}, map_gamma);
   rows({"RandomPoisson", "RandomPoissonV2"}, map_poisson, "; 96 uniform numbers are drawn for each");

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "onnx/schema.h"
+
 namespace t2o::op_mappers {
 
 std::uint64_t seed_of(MapperContext& c) {
@@ -65,5 +67,12 @@ const RandomSource kRandomOperators = {
     [](MapperContext& c, Value* dims, DType type) { return by_operator(c, "RandomUniform", dims, type); },
     [](MapperContext& c, Value* dims, DType type) { return by_operator(c, "RandomNormal", dims, type); }};
 const RandomSource kRandomBits = {uniform_of_bits, normal_of_bits};
+
+// ONNX Runtime has kernels for all of ONNX's operators of random numbers, or for none.
+const RandomSource& random_source(const MapperContext& c) {
+  const onnx::Target& t = c.target();
+  const bool has_kernel = onnx::op_info("RandomUniform", t.opset, t.ml_opset, t.for_ort())->has_kernel;
+  return has_kernel ? kRandomOperators : kRandomBits;
+}
 
 }  // namespace t2o::op_mappers

@@ -9,7 +9,8 @@ struct RandomSource {
   Value* (*normal)(MapperContext&, Value* dims, DType);
 };
 extern const RandomSource kRandomOperators;  // ONNX's own operators
-extern const RandomSource kRandomBits;       // for a runtime without kernels for them: uses the mask of a Dropout in training mode
+extern const RandomSource kRandomBits;       // for a target without kernels for them: uses the mask of a Dropout in training mode
+const RandomSource& random_source(const MapperContext&);  // the one of these that the target has kernels for
 
 std::uint64_t seed_of(MapperContext&);
 bool is_seeded(MapperContext&);

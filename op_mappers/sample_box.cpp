@@ -143,8 +143,7 @@ void register_sample_box(OpRegistry& r) {
   using SourcedMapper = Values (*)(MapperContext&, const RandomSource&);
   const auto rows = [&](const char* op, SourcedMapper map) {
     r.op(op).note(note).by([map](MapperContext& c) { return map(c, kRandomOperators); });
-    r.op(op).since(22).note(note).by(
-        [map](MapperContext& c) { return map(c, c.target().for_ort() ? kRandomBits : kRandomOperators); });
+    r.op(op).since(22).note(note).by([map](MapperContext& c) { return map(c, random_source(c)); });
   };
   rows("SampleDistortedBoundingBox", map_sample);
   rows("SampleDistortedBoundingBoxV2", map_sample_v2);

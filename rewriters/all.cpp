@@ -106,12 +106,8 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
        "each normalization is one node; scales and shifts of weighted sums are part of the weights",
        {{fuse_layer_norm(target)},
         {center_norm()},
-        {average_by_conv(target)},
         {permute_codes(target)},
         {fuse_conv(), {{"permute_codes", "it takes weights that no Transpose parts from their codes"}}},
-        {fuse_batch_norm(target),
-         {{"center_norm", "both match the Mul and Add behind a mean; center_norm matches more of it"}}},
-        {image_convs(target), {{"fuse_conv", "then no scale stands between two convolutions"}}},
         {fuse_matmul(target)},
         {quantized_weights(target),
          {{"fuse_conv", "a bias is the convolution's own then"},
@@ -127,7 +123,6 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
         {clip_sums()},
         {mean_of_steps(target)},
         {weighted_sum(target)},
-        {small_norms(target)},
         {merge_scales(target)},
         {merge_reshapes(target)},
         {widen_shapes(), {{"merge_reshapes", "then the sizes of a grid go into one Expand, in 64 bits"}}}},
@@ -151,8 +146,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
                     "the graph computes the result by the ONNX standard",
                     "the target runtime computes it as the standard says",
                     {}});
-  for (Phase& p : phases)
-    for (Step& s : runtime::steps(p.name, target)) p.steps.push_back(std::move(s));
+  for (Phase& p : phases) runtime::add_steps(p, target);
   return phases;
 }
 

@@ -6,7 +6,7 @@
 #include "tf2onnx/options.h"
 
 // The phases, in their order. A rewriter leaves a graph that computes the same as before, by the ONNX standard alone.
-// What ONNX Runtime needs beyond that is in rewriters/runtime/table.h, which adds its rewriters to these phases.
+// What one runtime needs beyond that is in rewriters/runtime/table.h, which adds its rewriters to these phases.
 namespace t2o {
 
 const std::vector<Phase>& tf_phases();
@@ -59,7 +59,6 @@ Rewriter trip_counts(const onnx::Target&);          // a loop with a counter bel
 Rewriter einsum_product(const onnx::Target&);      // an Einsum that is a product of matrices -> MatMul
 Rewriter fuse_activation(const onnx::Target&);     // HardSwish, HardSigmoid, LeakyRelu, PRelu, Mish, Clip, Relu
 Rewriter fuse_attention(const onnx::Target&);      // Attention
-Rewriter fuse_batch_norm(const onnx::Target&);     // a scale and a shift per channel -> BatchNormalization
 Rewriter permute_codes(const onnx::Target&);       // Transpose, Concat, Unsqueeze of dequantized weights -> of their codes
 Rewriter quantized_weights(const onnx::Target&);   // the bias of quantized weights is quantized too; loops read numbers
 Rewriter fuse_conv();                              // scales, shifts and Pads around a convolution -> its weights, bias, pads
@@ -87,15 +86,12 @@ Rewriter unflatten_matmul(const onnx::Target&);  // a dense layer over the last 
 
 // Images and weights.
 Rewriter absorb_scales();                       // a product with one number -> into the weights next to it
-Rewriter average_by_conv(const onnx::Target&);  // an AveragePool without a fast kernel -> a depthwise Conv
 Rewriter center_norm();                         // what remains of a layer normalization reads x - mean instead of x
 Rewriter clip_sums();                           // a sum that only passes NaN on -> part of the Clip
 Rewriter drop_guards(const onnx::Target&);      // tests for NaN or empty images, where there are none
-Rewriter image_convs(const onnx::Target&);      // depthwise convolutions of sequences -> of images of height 1
 Rewriter merge_scales(const onnx::Target&);     // a product with two constants -> with one
 Rewriter scale_parts(const onnx::Target&);      // a scale behind a Concat of convolutions -> in front of it
 Rewriter slice_before_pad(const onnx::Target&);  // a crop of a padded image -> crop first
-Rewriter small_norms(const onnx::Target&);      // the norm of few numbers, and the division by it -> single nodes
 Rewriter stride_conv();                         // a pointwise convolution with a Slice in front -> strides
 Rewriter weighted_sum(const onnx::Target&);     // ReduceSum of a product with a constant -> MatMul
 

@@ -76,7 +76,7 @@ GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Dia
   const onnx::Target& target = plan.registry.target();
   begin(meter, "rewriting the TensorFlow graph");
   if (lacks_shapes(tf_phases(), model)) infer_shapes(model, plan.registry);
-  runtime::Recording recording;
+  runtime::Recording recording(o.without);
   run_phases(tf_phases(), model, phase_options(o, model, recording));
   dump("tf", model, o);
   warn_of_idle(o.custom_ops, model, diagnostics);

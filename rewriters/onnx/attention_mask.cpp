@@ -8,14 +8,13 @@
 #include "ir/memo.h"
 #include "onnx/op_traits.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/table.h"
 
 namespace t2o::rewriters {
 namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-// ONNX Runtime takes a row of which no element is above about this for hidden, and gives zeros; the softmax
-// of such a row is even.
-constexpr double kLowest = 1e38;
+constexpr double kLowest = 1e38;  // numbers below its negative are held at that for a target that needs it
 constexpr double kHides = -1e4;   // what is hidden by less may still be seen
 constexpr double kLoses = -1e30;  // scores are lost in such a number
 
@@ -104,8 +103,10 @@ class MaskFacts {
 // Of what can_be_held.
 Value* held(Emitter& e, MaskFacts& facts, Value* v, double lowest) {
   const ir::Node* n = v->producer();
-  if (!n || !facts.is_sum_of_masks(*n))
-    return facts.magnitude(v) < lowest ? v : e.maximum(v, e.scalar_like(v, -lowest));
+  if (!n || !facts.is_sum_of_masks(*n)) {
+    const bool is_held = facts.magnitude(v) >= lowest && runtime::needs(e.target(), "held_masks");
+    return is_held ? e.maximum(v, e.scalar_like(v, -lowest)) : v;
+  }
   Value* a = held(e, facts, n->input(0), lowest / 2);
   Value* b = held(e, facts, n->input(1), lowest / 2);
   return e.add(a, b);
@@ -279,6 +280,7 @@ Value* AttentionMask::emit(Emitter& e, const Shape& scores, Values& of, int axis
   const Shape& s = sum->shape();
   const auto is = [&](int i) { return s[i] == scores[i] && s[i] != kUnknownDim; };
   if (s.rank() >= 2 && is(-2) && is(-1)) return sum;
+  if (s.rank() >= 1 && is(-1) && !runtime::needs(e.target(), "whole_masks")) return sum;
   const auto size = [&](std::size_t i) {
     const Dim d = scores[static_cast<int>(i) + 2];
     return is_known(d) ? e.ints({d}) : e.dims(of[i], axis, axis + 1);

@@ -17,8 +17,8 @@ class AttentionMask {
   // Whether the mask broadcasts to the shape of the scores, [batch, head, row, column], and broadcasts the scores no further
   // than emit() can. `columns_stay`: the value matrix is known to have as many rows as the scores have columns.
   bool fits(const Shape& scores, bool columns_stay) const;
-  // Emits the mask with the rows and columns of the scores, as ONNX Runtime requires. `of` are query, key and value; query and
-  // key have their rows at `axis`. If the mask may have more batches, they are broadcast to these; if it may have more rows, the
+  // Emits the mask with the columns of the scores, and with their rows if the target needs whole masks. `of` are query, key and
+  // value; query and key have their rows at `axis`. If the mask may have more batches, they are broadcast to these; if it may have more rows, the
   // query is broadcast to these.
   Value* emit(Emitter&, const Shape& scores, Values& of, int axis) const;
 

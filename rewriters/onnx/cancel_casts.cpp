@@ -2,9 +2,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// A Cast to a type that holds every value, and the Cast back, change nothing. ONNX Runtime drops them too,
-// but not in bodies that read the result: if the first Cast reads an input of the model, it then reports a
-// missing input at run time.
+// A Cast to a type that holds every value, and the Cast back, change nothing. A runtime may drop them too,
+// but forget a body that reads the result: if the first Cast reads an input of the model, an input is missing
+// then.
 namespace t2o::rewriters {
 namespace {
 

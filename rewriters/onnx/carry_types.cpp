@@ -1,7 +1,7 @@
 #include "onnx/emitter.h"
 #include "onnx/legalize.h"
-#include "onnx/schema.h"
 #include "rewriters/all.h"
+#include "rewriters/onnx/facts.h"
 
 // If, Loop and Scan take fewer element types at low opsets than Cast does. There they carry a wider type that
 // holds every value, with a Cast on both sides: f32 for bf16 below opset 16.
@@ -25,11 +25,7 @@ std::optional<Interface> interface_of(const ir::Node& n) {
 class Carrying {
  public:
   Carrying(ir::Graph& g, ir::Node& n, Interface interface, const onnx::Target& target)
-      : g_(g),
-        n_(n),
-        interface_(std::move(interface)),
-        target_(target),
-        op_(*onnx::op_info(n.op(), target.opset, target.ml_opset, target.for_ort())) {
+      : g_(g), n_(n), interface_(std::move(interface)), target_(target), op_(*op_info(n.op(), target)) {
     ir::for_each_subgraph(n, [&](ir::Graph& body) { bodies_.push_back(&body); });
   }
 

@@ -35,7 +35,7 @@ TensorPtr known_result(const ir::Node& n, int opset) {
 }  // namespace
 
 // Shapes that became known after their readers were made, as behind a branch that is always taken, become
-// constants, and so does what follows from them. ONNX Runtime's own inference refuses some of them otherwise.
+// constants, and so does what follows from them. A runtime's own inference may refuse some of them otherwise.
 Rewriter constant_folding(const onnx::Target& target) {
   return for_each_node("constant_folding", {"Shape"}, [target](ir::Graph& g, ir::Node& n) {
     if (n.outputs().size() != 1 || n.output()->is_graph_output()) return false;

@@ -2,7 +2,6 @@
 
 #include "onnx/batches.h"
 #include "onnx/emitter.h"
-#include "onnx/schema.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -125,8 +124,7 @@ bool replace(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 }  // namespace
 
 Rewriter einsum_product(const onnx::Target& target) {
-  const onnx::DTypeSet types =
-      onnx::op_info("MatMul", target.opset, target.ml_opset, target.for_ort())->params[0].kernels;
+  const onnx::DTypeSet types = kernel_types("MatMul", target);
   return for_each_node("einsum_product", {"Einsum"}, [target, types](ir::Graph& g, ir::Node& n) {
     return types.has(n.output()->dtype()) && replace(g, n, target);
   });

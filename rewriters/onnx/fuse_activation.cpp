@@ -198,7 +198,6 @@ class Activations {
            return Emitter(r.graph(), target, root.shared_origin(), &root).clip(m[x], b.from(m), b.to(m));
          });
     form(op("Max", x, zero), [=](const Match& m, Rewrite& r) { return same_kind(m, r, relus, x, "Relu"); });
-    // ONNX Runtime does the same, but stops at f64
     form(op("Clip", op("Relu", x), b.low, b.high), [=](const Match& m, Rewrite& r) -> Value* {
       const double low = std::max(b.from(m), 0.0), high = b.to(m);
       if (!(low <= high)) return nullptr;

@@ -170,7 +170,7 @@ bool may_be_broadcast(Dim a, Dim b) { return equal_dims(a, b) || (!is_known(a) &
 class AttentionFusion {
  public:
   AttentionFusion(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target) {
-    const onnx::OpInfo* info = onnx::op_info("Attention", target.opset, target.ml_opset, target.for_ort());
+    const onnx::OpInfo* info = op_info("Attention", target);
     if (info && info->has_kernel) types_ = info->params[0].kernels & info->params[1].kernels;
   }
 
@@ -187,8 +187,8 @@ class AttentionFusion {
     const auto axis = softmax.attr_or<std::int64_t>("axis", -1);
     ir::Node* root = only_reader(softmax.output());
     const Ints& sizes = softmax.output()->shape().dims();
-    if (contains(sizes, 0)) return false;  // ONNX Runtime wants an element
     if (!root || !has_four_axes(softmax.output()) || (axis != -1 && axis != 3)) return false;
+    if (contains(sizes, 0)) return false;  // what has no elements is left to fold_empty
     Products p;
     AttentionMask mask;
     if (!types_.has(root->output()->dtype()) || !read_result(*root, softmax.output(), p) ||

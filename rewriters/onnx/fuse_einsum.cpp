@@ -2,7 +2,6 @@
 
 #include "onnx/emitter.h"
 #include "onnx/fold.h"
-#include "onnx/schema.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -46,9 +45,8 @@ std::optional<Dense> read(const ir::Node& n) {
 
 class EinsumFusion {
  public:
-  EinsumFusion(ir::Graph& g, const onnx::Target& target) : g_(g), target_(target) {
-    types_ = onnx::op_info("MatMul", target.opset, target.ml_opset, target.for_ort())->params[0].kernels;
-  }
+  EinsumFusion(ir::Graph& g, const onnx::Target& target)
+      : g_(g), target_(target), types_(kernel_types("MatMul", target)) {}
 
   int run() {
     int changes = 0;

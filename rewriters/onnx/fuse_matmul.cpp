@@ -3,7 +3,6 @@
 
 #include "onnx/emitter.h"
 #include "onnx/fold.h"
-#include "onnx/schema.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
@@ -123,8 +122,7 @@ class MatMulFusion {
     if (!a.ranked() || !b.ranked() || a.rank() != 2 || b.rank() != 2 || !is_row(*row) || !is_known(b[1]))
       return 0;
     if (c.elements() != b[1] && c.elements() != 1) return 0;
-    const onnx::OpInfo* gemm = onnx::op_info("Gemm", target_.opset, target_.ml_opset, target_.for_ort());
-    if (!gemm->params[0].kernels.has(n.output()->dtype())) return 0;
+    if (!kernel_types("Gemm", target_).has(n.output()->dtype())) return 0;
     Emitter e(g_, target_, n.shared_origin(), sum);
     Value* y = e.emit("Gemm", {n.input(0), n.input(1), row});
     take_over(g_, sum->output(), y);

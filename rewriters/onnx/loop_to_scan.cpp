@@ -6,8 +6,8 @@
 #include "rewriters/onnx/steps.h"
 
 // A Loop of a known number of steps, which reads one row per step of tensors with as many rows, becomes a
-// Scan: no counters, no Gathers, and the results of the steps need no copy. ONNX Runtime refuses a Scan of no
-// steps, and states that change their shape.
+// Scan: no counters, no Gathers, and the results of the steps need no copy. The states of a Scan keep their
+// shape. A Loop of no steps stays as it is: it has nothing to gain.
 namespace t2o::rewriters {
 namespace {
 

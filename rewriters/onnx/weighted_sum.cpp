@@ -4,10 +4,11 @@
 #include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/few_levels.h"
+#include "rewriters/runtime/table.h"
 
 // The sum over the last axis of x * w, where w is constant along the other axes, as additive attention scores
-// its keys, is a product with a matrix of one column. It makes no tensor of all the products. ONNX Runtime is
-// slow with a vector there.
+// its keys, is a product with a vector, or with a matrix of one column. It makes no tensor of all the
+// products.
 namespace t2o::rewriters {
 namespace {
 
@@ -42,8 +43,10 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
     // where each product is rounded, equal ones cancel
     if (has_few_numbers(*w) && sums.need(x, sum->output(), w->to_floats())) continue;
     Emitter e(*sum, target);
-    Value* y = e.matmul(x, e.constant(w));
-    if (sum->attr_or<std::int64_t>("keepdims", 1) == 0) y = e.squeeze(y, {x->shape().rank() - 1});
+    const bool keeps_axis = sum->attr_or<std::int64_t>("keepdims", 1) != 0;
+    const bool is_column = keeps_axis || runtime::needs(target, "column_products");
+    Value* y = e.matmul(x, e.constant(is_column ? w : w->with_dims({w->elements()})));
+    if (is_column && !keeps_axis) y = e.squeeze(y, {x->shape().rank() - 1});
     replace_value(g, sum->output(), y);
     ++changes;
   }

@@ -5,14 +5,18 @@
 // The rewriters of the table's rows (table.cpp says when and why they run). None of them asks for the target runtime.
 namespace t2o::rewriters {
 
+Rewriter average_by_conv(const onnx::Target&);
 Rewriter fast_prelu(const onnx::Target&);
+Rewriter fuse_batch_norm(const onnx::Target&);
 Rewriter guard_casts(const onnx::Target&);
 Rewriter guard_floats(const onnx::Target&);
 Rewriter guard_fusions(const onnx::Target&);
 Rewriter guard_pads(const onnx::Target&);
 Rewriter guard_resizes(const onnx::Target&);
 Rewriter guard_sums(const onnx::Target&);
+Rewriter image_convs(const onnx::Target&);
 Rewriter own_zero_points(const onnx::Target&);
+Rewriter small_norms(const onnx::Target&);
 Rewriter unsigned_codes(const onnx::Target&);
 
 }  // namespace t2o::rewriters

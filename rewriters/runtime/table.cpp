@@ -1,6 +1,7 @@
 #include "rewriters/runtime/table.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "rewriters/portable/rows.h"
 #include "rewriters/runtime/rows.h"
@@ -98,6 +99,70 @@ std::vector<Row> rows() {
               "opset 21 and above "
               "some models with i8 inside do not load: the optimizer writes a wrong output_dtype.",
        .make = unsigned_codes},
+      {.name = "average_by_conv",
+       .kind = Kind::preference,
+       .phase = "weights",
+       .operators = {"AveragePool"},
+       .types = {DType::f32},
+       .why = "AveragePool of opset 19 and above works pixel by pixel where it cannot work on blocks of 16 "
+              "channels. A convolution of each channel with one weight takes a half to a twentieth of the "
+              "time.",
+       .make = average_by_conv,
+       .first_opset = 19,
+       .before = {{"fuse_conv",
+                   "it takes the Pad in front of the convolution, which was in front of the pool"}}},
+      {.name = "fuse_batch_norm",
+       .kind = Kind::preference,
+       .phase = "weights",
+       .operators = {"Mul", "Add"},
+       .types = {DType::f32},
+       .why = "A scale and a shift of each channel are two passes, in another layout than the channel blocks "
+              "of the convolutions around them. A BatchNormalization is one pass, within the blocks: a "
+              "network of small convolutions takes 0.7 of the time.",
+       .make = fuse_batch_norm,
+       .after = {{"center_norm", "both match the Mul and Add behind a mean; center_norm matches more of it"}},
+       .before = {{"absorb_scales", "both match the Mul of a single channel"}}},
+      {.name = "image_convs",
+       .kind = Kind::preference,
+       .phase = "weights",
+       .operators = {"Conv"},
+       .types = {DType::f32},
+       .why = "Convolutions work on blocks of channels for images only. A depthwise convolution of sequences "
+              "takes 1.6 times as long as one of images of height 1, the nodes around it included.",
+       .make = image_convs,
+       .after = {{"fuse_conv", "then no scale stands between two convolutions"}}},
+      {.name = "small_norms",
+       .kind = Kind::preference,
+       .phase = "canonical",
+       .operators = {"ReduceSum", "Sqrt", "Reciprocal", "Mul"},
+       .types = {DType::f32},
+       .why = "For few numbers each node counts: a norm as ReduceL2 and the division by it as Div are two "
+              "nodes for five. For many numbers the plain form stays: ReduceL2 takes up to twice as long as "
+              "its parts.",
+       .make = small_norms},
+      {.name = "column_products",
+       .kind = Kind::preference,
+       .phase = {},
+       .operators = {"MatMul"},
+       .types = {DType::f32, DType::f64},
+       .why = "A MatMul with a vector takes 10 times as long as one with a matrix of one column and the "
+              "Squeeze behind it."},
+      {.name = "held_masks",
+       .kind = Kind::repair,
+       .phase = {},
+       .operators = {"Attention"},
+       .types = {},
+       .why = "Attention takes a row of scores for hidden if all of them are the lowest number of f32, and "
+              "gives zeros. By the standard that holds for infinities alone: the softmax of such a row is "
+              "even. A mask that may be so low is held at -1e38.",
+       .first_opset = 23},
+      {.name = "whole_masks",
+       .kind = Kind::repair,
+       .phase = {},
+       .operators = {"Attention"},
+       .types = {},
+       .why = "Attention does not broadcast the rows of a mask: with a mask of one row it does not run.",
+       .first_opset = 23},
       {.name = "group_normalization",
        .kind = Kind::veto,
        .phase = {},
@@ -117,6 +182,13 @@ int minor_version(const onnx::Target& t) {
   if (!t.for_ort()) return -1;
   const std::size_t dot = t.runtime.find('.');
   return dot == std::string::npos ? Versions().last : std::stoi(t.runtime.substr(dot + 1));
+}
+
+// Whether a row that a fusion asks for applies; then that is a use.
+bool acts(const Row& r, const onnx::Target& target) {
+  if (!applies(r, target) || (recording && recording->leaves_out(r.name))) return false;
+  if (recording) recording->add(r.name, 1);
+  return true;
 }
 
 template <class List, class Text>
@@ -162,21 +234,45 @@ std::vector<Step> steps(std::string_view phase, const onnx::Target& target) {
   return all;
 }
 
+void add_steps(Phase& phase, const onnx::Target& target) {
+  for (Step& added : steps(phase.name, target)) {
+    auto place = phase.steps.end();
+    for (const After& later : find_row(added.rewriter.name)->before) {
+      const auto step = std::find_if(phase.steps.begin(), phase.steps.end(),
+                                     [&](const Step& s) { return s.rewriter.name == later.rewriter; });
+      if (step == phase.steps.end()) throw std::logic_error("no rewriter " + later.rewriter);
+      step->after.push_back({added.rewriter.name, later.why});
+      place = std::min(place, step);
+    }
+    phase.steps.insert(place, std::move(added));
+  }
+}
+
 bool may_make(const onnx::Target& target, std::string_view op, DType type) {
   const auto names = [](const auto& list, const auto& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
-  for (const Row& r : table())
-    if (r.kind == Kind::veto && names(r.operators, op) && (r.types.empty() || names(r.types, type)) &&
-        applies(r, target)) {
-      if (recording) recording->add(r.name, 1);
-      return false;
-    }
-  return true;
+  return std::none_of(table().begin(), table().end(), [&](const Row& r) {
+    return r.kind == Kind::veto && names(r.operators, op) && (r.types.empty() || names(r.types, type)) &&
+           acts(r, target);
+  });
 }
 
-Recording::Recording() : outer_(recording) { recording = this; }
+bool needs(const onnx::Target& target, std::string_view row) {
+  const Row* r = find_row(row);
+  if (!r || r->make || r->kind == Kind::veto)
+    throw std::logic_error("no row to ask for: " + std::string(row));
+  return acts(*r, target);
+}
+
+Recording::Recording(std::vector<std::string> without) : outer_(recording), without_(std::move(without)) {
+  recording = this;
+}
 Recording::~Recording() { recording = outer_; }
+
+bool Recording::leaves_out(std::string_view row) const {
+  return std::find(without_.begin(), without_.end(), row) != without_.end();
+}
 
 void Recording::add(std::string_view row, int uses) {
   if (uses == 0 || !find_row(row)) return;
@@ -211,7 +307,9 @@ std::string markdown() {
       "- A *repair* avoids a defect that ordinary values meet.\n"
       "- A *veto* keeps fusions from making an operator.\n"
       "- A *preference* chooses a form that ONNX Runtime computes faster or more exactly.\n\n"
-      "The versions are those of ONNX Runtime in which the row was seen to hold.\n\n"
+      "The versions are those of ONNX Runtime in which the row was seen to hold. `scripts/probe_runtime` "
+      "says "
+      "which rows another\nversion still needs.\n\n"
       "| row | kind | operators | types | opsets | versions | why |\n|---|---|---|---|---|---|---|\n";
   std::string forms =
       "\n## Forms for any runtime\n\nWith `--target-runtime any` an export takes the form that most runtimes "

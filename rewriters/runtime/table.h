@@ -12,7 +12,7 @@
 namespace t2o::runtime {
 
 enum class Kind : std::uint8_t {
-  repair,      // a defect of the runtime that ordinary values meet; the rewriter writes a form that it computes right
+  repair,      // a defect of the runtime that ordinary values meet; the row's form is one that it computes right
   veto,        // an operator that fusions do not make for this runtime: they ask may_make()
   preference,  // a form that the runtime computes faster, or more exactly; `why` says what was measured
   form,        // for any runtime: a form that more runtimes read; `why` names it, and who reads it
@@ -25,16 +25,17 @@ struct Versions {
 };
 
 struct Row {
-  std::string_view name;    // of a repair or a preference: its rewriter's name
+  std::string_view name;    // of a row with a rewriter: the rewriter's name
   Kind kind;
   std::string_view phase;   // of its rewriter
   std::vector<std::string_view> operators;
   std::vector<DType> types;  // empty: all
   std::string_view why;      // what goes wrong without the row, or what was measured
-  Rewriter (*make)(const onnx::Target&) = nullptr;
+  Rewriter (*make)(const onnx::Target&) = nullptr;  // makes the form; null: a fusion does, which asks needs()
   int first_opset = onnx::kLowestOpset, last_opset = onnx::kHighestOrtOpset;
   Versions versions = {};
-  std::vector<After> after = {};  // rewriters of the phase that run before this one
+  std::vector<After> after = {};   // rewriters of the phase that run before this one
+  std::vector<After> before = {};  // ... and those that run after it
 };
 
 const std::vector<Row>& table();
@@ -43,25 +44,34 @@ bool applies(const Row&, const onnx::Target&);
 
 // The rewriters of a phase that the table adds for a target, in the order of the table.
 std::vector<Step> steps(std::string_view phase, const onnx::Target&);
+// Puts them into the phase: behind its own steps, or in front of those that run after them.
+void add_steps(Phase&, const onnx::Target&);
 
 // False: a veto forbids fusions to make this operator for this target.
 bool may_make(const onnx::Target&, std::string_view op, DType);
 
+// Whether a repair or a preference without a rewriter applies. A fusion asks where it would make another form otherwise: each yes
+// counts as a use of the row.
+bool needs(const onnx::Target&, std::string_view row);
+
 // How often each row has changed a graph, or has forbidden an operator; rows that did nothing are left out.
 using Uses = std::vector<std::pair<std::string, int>>;
 
-// Collects the uses in this thread, from its construction to its end.
+// Collects the uses in this thread, from its construction to its end. `without`: rows without a rewriter that do not apply
+// meanwhile; the phases leave out the others.
 class Recording {
  public:
-  Recording();
+  explicit Recording(std::vector<std::string> without = {});
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   void add(std::string_view row, int uses);  // of a name that is no row: nothing
   const Uses& uses() const { return uses_; }
+  bool leaves_out(std::string_view row) const;
 
  private:
   Recording* outer_;
+  std::vector<std::string> without_;
   Uses uses_;
 };
 

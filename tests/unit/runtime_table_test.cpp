@@ -22,7 +22,8 @@ TEST(RuntimeTable, EachRowIsWhole) {
   for (const runtime::Row& r : runtime::table()) {
     EXPECT_TRUE(names.insert(r.name).second) << r.name << " is there twice";
     EXPECT_FALSE(r.operators.empty() || r.why.empty()) << r.name;
-    EXPECT_EQ(r.make == nullptr, r.kind == Kind::veto) << r.name;
+    EXPECT_TRUE(r.make == nullptr || r.kind != Kind::veto) << r.name;
+    EXPECT_EQ(r.make == nullptr, r.phase.empty()) << r.name;
     EXPECT_LE(r.first_opset, r.last_opset) << r.name;
     if (r.make) {
       EXPECT_TRUE(phases.contains(r.phase)) << r.name << ": there is no phase '" << r.phase << "'";
@@ -43,6 +44,8 @@ TEST(RuntimeTable, FormsAloneAreReachableForAnyRuntime) {
       EXPECT_EQ(runtime::applies(r, any), r.kind == Kind::form) << r.name;
       EXPECT_FALSE(r.kind == Kind::form && opset <= onnx::kHighestOrtOpset && runtime::applies(r, ort(opset))) << r.name;
       for (const std::string_view op : r.operators) EXPECT_TRUE(runtime::may_make(any, op, DType::f32));
+      const bool is_asked = !r.make && r.kind != Kind::veto;
+      EXPECT_FALSE(is_asked && runtime::needs(any, r.name)) << r.name;
     }
   }
 }
@@ -76,6 +79,22 @@ TEST(RuntimeTable, AVetoIsCounted) {
   EXPECT_EQ(outer.uses(), (runtime::Uses{{"group_normalization", 2}}));
 }
 
+TEST(RuntimeTable, AFusionAsksForARowWithoutARewriter) {
+  runtime::Recording outer;
+  EXPECT_TRUE(runtime::needs(ort(23), "whole_masks"));
+  EXPECT_FALSE(runtime::needs(ort(22), "whole_masks")) << "there is no Attention";
+  EXPECT_EQ(outer.uses(), (runtime::Uses{{"whole_masks", 1}}));
+  for (const char* row : {"no_row", "guard_casts", "group_normalization"}) EXPECT_THROW(runtime::needs(ort(23), row), std::logic_error) << row;
+}
+
+TEST(RuntimeTable, ARowWithoutARewriterMayBeLeftOut) {
+  const runtime::Recording all({"whole_masks", "group_normalization"});
+  EXPECT_FALSE(runtime::needs(ort(23), "whole_masks"));
+  EXPECT_TRUE(runtime::may_make(ort(23), "GroupNormalization", DType::f32));
+  EXPECT_TRUE(runtime::needs(ort(23), "held_masks"));
+  EXPECT_EQ(all.uses(), (runtime::Uses{{"held_masks", 1}}));
+}
+
 // A float that becomes a wide integer and then a narrow one.
 Conversion converted(const std::string& runtime) {
   Options o;
@@ -87,6 +106,25 @@ Conversion converted(const std::string& runtime) {
   output %y
 }
 )"));
+}
+
+// A sum that is weighted by a constant, with a row of the table for its form and without it.
+TEST(RuntimeTable, AConversionLeavesOutARowWithoutARewriter) {
+  const auto has_squeeze = [](const std::vector<std::string>& without) {
+    Options o;
+    o.without = without;
+    const Conversion c = convert(o, ir::parse_graph(R"(graph t tf {
+  input %x: f32[2,3,4]
+  const %w: f32[4] = [1, 2, 3, 5]
+  %p: f32[*] = Mul(%x, %w) {T=f32}
+  %y: f32[*] = Sum(%p, const i32 = -1) {T=f32, Tidx=i32, keep_dims=0}
+  output %y
+}
+)"));
+    return c.ok() && ir::to_text(*c.graph()).find("Squeeze(") != std::string::npos;
+  };
+  EXPECT_TRUE(has_squeeze({}));
+  EXPECT_FALSE(has_squeeze({"column_products"}));
 }
 
 TEST(RuntimeTable, TheReportNamesTheRowsThatChangedTheGraph) {

@@ -1,13 +1,13 @@
 #include <cmath>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
 
 // x * scale + shift, with a number for each channel, is a batch normalization of mean 0 and variance 1: one
-// operator for two, which ONNX Runtime keeps in the channel blocks of its convolutions. A runtime may fold it
-// into a convolution in front, so exact sums that a threshold sees keep the two operators.
+// operator for two, which ONNX Runtime keeps in the channel blocks of its convolutions. It may fold it into a
+// convolution in front, so exact sums that a threshold sees keep the two operators.
 namespace t2o::rewriters {
 namespace {
 

@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
 
 // The root of a sum of squares of few numbers, and the division by it, as an embedding is normalized: there
 // each node counts. For more numbers ONNX Runtime takes up to twice as long for ReduceL2 and ReduceSumSquare
@@ -85,7 +85,6 @@ Rewriter quotients(const onnx::Target& target) {
 }  // namespace
 
 Rewriter small_norms(const onnx::Target& target) {
-  if (!target.for_ort()) return {"small_norms", [](ir::Graph&) { return 0; }, {}};
   return in_turn("small_norms", {squares(target), roots(target), quotients(target)},
                  {"ReduceSum", "ReduceSumSquare", "ReduceL2", "Reciprocal"});
 }

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "onnx/emitter.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/exact_sums.h"
+#include "rewriters/runtime/rows.h"
 
 // ONNX Runtime's AveragePool of opset 19 and above works pixel by pixel wherever it cannot work on blocks of
 // 16 channels: 2 to 10 times slower than a convolution of each channel with one weight. The pool divides the
@@ -123,7 +123,6 @@ bool replace(ir::Graph& g, const onnx::Target& target, ir::Node& n, ExactSums& s
 
 Rewriter average_by_conv(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
-    if (!target.for_ort() || target.opset < 19) return 0;
     int changes = 0;
     ExactSums sums;
     for (ir::Node& n : g.nodes()) changes += replace(g, target, n, sums) ? 1 : 0;

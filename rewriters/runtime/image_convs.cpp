@@ -3,8 +3,8 @@
 
 #include "onnx/emitter.h"
 #include "onnx/op_traits.h"
-#include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
 
 // ONNX Runtime works on blocks of channels only in convolutions of images. So a depthwise convolution of
 // sequences becomes one of images of height 1, with the convolutions before and after it and the elementwise
@@ -96,7 +96,6 @@ void make_images(ir::Graph& g, const onnx::Target& target, const std::vector<ir:
 
 Rewriter image_convs(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
-    if (!target.for_ort()) return 0;
     int changes = 0;
     std::unordered_set<const ir::Node*> done;
     for (ir::Node& n : g.nodes()) {

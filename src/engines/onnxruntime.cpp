@@ -264,6 +264,8 @@ OwnedOptions session_options(const OrtApi& api, const OrtOptions& o) {
           api.AddSessionConfigEntry(raw, "session.model_external_initializers_file_folder_path",
                                     o.external_data_folder.c_str()),
           "options");
+  for (const auto& [key, value] : o.entries)
+    check(api, api.AddSessionConfigEntry(raw, key.c_str(), value.c_str()), "option " + key);
   return options;
 }
 

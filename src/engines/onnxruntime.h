@@ -28,6 +28,7 @@ struct OrtOptions {
   bool arena = true;                      // the memory pool: good for many runs, slow for one
   bool verbose = false;                   // let it log warnings
   std::string external_data_folder = {};  // of a model from bytes
+  std::vector<std::pair<std::string, std::string>> entries = {};  // of the session's configuration
 };
 
 std::string onnxruntime_version(const std::string& library = "");  // throws Code::engine_missing

@@ -92,7 +92,7 @@ struct Divisor {
 };
 Divisor harmless_divisor(MapperContext& c, Value* x, Value* y) {
   refuse_zero_divisor(c);
-  if (!may_trap(x, y)) return {y};
+  if (!c.strict() || !may_trap(x, y)) return {y};
   Value* is_minus_one = c.equal(y, c.scalar_like(y, -1));
   return {c.where(is_minus_one, c.scalar_like(y, 1), y), is_minus_one};
 }
@@ -108,14 +108,13 @@ Value* mod(MapperContext& c, Value* x, Value* y, bool truncating) {
   return c.emit("Mod", {x, y}, {{"fmod", truncating}});
 }
 
-// ONNX Runtime's fmod is that of doubles, which do not hold all 64-bit integers.
 Values map_truncate_mod(MapperContext& c) {
   Value* x = c.in(0);
   const DType type = x->dtype();
   refuse_zero_divisor(c);
   if (type != DType::i64) return {mod(c, x, c.in(1), !is_unsigned_int(type))};
   Value* y = harmless_divisor(c, x, c.in(1)).y;
-  return {remainder(c, x, c.div(x, y), y)};
+  return {all_bits(c, mod(c, x, y, true), x)};
 }
 
 Values map_truncate_div(MapperContext& c) {
@@ -127,12 +126,22 @@ Values map_truncate_div(MapperContext& c) {
   return {c.where(negative, up, down)};
 }
 
-// ONNX truncates the quotient of integers: one too high where the two remainders differ.
+// Numbers, or sizes, with room above and below them in their type.
+bool has_room(const Value* v) {
+  if (v->dtype() == DType::i64) return has_few_bits(v);
+  constexpr int kMostOfSize = 24;
+  return v->constant() ? onnx::bits_of(*v->constant()) <= kMostOfSize : is_made_of_sizes(v);
+}
+
+// ONNX truncates the quotient of integers: one too high where the two remainders differ. (x - remainder) / y
+// is exact, but the difference may leave the type.
 Values map_floor_div(MapperContext& c) {
   Value* x = c.in(0);
   const DType type = x->dtype();
   if (!is_int(type)) return {c.floor(c.div(x, c.in(1)))};
   const Divisor d = harmless_divisor(c, x, c.in(1));
+  if (!is_unsigned_int(type) && !d.is_minus_one && has_room(x) && has_room(d.y))
+    return {c.div(c.sub(x, mod(c, x, d.y, false)), d.y)};
   Value* truncated = c.div(x, d.y);
   if (is_unsigned_int(type)) return {truncated};
   Value* floored = mod(c, x, d.y, false);
@@ -188,7 +197,8 @@ bool are_ordered_scalars(const Value* low, const Value* high) {
 // Min.
 Values map_clip_by_value(MapperContext& c) {
   Value *x = c.in(0), *low = c.in(1), *high = c.in(2);
-  if (is_int(x->dtype())) return {larger(c, smaller(c, x, high), low)};
+  if (is_int(x->dtype()) || (!c.strict() && !are_ordered_scalars(low, high)))
+    return {larger(c, smaller(c, x, high), low)};
   if (are_ordered_scalars(low, high)) return {c.emit("Clip", {x, low, high})};
   Value* above = c.greater(x, high);
   Value* capped = c.where(above, high, x);

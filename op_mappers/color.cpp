@@ -135,8 +135,12 @@ Values map_adjust_hue(MapperContext& c) {
 Values map_adjust_saturation(MapperContext& c) {
   Value* rgb = work(c);
   const Values ch = c.split(rgb, {1, 1, 1}, -1);
-  const auto larger = [&](Value* a, Value* b) { return c.where(c.less(a, b), b, a); };  // a if one is NaN
-  const auto smaller = [&](Value* a, Value* b) { return c.where(c.less(b, a), b, a); };
+  const auto larger = [&](Value* a, Value* b) {  // a if one is NaN
+    return c.strict() ? c.where(c.less(a, b), b, a) : c.maximum(a, b);
+  };
+  const auto smaller = [&](Value* a, Value* b) {
+    return c.strict() ? c.where(c.less(b, a), b, a) : c.minimum(a, b);
+  };
   Value* high = larger(ch[0], larger(ch[1], ch[2]));
   Value* low = smaller(ch[0], smaller(ch[1], ch[2]));
   const Colors colors{ch, low, high, c.sub(high, low)};

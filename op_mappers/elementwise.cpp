@@ -3,6 +3,8 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/bitcast.h"
+#include "op_mappers/meaning.h"
+#include "op_mappers/numbers.h"
 #include "op_mappers/special.h"
 #include "op_mappers/wide_integers.h"
 #include "tfgraph/internal_ops.h"
@@ -12,15 +14,8 @@ namespace {
 
 Values map_sign(MapperContext& c) {
   Value* x = c.in(0);
-  if (x->dtype() == DType::i64) {  // ONNX Runtime's kernel looks at 32 bits
-    Value* zero = c.scalar_like(x, 0);
-    Value* above = c.cast(c.greater(x, zero), DType::i64);
-    return {c.sub(above, c.cast(c.less(x, zero), DType::i64))};
-  }
-  if (x->dtype() != DType::f16 && x->dtype() != DType::bf16) return {c.sign(x)};
-  // ONNX Runtime's kernels for halves turn NaN into 0
-  Value* wide = c.cast(x, DType::f32);
-  return {c.cast(c.sign(wide), x->dtype())};
+  Value* y = c.sign(x);
+  return {is_half(x->dtype()) ? meaning(c, y, onnx::kNan, onnx::kKeeps) : all_bits(c, y, x)};
 }
 
 Values map_round(MapperContext& c) {  // half to even, as in TensorFlow

@@ -94,8 +94,7 @@ Windows windows_of(const Ints& ends, bool overlapping) {
 // One axis: its windows, reduced.
 Value* pooled(MapperContext& c, Value* x, const Windows& w, int axis, bool maximum) {
   Value* parts = c.gather(x, c.constant(Ints{w.count, w.widest}, w.places), axis);
-  if (maximum && x->dtype() == DType::i64) return reduced_wide(c, "ReduceMax", parts, Ints{axis + 1}, false);
-  if (maximum) return c.reduce("ReduceMax", parts, Ints{axis + 1}, false);
+  if (maximum) return all_bits(c, c.reduce("ReduceMax", parts, Ints{axis + 1}, false), parts);
   std::vector<std::uint8_t> counts;
   for (const std::int64_t size : w.sizes)
     for (std::int64_t k = 0; k < w.widest; ++k) counts.push_back(k < size);
@@ -134,7 +133,8 @@ Values map_fractional_pool(MapperContext& c) {
     w[i] = windows_of(ends, overlapping);
   }
   Value* x = c.in(0);
-  if (maximum && is_float(x->dtype())) {  // it starts at the lowest finite number, and passes over NaN
+  if (maximum && is_float(x->dtype()) &&
+      c.strict()) {  // it starts at the lowest finite number, and passes over NaN
     Value* low = lowest(c, x->dtype());
     x = c.where(c.greater(x, low), x, low);
   }

@@ -108,7 +108,7 @@ Values map_tanh_grad(MapperContext& c) {
   return {c.mul(g, c.sub(c.scalar_like(y, 1), c.mul(y, y)))};
 }
 
-Value* zero_where_no_gradient(MapperContext& c, Value* result) {  // also where y is infinite
+Value* zero_where_no_gradient(MapperContext& c, Value* result) {
   Value* zero = c.scalar_like(result, 0);
   return c.where(c.equal(c.in(1), zero), zero, result);
 }
@@ -123,13 +123,15 @@ Values map_sqrt_grad(MapperContext& c) {
 Values map_rsqrt_grad(MapperContext& c) {
   Value *y = c.in(0), *g = c.in(1);
   Value* half = c.mul(c.mul(g, y), c.scalar_like(g, -0.5));
-  return {zero_where_no_gradient(c, c.mul(half, c.mul(y, y)))};
+  if (!c.strict()) return {c.mul(c.mul(half, y), y)};
+  return {zero_where_no_gradient(c, c.mul(half, c.mul(y, y)))};  // also where y is infinite
 }
 
 // -g * y^2
 Values map_reciprocal_grad(MapperContext& c) {
   Value *y = c.in(0), *g = c.in(1);
-  return {zero_where_no_gradient(c, c.mul(c.neg(g), c.mul(y, y)))};
+  if (!c.strict()) return {c.mul(c.mul(c.neg(g), y), y)};
+  return {zero_where_no_gradient(c, c.mul(c.neg(g), c.mul(y, y)))};  // also where y is infinite
 }
 
 // The sum over everything but the channels.

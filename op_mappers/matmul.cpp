@@ -1,5 +1,6 @@
 
 #include "onnx/batches.h"
+#include "onnx/data_dims.h"
 #include "op_mappers/all.h"
 #include "op_mappers/fused.h"
 
@@ -41,7 +42,9 @@ Value* batch_product(MapperContext& c, Value* a, Value* b) {
     a = swap_last_two(c, a);
     // ONNX Runtime takes the transpose into its product, which then refuses an empty batch beside a plain
     // matrix.
-    if (a->shape().ranked() && a->shape().rank() > 2 && b->shape().ranked() && b->shape().rank() == 2)
+    const bool may_be_empty = c.strict() || onnx::has_dims_of_data(a);
+    if (may_be_empty && a->shape().ranked() && a->shape().rank() > 2 && b->shape().ranked() &&
+        b->shape().rank() == 2)
       b = onnx::with_batch_of(c, b, a);
   }
   if (c.flag("adj_y")) b = swap_last_two(c, b);

@@ -156,8 +156,13 @@ Means means_of(MapperContext& c, Value* x, Value* n) {
   Value* counts = c.sub(c.add(iota(c, n), c.i64(1)), begins);
   Value* is_range = c.greater(counts, c.i64(0));
   Value* divisor = c.cast_like(c.maximum(counts, c.i64(1)), x);
+  const auto extrema = [&](Value* counts_for, Value* mean, Value* high, Value* low) -> Means {
+    Value* least = c.reduce("ReduceMin", c.where(counts_for, mean, high), Ints{1}, false);
+    return {least, c.reduce("ReduceMax", c.where(counts_for, mean, low), Ints{2}, false)};
+  };
   const double far = std::numeric_limits<double>::infinity();
   Value *zero = c.scalar_like(x, 0), *high = c.scalar_like(x, far), *low = c.scalar_like(x, -far);
+  if (!c.strict()) return extrema(is_range, c.div(sums_between(c, x), divisor), high, low);
   Value *below = c.less(x, high), *above = c.greater(x, low);
   Value* finite = c.where(c.logical_and(below, above), x, zero);
   Value* mean = c.div(sums_between(c, finite), divisor);
@@ -166,8 +171,7 @@ Means means_of(MapperContext& c, Value* x, Value* n) {
   Value* falls = some(c.logical_not(above));
   mean = c.where(rises, high, c.where(falls, low, mean));
   Value* counts_for = c.logical_and(is_range, c.logical_not(c.logical_and(rises, falls)));
-  Value* least = c.reduce("ReduceMin", c.where(counts_for, mean, high), Ints{1}, false);
-  return {least, c.reduce("ReduceMax", c.where(counts_for, mean, low), Ints{2}, false)};
+  return extrema(counts_for, mean, high, low);
 }
 
 Values map_isotonic_regression(MapperContext& c) {

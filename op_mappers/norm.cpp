@@ -81,7 +81,8 @@ Normalized fused_batch_norm(MapperContext& c, Layout layout, std::size_t spatial
 // An empty batch has no statistics: NaN, whatever the running ones were.
 Values of_a_batch(MapperContext& c, const Values& statistics) {
   const Shape& x = c.in(0)->shape();
-  if (x.ranked() && std::ranges::all_of(x.dims(), [](Dim d) { return d > 0; })) return statistics;
+  if (!c.strict() || (x.ranked() && std::ranges::all_of(x.dims(), [](Dim d) { return d > 0; })))
+    return statistics;
   Value* none = c.equal(c.size_of(c.in(0)), c.scalar(DType::i64, 0));
   Value* nan = c.scalar(DType::f32, std::numeric_limits<double>::quiet_NaN());
   Values r;

@@ -2,8 +2,10 @@
 #include <limits>
 #include <string_view>
 
+#include "onnx/data_dims.h"
 #include "onnx/op_traits.h"
 #include "op_mappers/all.h"
+#include "op_mappers/meaning.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/pool_grad.h"
 #include "op_mappers/wide_integers.h"
@@ -63,19 +65,10 @@ Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Windo
     axes.push_back(i + 2);
     beyond.push_back(w.extent(at) - pads - 1);
   }
-  if (w.padding == "SAME" || !partial || !is_fed(c.in(0))) return y;
+  const bool counts = c.strict() || onnx::has_dims_of_data(c.in(0));
+  if (!counts || w.padding == "SAME" || !partial || !is_fed(c.in(0))) return y;
   Value* ends = c.sub(c.dims(x, 2, 2 + spatial), c.ints(beyond));
   return c.slice(y, c.ints(Ints(w.spatial(), 0)), ends, c.ints(axes));
-}
-
-// TensorFlow's maximum of a window starts at the lowest finite number and ignores NaN. ONNX Runtime's kernels
-// do neither. A guard costs as much as a small pool, so f32 that the model computes has none.
-Value* finite_maxima(MapperContext& c, Value* x, const Ints& ksize) {
-  const DType type = x->dtype();
-  const bool single = std::ranges::count(ksize, 1) == static_cast<std::ptrdiff_t>(ksize.size());
-  if (!is_float(type) || (type != DType::f16 && type != DType::f64 && !single && !is_fed(x))) return x;
-  Value* low = lowest(c, type);
-  return c.where(c.greater(x, low), x, low);
 }
 
 // Windows of one pixel pick that.
@@ -85,7 +78,9 @@ Value* picked_pixels(MapperContext& c, const Window& w) {
   const Ints starts(w.spatial(), 0), ends(w.spatial(), std::numeric_limits<std::int64_t>::max());
   const bool all = std::ranges::all_of(w.strides, [](std::int64_t s) { return s == 1; });
   Value* x = all || spatial == 0 ? c.in(0) : c.slice(c.in(0), starts, ends, axes, w.strides);
-  return finite_maxima(c, x, w.kernel);
+  if (!c.strict() || !is_float(x->dtype())) return x;
+  Value* low = lowest(c, x->dtype());  // from which a maximum starts; it passes over NaN
+  return c.where(c.greater(x, low), x, low);
 }
 
 // No other type holds all 64-bit integers. The highest of a window is that of its columns' highest.
@@ -95,7 +90,7 @@ Value* max_of_wide_integers(MapperContext& c, const Window& w) {
   for (std::size_t i = 0; i < w.spatial(); ++i) {
     const int axis = first + static_cast<int>(i);
     x = gather_windows(c, x, w, i, axis);
-    x = reduced_wide(c, "ReduceMax", x, Ints{axis + 1}, false);
+    x = all_bits(c, c.reduce("ReduceMax", x, Ints{axis + 1}, false), x);
   }
   return x;
 }
@@ -113,9 +108,10 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
   const bool single = std::ranges::all_of(w.kernel, [](std::int64_t k) { return k == 1; });
   if (single && (w.padding == "VALID" || (w.padding == "SAME" && !w.crops))) return picked_pixels(c, w);
   if (c.in(0)->dtype() == DType::i64) return max_of_wide_integers(c, w);
-  Value* x = to_channels_first(c, finite_maxima(c, c.in(0), ksize), layout, spatial);
+  Value* x = to_channels_first(c, c.in(0), layout, spatial);
   auto [padded, attrs, _] = apply_window(c, x, w, kLowest);
-  Value* y = without_partial_windows(c, c.emit("MaxPool", {padded}, attrs), x, w);
+  Value* most = meaning(c, c.emit("MaxPool", {padded}, attrs), onnx::kNan, onnx::kSkips);
+  Value* y = without_partial_windows(c, most, x, w);
   return from_channels_first(c, y, layout, spatial);
 }
 

@@ -3,8 +3,10 @@
 #include <limits>
 #include <optional>
 
+#include "onnx/data_dims.h"
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
+#include "op_mappers/meaning.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/source_patterns.h"
@@ -42,21 +44,36 @@ Value* reduced_in_turn(MapperContext& c, Value* whole, Value* axes, bool keep, c
   return c.reshape_to(y, sizes);
 }
 
+bool has_elements(const Value* x) {
+  return x->shape().ranked() && std::ranges::all_of(x->shape().dims(), [](Dim d) { return d > 0; });
+}
+
+// TensorFlow's maximum of floats is NaN where one of them is, and its mean of no real numbers is NaN (that of
+// no complex ones is 0). ONNX leaves both open.
+Value* with_meaning(MapperContext& c, Emitter& e, const std::string& op, Value* x, Value* y) {
+  if (x->dtype() == DType::i64 && contains({"ReduceMax", "ReduceMin", "ReduceSum"}, op))
+    return all_bits(e, y, x);
+  if (!is_float(x->dtype()) || y == x) return y;
+  if (op == "ReduceMax" || op == "ReduceMin") return meaning(e, y, onnx::kNan, onnx::kKeeps);
+  const bool is_mean = op == "ReduceMean" && !has_elements(x) && !is_complex(c.node().output(0)->dtype());
+  return is_mean ? meaning(e, y, onnx::kEmpty, onnx::kIsNan) : y;
+}
+
 Value* with_rank(Emitter& e, Value* three) {
   return three->shape().ranked() ? three : e.reshape(three, {0, 0, 0});
 }
 
 Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* x, Value* axes, bool keep) {
   return reduced_in_turn(c, x, axes, keep, [&](Emitter& e, Value* three) {
-    const bool wide = three->dtype() == DType::i64 && op != "ReduceSum" && op != "ReduceProd";
-    return wide ? reduced_wide(e, op, with_rank(e, three), Ints{1}, true)
-                : e.reduce(op, three, Ints{1}, true);
+    Value* ranked = three->dtype() == DType::i64 ? with_rank(e, three) : three;
+    return with_meaning(c, e, op, ranked, e.reduce(op, ranked, Ints{1}, true));
   });
 }
 
 // ONNX Runtime reduces no empty tensor over an axis counted from the back.
-bool counts_from_back(const Value* x, const Ints& axes) {
-  return !x->shape().ranked() && std::ranges::any_of(axes, [](std::int64_t a) { return a < 0; });
+bool counts_from_back(const MapperContext& c, const Value* x, const Ints& axes) {
+  return !x->shape().ranked() && std::ranges::any_of(axes, [](std::int64_t a) { return a < 0; }) &&
+         (c.strict() || onnx::has_dims_of_data(x));
 }
 
 template <Axes form>
@@ -65,10 +82,13 @@ Value* reduced(MapperContext& c, const std::string& op, Value* x, bool keep) {
   if (axes && x->shape().ranked())
     for (const std::int64_t a : *axes) c.front_axis(a, x->shape().rank());
   if (axes)
-    return form == Axes::attribute && counts_from_back(x, *axes) ? reduced_in_turn(c, op, x, c.in(1), keep)
-                                                                 : c.reduce(op, x, *axes, keep);
-  if (is_all_axes(c.node().input(1), c.node().input(0))) return c.reduce_all(op, x, keep);
-  return form == Axes::attribute ? reduced_in_turn(c, op, x, c.in(1), keep) : c.reduce(op, x, c.in(1), keep);
+    return form == Axes::attribute && counts_from_back(c, x, *axes)
+               ? reduced_in_turn(c, op, x, c.in(1), keep)
+               : with_meaning(c, c, op, x, c.reduce(op, x, *axes, keep));
+  if (is_all_axes(c.node().input(1), c.node().input(0)))
+    return with_meaning(c, c, op, x, c.reduce_all(op, x, keep));
+  return form == Axes::attribute ? reduced_in_turn(c, op, x, c.in(1), keep)
+                                 : with_meaning(c, c, op, x, c.reduce(op, x, c.in(1), keep));
 }
 
 template <Axes form>
@@ -131,15 +151,8 @@ bool surely_not_empty(MapperContext& c) {
   return true;
 }
 
-// Runtimes ignore NaN in ReduceMax, or not, as it comes: Sum(Clip(x, 0, 0)) is 0, or NaN where x has one.
-template <Axes form>
-Value* float_extremum(MapperContext& c, const std::string& op) {
-  const DType type = c.in(0)->dtype();
-  Value* x = c.cast(c.in(0), type == DType::f64 ? DType::f64 : DType::f32);
-  Value* m = reduced<form>(c, op, x);
-  if (m == x) return c.in(0);
-  Value* zeros = c.clip(x, 0, 0);
-  return c.cast(c.add(m, reduced<form>(c, "ReduceSum", zeros)), type);
+bool may_be_nothing(MapperContext& c) {
+  return !surely_not_empty(c) && (c.strict() || onnx::has_dims_of_data(c.in(0)));
 }
 
 // Of nothing it is the type's own lowest or highest value, also where it is computed in a wider type.
@@ -156,20 +169,9 @@ Value* half_of_unsigned(MapperContext& c) { return c.i64(std::numeric_limits<std
 Value* with_sign(MapperContext& c, Value* x, Value* half) { return c.add(c.cast(x, DType::i64), half); }
 
 template <Axes form>
-Value* wide_extremum(MapperContext& c, const std::string& op, Value* x) {
-  const bool keep = c.flag("keep_dims");
-  const auto axes = c.maybe_ints(1);
-  if (is_made_of_sizes(x)) return reduced<form>(c, op, x);
-  if (axes && x->shape().ranked()) return reduced_wide(c, op, x, *axes, keep);
-  const bool all = is_all_axes(c.node().input(1), c.node().input(0));
-  return all && !keep ? reduced_wide(c, op, c.reshape(x, {-1}), {0}, false)
-                      : reduced_in_turn(c, op, x, c.in(1), keep);
-}
-
-template <Axes form>
 Value* unsigned_extremum(MapperContext& c, const std::string& op) {
   Value* half = half_of_unsigned(c);
-  Value* m = wide_extremum<form>(c, op, with_sign(c, c.in(0), half));
+  Value* m = reduced<form>(c, op, with_sign(c, c.in(0), half));
   return c.cast(c.add(m, half), DType::u64);
 }
 
@@ -177,11 +179,9 @@ template <Axes form>
 Value* extremum(MapperContext& c, const std::string& op) {
   const DType type = c.in(0)->dtype();
   if (type == DType::u64) return unsigned_extremum<form>(c, op);
-  if (is_float(type)) return float_extremum<form>(c, op);
-  if (type == DType::i64) return wide_extremum<form>(c, op, c.in(0));
-  if (type == DType::u32) return c.cast(wide_extremum<form>(c, op, c.cast(c.in(0), DType::i64)), type);
+  if (type == DType::u32) return c.cast(reduced<form>(c, op, c.cast(c.in(0), DType::i64)), type);
   const bool narrow = type == DType::i8 || type == DType::i16;
-  return narrow && !surely_not_empty(c) ? narrow_extremum<form>(c, op) : reduced<form>(c, op, c.in(0));
+  return narrow && may_be_nothing(c) ? narrow_extremum<form>(c, op) : reduced<form>(c, op, c.in(0));
 }
 template <Axes form>
 Values map_max(MapperContext& c) {
@@ -190,15 +190,6 @@ Values map_max(MapperContext& c) {
 template <Axes form>
 Values map_min(MapperContext& c) {
   return {extremum<form>(c, "ReduceMin")};
-}
-
-// The mean of no real numbers is NaN in TensorFlow, that of no complex ones 0, as any in ONNX Runtime: divide
-// by min(elements, 1), which is 0 / 0 for nothing.
-Value* nan_when_empty(MapperContext& c, Value* mean) {
-  Value* elements = c.size_of(c.in(0));
-  Value* one = c.i64(1);
-  Value* divisor = c.cast(c.minimum(elements, one), mean->dtype());
-  return c.div(mean, divisor);
 }
 
 // Not the means of means, which would be rounded in between.
@@ -215,14 +206,12 @@ template <Axes form>
 Values map_mean(MapperContext& c) {
   Value* x = c.in(0);
   const auto axes = c.maybe_ints(1);
-  const bool in_turn = form == Axes::attribute && (!axes || counts_from_back(x, *axes));
+  const bool in_turn = form == Axes::attribute && (!axes || counts_from_back(c, x, *axes));
   if (x->dtype() == DType::u64) return {mean_of_integers<form>(c, x)};
   if (is_int(x->dtype()) && (in_turn || !has_few_bits(x)))
     return {c.cast(mean_of_integers<form>(c, c.cast(x, DType::i64)), x->dtype())};
   if (is_int(x->dtype())) return {c.cast(reduced<form>(c, "ReduceMean", c.cast(x, DType::i64)), x->dtype())};
-  Value* mean = reduced<form>(c, "ReduceMean", x);
-  const bool as_is = mean == x || surely_not_empty(c) || is_complex(c.node().output(0)->dtype());
-  return {as_is ? mean : nan_when_empty(c, mean)};
+  return {reduced<form>(c, "ReduceMean", x)};
 }
 
 // Over no elements the minimum of int32 is its highest value (true), the maximum its lowest (not > 0: false).
@@ -250,43 +239,46 @@ Values map_euclidean_norm(MapperContext& c) {
   return {c.maybe_ints(1) ? norm : c.abs(norm)};
 }
 
-// TensorFlow never picks NaN, ONNX Runtime does when it comes first.
-Value* without_nan(MapperContext& c, Value* x, bool for_max) {
-  if (!is_float(x->dtype())) return x->dtype() == DType::boolean ? c.cast(x, DType::i32) : x;
-  const float worst =
-      for_max ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
-  Value* is_nan = c.is_nan(x);
-  return c.where(is_nan, c.cast(c.constant(worst), x->dtype()), x);
+// TensorFlow never picks a NaN.
+Value* index_of(Emitter& e, const std::string& op, Value* x, std::int64_t axis) {
+  Value* index = e.emit(op, {x}, {{"axis", axis}, {"keepdims", 0}});
+  return is_float(x->dtype()) ? meaning(e, index, onnx::kNan, onnx::kSkips) : index;
 }
 
 // Along an axis that is known at run time only, or counted from the back of an unknown rank.
 Value* index_along(MapperContext& c, const std::string& op, Value* x) {
   const Sides s = sides(c, x, counted_from_front(c, c.in(1), x));
   Value* three = as_three(c, x, s);
-  Value* index = c.emit(op, {three}, {{"axis", 1}, {"keepdims", 0}});
+  Value* index = index_of(c, op, three, 1);
   return c.reshape_to(index, c.concat({s.before, s.after}, 0));
 }
 
 Values arg_extremum(MapperContext& c, const std::string& op) {
   const auto axis = c.maybe_ints(1);
   if (axis && c.has_rank(0)) c.front_axis(c.const_int(1), c.rank(0));
-  Value* x = without_nan(c, c.in(0), op == "ArgMax");
+  Value* x = c.in(0)->dtype() == DType::boolean ? c.cast(c.in(0), DType::i32) : c.in(0);
   if (x->dtype() == DType::u64) x = with_sign(c, x, half_of_unsigned(c));
-  if (!axis || counts_from_back(x, *axis)) return {c.cast(index_along(c, op, x), c.output_dtype())};
-  Value* index = c.emit(op, {x}, {{"axis", c.const_int(1)}, {"keepdims", 0}});
-  return {c.cast(index, c.output_dtype())};
+  if (!axis || counts_from_back(c, x, *axis)) return {c.cast(index_along(c, op, x), c.output_dtype())};
+  return {c.cast(index_of(c, op, x, c.const_int(1)), c.output_dtype())};
 }
-// log(sum(exp(x - m))) + m, where m is the highest number, limited to finite numbers. The sum keeps an
-// infinity or a NaN. (ONNX Runtime's ReduceLogSumExp computes one exponential after the other, nine times as
-// slow.)
+// The highest number, limited to finite ones where the result may be infinite.
+template <Axes form>
+Value* finite_maximum(MapperContext& c, Value* x) {
+  Value* most = reduced<form>(c, "ReduceMax", x, true);
+  if (most->producer()) c.graph().remove_attr(*most->producer(), onnx::kNan);  // the sum keeps a NaN
+  if (!c.strict()) return most;
+  Value *low = lowest(c, x->dtype()), *high = highest(c, x->dtype());
+  const bool wide = x->dtype() == DType::f64;  // which Clip is not at opset 11
+  return wide ? c.minimum(c.maximum(most, low), high) : c.emit("Clip", {most, low, high});
+}
+
+// log(sum(exp(x - m))) + m, where m is the highest number. (ONNX Runtime's ReduceLogSumExp computes one
+// exponential after the other, nine times as slow.)
 template <Axes form>
 Values map_log_sum_exp(MapperContext& c) {
   Value* x = c.in(0);
   const bool keep = c.flag("keep_dims");
-  Value* most = reduced<form>(c, "ReduceMax", x, true);
-  Value *low = lowest(c, x->dtype()), *high = highest(c, x->dtype());
-  const bool wide = x->dtype() == DType::f64;  // which Clip is not at opset 11
-  Value* m = wide ? c.minimum(c.maximum(most, low), high) : c.emit("Clip", {most, low, high});
+  Value* m = finite_maximum<form>(c, x);
   Value* sum = reduced<form>(c, "ReduceSum", c.emit("Exp", {c.sub(x, m)}), keep);
   Value* log = c.emit("Log", {sum});
   if (keep) return {c.add(log, m)};

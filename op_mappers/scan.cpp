@@ -98,10 +98,11 @@ Values map_cumprod_by_steps(MapperContext& c) {
 }
 
 // log(exp(a) + exp(b)) = max(a, b) + log(1 + exp(-|a - b|)); both -inf: -inf
-Value* log_add_exp(Emitter& c, Value* a, Value* b) {
+Value* log_add_exp(Emitter& c, Value* a, Value* b, bool of_infinities) {
   Value* most = c.maximum(a, b);
   Value* difference = c.abs(c.sub(a, b));
   Value* rest = c.log(c.add(c.exp(c.neg(difference)), c.scalar_like(a, 1)));
+  if (!of_infinities) return c.add(most, rest);
   Value* equal = c.equal(a, b);  // also of two infinities, whose difference is NaN
   Value* two = c.emit("Log", {c.scalar_like(a, 2)});
   return c.add(most, c.where(equal, two, rest));
@@ -113,11 +114,15 @@ Values map_cumulative_logsumexp(MapperContext& c) {
   Value* x = c.in(0);
   const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");
   Value* nothing = c.cast(c.constant(-std::numeric_limits<float>::infinity()), x->dtype());
+  if (!c.strict())  // what is moved in is infinite; behind an exclusive sum it meets itself
+    return {
+        scan(c, x, nothing, [=](Emitter& e, Value* a, Value* b) { return log_add_exp(e, a, b, exclusive); })};
+  const auto add = [](Emitter& e, Value* a, Value* b) { return log_add_exp(e, a, b, true); };
   Value* is_nan = c.is_nan(x);
   Value* twos = c.where(is_nan, c.scalar_like(x, std::numbers::ln2), c.scalar_like(x, 0));
   Value* doubled = c.cumsum(twos, c.in(1), false, reverse);
   Value* rest = c.sub(c.where(is_nan, nothing, x), doubled);
-  Value* y = scan(c, rest, nothing, log_add_exp);
+  Value* y = scan(c, rest, nothing, add);
   return {c.add(y, exclusive ? c.cumsum(twos, c.in(1), true, reverse) : doubled)};
 }
 

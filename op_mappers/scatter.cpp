@@ -158,7 +158,8 @@ Value* combined(MapperContext& c, const Combination& how, Value* data, Value* sh
   Value* to = c.cast(data, work);
   Value* from = c.cast(updates, work);
   Value* result = combined_by_scatter(c, how, to, shape, indices, from);
-  if (is_extremum(how) && is_float(work)) result = c.where(c.is_nan(to), to, result);  // NaN stays
+  if (is_extremum(how) && is_float(work) && c.strict())
+    result = c.where(c.is_nan(to), to, result);  // NaN stays
   return c.cast(result, data->dtype());
 }
 
@@ -169,7 +170,7 @@ Value* negated_for_sub(MapperContext& c, Value* updates) {
 
 // A NaN of the tensor stays; one among the updates counts for nothing.
 Value* without_nan(MapperContext& c, const Combination& how, Value* updates) {
-  if (!is_extremum(how) || !is_float(updates->dtype())) return updates;
+  if (!c.strict() || !is_extremum(how) || !is_float(updates->dtype())) return updates;
   const DType work = is_half(updates->dtype()) ? DType::f32 : updates->dtype();
   Value* wide = c.cast(updates, work);
   return c.cast(c.where(c.is_nan(wide), none_of(c, how, wide), wide), updates->dtype());

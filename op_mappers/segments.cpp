@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "onnx/data_dims.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/wide_integers.h"
 
@@ -41,7 +42,9 @@ Value* by_scatter(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   return scatter_rows(c, segment_blank(c, rows, count, init), ids, rows, scatter_name(how));
 }
 
-bool surely_some(const Value* rows) { return rows->shape().ranked() && rows->shape()[0] > 0; }
+bool surely_some(const Emitter& c, const Value* rows) {
+  return (rows->shape().ranked() && rows->shape()[0] > 0) || (!c.strict() && !onnx::has_dims_of_data(rows));
+}
 
 // Integers, whose products wrap around; those of ONNX Runtime's ReduceProd are products of doubles.
 Value* product_in_turn(Emitter& c, Value* rows, Value* ids, Value* count, Value* init) {
@@ -69,7 +72,7 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), none);
   const auto reduced_rows = [&](Value* x) { return c.reduce(reduce_name(how), x, Ints{0}, false); };
   Value* reduced = how == Reduction::add ? wrapping_sum(c, chosen, reduced_rows) : reduced_rows(chosen);
-  if (arithmetic || (is_int(type) && surely_some(rows))) return c.cast(reduced, type);
+  if (arithmetic || ((is_int(type) || !c.strict()) && surely_some(c, rows))) return c.cast(reduced, type);
   return c.cast(how == Reduction::max ? larger(c, reduced, none) : smaller(c, reduced, none),
                 type);  // also of no rows
 }
@@ -161,7 +164,7 @@ Value* segment_reduce(Emitter& c, By by, Reduction how, Value* rows, Value* ids,
 Value* segment_extremum(Emitter& c, By by, Reduction how, Value* rows, Value* ids, Value* count,
                         Value* init) {
   const DType type = rows->dtype();
-  if (by == By::scatter || !is_float(type) || has_no_elements(rows))
+  if (by == By::scatter || !is_float(type) || !c.strict() || has_no_elements(rows))
     return segment_reduce(c, by, how, rows, ids, count, init);
   const DType work = is_half(type) ? DType::f32 : type;
   Value* wide = c.cast(rows, work);

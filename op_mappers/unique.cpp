@@ -60,8 +60,14 @@ Value* moved_to_front(MapperContext& c, Value* x, std::int64_t axis) {
   return c.transpose(x, perm);
 }
 
+// Whether NaN, and slices without elements, matter.
+bool are_special(MapperContext& c, const Value* x) {
+  const Shape& s = x->shape();
+  return is_float(x->dtype()) && (c.strict() || (s.ranked() && contains(s.dims(), 0)));
+}
+
 Unique unique_rows(MapperContext& c, Value* x) {
-  return is_float(x->dtype()) ? unique_floats(c, x) : unique(c, x, false, 0);
+  return are_special(c, x) ? unique_floats(c, x) : unique(c, x, false, 0);
 }
 
 // The slices along an axis: rows of [size, the axes before it, those behind it].
@@ -92,12 +98,12 @@ void refuse_empty_slices(MapperContext& c, std::int64_t axis) {
 
 Unique unique_of(MapperContext& c) {
   Value* x = c.in(0);
-  if (is_vector(c)) return is_float(x->dtype()) ? unique_floats(c, c.reshape(x, {-1})) : unique(c, x, false);
+  if (is_vector(c)) return are_special(c, x) ? unique_floats(c, c.reshape(x, {-1})) : unique(c, x, false);
   const auto axis = c.maybe_ints(1);
   if (axis && axis->size() > 1) c.fail(Code::bad_model, "more than one axis");
   if (axis) refuse_empty_slices(c, axis->front());
   if (axis && axis->front() == 0) return unique_rows(c, x);
-  if (axis && !is_float(x->dtype())) return unique(c, x, false, axis->front());
+  if (axis && !are_special(c, x)) return unique(c, x, false, axis->front());
   if (axis && c.has_rank(0)) {
     Unique u = unique_floats(c, moved_to_front(c, x, axis->front()));
     u.values = c.gather(x, u.first, axis->front());

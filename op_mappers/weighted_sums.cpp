@@ -8,7 +8,7 @@ namespace t2o::op_mappers {
 Value* weighted_sums(Emitter& e, Value* x, const Weights& weights,
                      const std::function<Value*(Value*, Value*)>& product) {
   Value* matrix = weights.matrix;
-  if (!is_float(x->dtype())) return product(x, matrix);
+  if (!is_float(x->dtype()) || !e.strict()) return product(x, matrix);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* zero = e.scalar_like(x, 0);
   Value* infinity = e.scalar_like(x, kInfinity);

@@ -83,7 +83,7 @@ Extremum extremum(const ir::Graph& g) {
 
 Value* equal_or_nan(MapperContext& c, Value* x, Value* best) {
   Value* same = c.equal(x, best);
-  return is_float(x->dtype()) ? c.logical_or(same, c.is_nan(x)) : same;
+  return is_float(x->dtype()) && c.strict() ? c.logical_or(same, c.is_nan(x)) : same;
 }
 
 // Among the places of the best value the lowest; the initial pair is one of the candidates.

@@ -137,7 +137,7 @@ Value* with_room_for_nan(MapperContext& c, Value* x) {
 
 // The order that sorts the operands by one key.
 Value* order(MapperContext& c, const Key& key, Value* x, const Axis& axis) {
-  const bool places_nan = key.nan == NanOrder::last && is_float(x->dtype());
+  const bool places_nan = c.strict() && key.nan == NanOrder::last && is_float(x->dtype());
   Value* by = places_nan ? with_room_for_nan(c, x) : sortable(c, x);
   return c.topk(by, axis.size, axis.number, key.descending)[1];
 }
@@ -146,7 +146,7 @@ Value* order(MapperContext& c, const Key& key, Value* x, const Axis& axis) {
 // as many NaNs.
 Value* sorted_alone(MapperContext& c, const Key& key, Value* x, const Axis& axis) {
   const DType type = x->dtype();
-  const bool plain = !is_float(type) || key.nan == NanOrder::any;
+  const bool plain = !c.strict() || !is_float(type) || key.nan == NanOrder::any;
   Value* wide = sortable(c, x);
   if (plain && wide == x) return c.topk(x, axis.size, axis.number, key.descending)[0];
   if (plain) {

@@ -85,13 +85,17 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
        {cancel_transposes(), fold_layout(target, layout == tf2onnx::Layout::nchw), fold_axes(target)}});
   phases.push_back({"images",
                     "the layout is final",
-                    "no image is padded, cropped or guarded without need",
-                    {{drop_guards(target)},
-                     {slice_before_pad(target)},
+                    "no image is padded or cropped without need",
+                    {{slice_before_pad(target)},
                      {fuse_pad()},
                      {stride_conv()},
                      {repeat_by_gather(target)},
                      {scale_parts(target)}}});
+  phases.push_back(
+      {"meanings",
+       "the layout is final",
+       "what an operator of the source means of NaN and of nothing is in the graph, or is not promised",
+       {}});
   if (layout == tf2onnx::Layout::nhwc)
     phases.push_back(
         {"channels last",
@@ -120,8 +124,6 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
        "each remaining formula has its shortest form",
        {{reshape_transposes(target)},
         {merge_picks(target)},
-        {clip_sums()},
-        {mean_of_steps(target)},
         {weighted_sum(target)},
         {merge_scales(target)},
         {merge_reshapes(target)},
@@ -144,16 +146,18 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
                     {{guard_reshapes(target)}, {carry_types(target)}}});
   phases.push_back({"runtime",
                     "the graph computes the result by the ONNX standard",
-                    "the target runtime computes it as the standard says",
-                    {}});
+                    "the target runtime computes it as the standard says; no attribute is internal",
+                    {},
+                    {drop_meanings()}});
   for (Phase& p : phases) runtime::add_steps(p, target);
   return phases;
 }
 
 std::vector<Phase> all_phases() {
   std::vector<Phase> all = tf_phases();
-  for (Phase& p : onnx_phases(onnx::make_target(onnx::kDefaultOpset), tf2onnx::Layout::nhwc)) {
-    for (Step& s : runtime::steps(p.name, onnx::make_target(onnx::kDefaultOpset, "any")))
+  const std::string& ort = onnx::Target().runtime;
+  for (Phase& p : onnx_phases(onnx::make_target(onnx::kDefaultOpset, ort, true), tf2onnx::Layout::nhwc)) {
+    for (Step& s : runtime::steps(p.name, onnx::make_target(onnx::kDefaultOpset, "any", true)))
       p.steps.push_back(std::move(s));
     all.push_back(std::move(p));
   }

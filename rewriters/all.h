@@ -70,7 +70,6 @@ Rewriter fuse_pad();                               // a Pad in front of a pool -
 Rewriter fuse_repeat(const onnx::Target&);         // pixels repeated by Unsqueeze, Tile and Reshape -> Resize
 Rewriter repeat_by_gather(const onnx::Target&);    // a Resize that repeats rows along one axis -> Gather
 Rewriter fuse_rotary(const onnx::Target&);         // RotaryEmbedding
-Rewriter mean_of_steps(const onnx::Target&);       // a mean over an axis that may be empty -> a sum divided by the size
 Rewriter unmerge_batches(const onnx::Target&);     // MatMul over merged leading axes -> over both axes
 
 // Layout.
@@ -87,13 +86,14 @@ Rewriter unflatten_matmul(const onnx::Target&);  // a dense layer over the last 
 // Images and weights.
 Rewriter absorb_scales();                       // a product with one number -> into the weights next to it
 Rewriter center_norm();                         // what remains of a layer normalization reads x - mean instead of x
-Rewriter clip_sums();                           // a sum that only passes NaN on -> part of the Clip
-Rewriter drop_guards(const onnx::Target&);      // tests for NaN or empty images, where there are none
 Rewriter merge_scales(const onnx::Target&);     // a product with two constants -> with one
 Rewriter scale_parts(const onnx::Target&);      // a scale behind a Concat of convolutions -> in front of it
 Rewriter slice_before_pad(const onnx::Target&);  // a crop of a padded image -> crop first
 Rewriter stride_conv();                         // a pointwise convolution with a Slice in front -> strides
 Rewriter weighted_sum(const onnx::Target&);     // ReduceSum of a product with a constant -> MatMul
+
+// The end.
+Rewriter drop_meanings();  // internal attributes (onnx/meaning.h) that no row of the runtime's table has used
 
 // The rules of the opset.
 Rewriter carry_types(const onnx::Target&);     // If, Loop and Scan get casts around types that they do not take

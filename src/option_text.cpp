@@ -13,6 +13,7 @@ namespace t2o {
 namespace {
 
 using tf2onnx::ExternalData;
+using tf2onnx::Fidelity;
 using tf2onnx::Format;
 using tf2onnx::Layout;
 using tf2onnx::Options;
@@ -72,6 +73,12 @@ void set_runtime(Options& o, const std::string& v) {
   static constexpr std::array<std::pair<std::string_view, bool>, 3> kRuntimes{
       {{"ort-1.31", true}, {"ort", true}, {"any", false}}};
   o.target_runtime = one_of("--target-runtime", v, kRuntimes) ? "ort-1.31" : "any";
+}
+
+void set_fidelity(Options& o, const std::string& v) {
+  static constexpr std::array<std::pair<std::string_view, Fidelity>, 2> kLevels{
+      {{"plain", Fidelity::plain}, {"strict", Fidelity::strict}}};
+  o.fidelity = one_of("--fidelity", v, kLevels);
 }
 
 void set_layout(Options& o, const std::string& v) {
@@ -192,6 +199,10 @@ constexpr OptionRow kRows[] = {
      "ort-1.31: only operators that ONNX Runtime has kernels for (the default). any: the ONNX standard "
      "alone.",
      target, set_runtime, "ort-1.31,any"},
+    {"fidelity", "LEVEL",
+     "plain: TensorFlow's results for ordinary values, in the plainest graph (the default). strict: also for "
+     "NaN, infinities, denormals and empty tensors, with more operators.",
+     target, set_fidelity, "plain,strict"},
     {"target", "NAMES",
      "Targets of tf2onnx, comma-separated: rs4, rs5, rs6, caffe2 and tensorrt change nothing. nhwc is "
      "--layout nhwc.",

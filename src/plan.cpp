@@ -15,8 +15,13 @@ namespace {
 
 using tf2onnx::Options;
 
+onnx::Target unchecked_target_of(const Options& o) {
+  return onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime,
+                           o.fidelity == tf2onnx::Fidelity::strict);
+}
+
 onnx::Target target_of(const Options& o) {
-  onnx::Target target = onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime);
+  onnx::Target target = unchecked_target_of(o);
   if (target.for_ort() && target.opset > onnx::kHighestOrtOpset)
     fail(Code::bad_option, onnx::not_loadable(target.opset),
          "--opset " + std::to_string(onnx::kHighestOrtOpset) +
@@ -84,7 +89,7 @@ void check_running(const Options& o, const std::vector<std::string>& asked, cons
       diagnostics.push_back({Severity::warning,
                              Code::bad_option,
                              "the rewriter '" + name + "' does not run with this " +
-                                 (is_runtime ? "--target-runtime or --opset" : "--layout"),
+                                 (is_runtime ? "--target-runtime, --fidelity or --opset" : "--layout"),
                              is_runtime ? "docs/runtime-rows.md says when it runs" : "--layout nhwc",
                              {},
                              SourceLoc::here()});
@@ -137,8 +142,7 @@ std::pair<std::string, int> extra_opset(const std::string& text) {
 }  // namespace
 
 ConversionRegistry registry_for(const Options& o, Diagnostics& diagnostics) {
-  ConversionRegistry registry(
-      onnx::make_target(o.opset == 0 ? onnx::kDefaultOpset : o.opset, o.target_runtime));
+  ConversionRegistry registry(unchecked_target_of(o));
   registry.add_overlay(quantize_mode_rows(o.quantize_mode));
   registry.add_overlay(custom_rows(o.custom_ops, diagnostics));
   return registry;

@@ -15,8 +15,16 @@ Rewriter guard_pads(const onnx::Target&);
 Rewriter guard_resizes(const onnx::Target&);
 Rewriter guard_sums(const onnx::Target&);
 Rewriter image_convs(const onnx::Target&);
+Rewriter keep_nan(const onnx::Target&);
+Rewriter nan_of_nothing(const onnx::Target&);
 Rewriter own_zero_points(const onnx::Target&);
+Rewriter skip_nan(const onnx::Target&);
 Rewriter small_norms(const onnx::Target&);
 Rewriter unsigned_codes(const onnx::Target&);
+Rewriter wide_extrema(const onnx::Target&);
+Rewriter wide_reductions(const onnx::Target&);
+Rewriter wide_remainders(const onnx::Target&);
+Rewriter wide_signs(const onnx::Target&);
+Rewriter wide_sums(const onnx::Target&);
 
 }  // namespace t2o::rewriters

@@ -13,6 +13,7 @@ using namespace rewriters;
 namespace {
 
 constexpr std::string_view kLast = "runtime";  // the phase after all others
+constexpr std::string_view kMeanings = "meanings";
 
 std::vector<Row> rows() {
   return {
@@ -79,6 +80,77 @@ std::vector<Row> rows() {
            "or ternarized network each product is then rounded, and a tenth of the signs of sums that are "
            "exactly 0 are wrong.",
        .make = guard_sums},
+      {.name = "keep_nan",
+       .kind = Kind::repair,
+       .phase = kMeanings,
+       .operators = {"ReduceMax", "ReduceMin", "Sign"},
+       .types = {DType::f16, DType::bf16, DType::f32, DType::f64},
+       .why = "A NaN in a maximum is ignored, or is not, depending on its place. TensorFlow's maximum of "
+              "numbers with a NaN is NaN. The sign of a NaN in f16 is 0, and TensorFlow's is NaN.",
+       .make = keep_nan,
+       .level = Level::strict},
+      {.name = "skip_nan",
+       .kind = Kind::repair,
+       .phase = kMeanings,
+       .operators = {"ArgMax", "ArgMin", "MaxPool"},
+       .types = {DType::f16, DType::bf16, DType::f32, DType::f64},
+       .why =
+           "A NaN that comes first is picked, and a pool starts at -inf. TensorFlow never picks a NaN, and "
+           "its pools start at the lowest finite number.",
+       .make = skip_nan,
+       .level = Level::strict},
+      {.name = "nan_of_nothing",
+       .kind = Kind::repair,
+       .phase = kMeanings,
+       .operators = {"ReduceMean"},
+       .types = {DType::f16, DType::bf16, DType::f32, DType::f64},
+       .why = "The mean of no numbers is 0. TensorFlow's is NaN, for which a model may ask. With "
+              "--fidelity plain the row acts where a size is computed from data, as that of NonZero.",
+       .make = nan_of_nothing},
+      {.name = "wide_extrema",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Max", "Min", "Clip"},
+       .types = {DType::i64},
+       .why =
+           "With AVX only the lower 32 bits are compared: max(2^33, 5) is 5. Not where numbers are known to "
+           "fit into 32 bits.",
+       .make = wide_extrema},
+      {.name = "wide_signs",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Sign"},
+       .types = {DType::i64},
+       .why = "With AVX only the lower 32 bits are looked at: the sign of 2^32 is 0. Not where numbers are "
+              "known to fit into 32 bits.",
+       .make = wide_signs},
+      {.name = "wide_reductions",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"ReduceMax", "ReduceMin"},
+       .types = {DType::i64},
+       .why =
+           "With AVX only the lower 32 bits are compared unless the first axis is reduced. ArgMax and ArgMin "
+           "compare all. Not where numbers are known to fit into 32 bits.",
+       .make = wide_reductions},
+      {.name = "wide_remainders",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Mod"},
+       .types = {DType::i64},
+       .why = "A Mod with fmod=1 is one of doubles, which do not hold all 64-bit integers. Not where numbers "
+              "are "
+              "known to fit into 32 bits.",
+       .make = wide_remainders},
+      {.name = "wide_sums",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"ReduceSum"},
+       .types = {DType::i64},
+       .why =
+           "The sum is one of doubles, which round beyond 2^53 and do not wrap around. Not where numbers are "
+           "known to fit into 32 bits.",
+       .make = wide_sums},
       {.name = "own_zero_points",
        .kind = Kind::repair,
        .phase = kLast,
@@ -205,6 +277,8 @@ std::string_view name(Kind k) {
   return kNames[static_cast<std::size_t>(k)];
 }
 
+std::string_view name(Level l) { return l == Level::plain ? "plain" : "strict"; }
+
 const std::vector<Row>& table() {
   static const std::vector<Row> all = [] {
     std::vector<Row> both = rows();
@@ -224,7 +298,7 @@ bool applies(const Row& r, const onnx::Target& t) {
   if (t.opset < r.first_opset || t.opset > r.last_opset) return false;
   if (r.kind == Kind::form) return !t.for_ort();
   const int version = std::min(minor_version(t), Versions().last);
-  return version >= r.versions.first && version <= r.versions.last;
+  return version >= r.versions.first && version <= r.versions.last && (r.level == Level::plain || t.strict);
 }
 
 std::vector<Step> steps(std::string_view phase, const onnx::Target& target) {
@@ -304,13 +378,15 @@ std::string markdown() {
       "An export follows the ONNX standard. Where ONNX Runtime needs another form, a row of this table says "
       "so; `--target-runtime any`\nuses the forms of the last table instead. `--report` names the rows that "
       "changed a graph.\n\n"
-      "- A *repair* avoids a defect that ordinary values meet.\n"
+      "- A *repair* avoids a defect.\n"
       "- A *veto* keeps fusions from making an operator.\n"
       "- A *preference* chooses a form that ONNX Runtime computes faster or more exactly.\n\n"
       "The versions are those of ONNX Runtime in which the row was seen to hold. `scripts/probe_runtime` "
       "says "
-      "which rows another\nversion still needs.\n\n"
-      "| row | kind | operators | types | opsets | versions | why |\n|---|---|---|---|---|---|---|\n";
+      "which rows another\nversion still needs. A row of the level *strict* needs `--fidelity strict` "
+      "([fidelity.md](fidelity.md)).\n\n"
+      "| row | kind | level | operators | types | opsets | versions | why "
+      "|\n|---|---|---|---|---|---|---|---|\n";
   std::string forms =
       "\n## Forms for any runtime\n\nWith `--target-runtime any` an export takes the form that most runtimes "
       "read. Each form gives the same\nresult by the ONNX standard.\n\n"
@@ -319,9 +395,9 @@ std::string markdown() {
     if (r.kind == Kind::form)
       forms += "| " + std::string(r.name) + " | " + operators_text(r) + " | " + std::string(r.why) + " |\n";
     if (r.kind == Kind::form) continue;
-    out += "| " + std::string(r.name) + " | " + std::string(name(r.kind)) + " | " + operators_text(r) +
-           " | " + types_text(r) + " | " + opsets_text(r) + " | " + versions_text(r) + " | " +
-           std::string(r.why) + " |\n";
+    out += "| " + std::string(r.name) + " | " + std::string(name(r.kind)) + " | " +
+           std::string(name(r.level)) + " | " + operators_text(r) + " | " + types_text(r) + " | " +
+           opsets_text(r) + " | " + versions_text(r) + " | " + std::string(r.why) + " |\n";
   }
   return out + forms;
 }

@@ -12,12 +12,19 @@
 namespace t2o::runtime {
 
 enum class Kind : std::uint8_t {
-  repair,      // a defect of the runtime that ordinary values meet; the row's form is one that it computes right
+  repair,      // a defect of the runtime; the row's form is one that it computes right
   veto,        // an operator that fusions do not make for this runtime: they ask may_make()
   preference,  // a form that the runtime computes faster, or more exactly; `why` says what was measured
   form,        // for any runtime: a form that more runtimes read; `why` names it, and who reads it
 };
 std::string_view name(Kind);
+
+// From which fidelity on a row applies (docs/fidelity.md).
+enum class Level : std::uint8_t {
+  plain,   // ordinary values need it: at both levels
+  strict,  // only NaN, infinities, denormals or empty tensors need it
+};
+std::string_view name(Level);
 
 // From the first version to the last one in which the row was seen to hold. Versions of ONNX Runtime are 1.N: these are the N.
 struct Versions {
@@ -34,6 +41,7 @@ struct Row {
   Rewriter (*make)(const onnx::Target&) = nullptr;  // makes the form; null: a fusion does, which asks needs()
   int first_opset = onnx::kLowestOpset, last_opset = onnx::kHighestOrtOpset;
   Versions versions = {};
+  Level level = Level::plain;
   std::vector<After> after = {};   // rewriters of the phase that run before this one
   std::vector<After> before = {};  // ... and those that run after it
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "onnx/bitwise.h"
+#include "onnx/data_dims.h"
 #include "onnx/fold.h"
 #include "onnx/infer.h"
 #include "onnx/legalize.h"
@@ -228,6 +229,8 @@ Value* Emitter::identity(Value* x) { return emit_raw("Identity", {x}, {}, 1)[0];
 
 // ---- reductions: axes are an input since 13 (ReduceSum) and 18 (the others)
 
+bool Emitter::may_be_empty(const Value* x) const { return strict() || onnx::has_dims_of_data(x); }
+
 Value* Emitter::reduce(const std::string& op, Value* x, const Ints& given, bool keep_dims) {
   if (given.empty()) return x;
   Ints axes;
@@ -235,7 +238,8 @@ Value* Emitter::reduce(const std::string& op, Value* x, const Ints& given, bool 
   const std::int64_t keep = keep_dims;
   if (target_->opset >= (op == "ReduceSum" ? 13 : 18)) {
     Value* a = ints(axes);
-    if (std::ranges::any_of(axes, [](std::int64_t i) { return i < 0; })) a = from_front(*this, a, x);
+    const bool from_back = std::ranges::any_of(axes, [](std::int64_t i) { return i < 0; });
+    if (from_back && may_be_empty(x)) a = from_front(*this, a, x);
     return emit(op, {x, a}, {{"keepdims", keep}});
   }
   return emit(op, {x}, {{"axes", axes}, {"keepdims", keep}});
@@ -248,7 +252,7 @@ Value* Emitter::reduce_at(const std::string& op, Value* x, Value* axes, bool kee
          onnx::raise_opset(18, *target_));
   axes = cast(axes, DType::i64);
   if (!axes->shape().ranked() || axes->shape().rank() != 1) axes = reshape(axes, {-1});
-  axes = from_front(*this, axes, x);
+  if (may_be_empty(x)) axes = from_front(*this, axes, x);
   return emit(op, {x, axes}, {{"keepdims", keep_dims}, {"noop_with_empty_axes", 1}});
 }
 
@@ -360,7 +364,7 @@ static Value* log_softmax_f64(Emitter& e, Value* x, std::int64_t axis) {
 Value* Emitter::softmax(Value* x, std::int64_t axis, bool log) {
   const std::string op = log ? "LogSoftmax" : "Softmax";
   const bool last = axis == -1 || (x->shape().ranked() && axis == x->shape().rank() - 1);
-  if (log && x->dtype() == DType::f64 && target_->for_ort() && (last || x->shape().ranked()))
+  if (log && x->dtype() == DType::f64 && strict() && target_->for_ort() && (last || x->shape().ranked()))
     return log_softmax_f64(*this, x, last ? -1 : axis);
   if (target_->opset >= 13 || last) return emit(op, {x}, {{"axis", last ? std::int64_t{-1} : axis}});
   if (!x->shape().ranked())
@@ -401,6 +405,7 @@ Value* Emitter::maximum(Value* a, Value* b) {
 // "not less" another thing than "greater or equal".
 Value* Emitter::greater_equal(Value* a, Value* b) {
   if (target_->opset >= 16) return emit("GreaterOrEqual", {a, b});
+  if (!strict() || is_int(a->dtype())) return logical_not(less(a, b));
   Value* g = greater(a, b);
   Value* e = equal(a, b);
   return logical_or(g, e);
@@ -408,6 +413,7 @@ Value* Emitter::greater_equal(Value* a, Value* b) {
 
 Value* Emitter::less_equal(Value* a, Value* b) {
   if (target_->opset >= 16) return emit("LessOrEqual", {a, b});
+  if (!strict() || is_int(a->dtype())) return logical_not(greater(a, b));
   Value* l = less(a, b);
   Value* e = equal(a, b);
   return logical_or(l, e);

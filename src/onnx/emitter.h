@@ -111,6 +111,7 @@ class Emitter {
 
   int opset() const { return target_->opset; }  // for Emitter's own kin; a mapper that asks belongs into another row
   const Target& target() const { return *target_; }
+  bool strict() const { return target_->strict; }  // docs/fidelity.md: whether what only NaN, infinities, denormals or nothing need is written
   ir::Graph& graph() const { return *g_; }
   const Origin& origin() const { return *origin_; }
   const std::shared_ptr<const Origin>& shared_origin() const { return origin_; }
@@ -119,6 +120,7 @@ class Emitter {
 
  private:
   Value* slice_at(Value*, Value* starts, Value* ends, Value* axes, Value* steps);
+  bool may_be_empty(const Value*) const;  // as far as the fidelity counts
   Value* reduce_at(const std::string& op, Value*, Value* axes, bool keep_dims);
   [[noreturn]] void fail_without_operator(const std::string& op) const;
   void name_dims(Value*) const;

@@ -1,6 +1,7 @@
 // The Emitter's operators that move elements: their forms at each opset, and what runtimes want of them.
 #include <algorithm>
 
+#include "onnx/data_dims.h"
 #include "onnx/emitter.h"
 #include "onnx/raise_opset.h"
 #include "onnx/reshape.h"
@@ -87,7 +88,8 @@ Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
     e.graph().set_type(y, x->dtype(), Shape(*known));
     return y;
   }
-  if (surely_not_empty(x) || of_tensors || (known && keeps_unknown_dims(x, *known)))
+  if (surely_not_empty(x) || of_tensors || (known && keeps_unknown_dims(x, *known)) ||
+      (!e.strict() && !onnx::has_dims_of_data(x)))
     return e.emit("Reshape", {x, dims});
   return spread_from_one(e, x, dims);
 }
@@ -97,6 +99,7 @@ Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
 Value* reshape_even_if_empty(Emitter& e, Value* x, Value* dims) {
   const Ints* known = dims->known_elements().get();
   const bool is_plain = e.opset() >= 14 || constant_ints(dims) || surely_not_empty(x) ||
+                        (!e.strict() && !onnx::has_dims_of_data(x)) ||
                         (known && keeps_unknown_dims(x, *known));
   return is_plain ? e.reshape_to(x, dims) : spread_from_one(e, x, dims);
 }

@@ -32,12 +32,12 @@ const OpsetRow& opset_row(int opset) {
   return kTable[static_cast<std::size_t>(opset - 1)];
 }
 
-Target make_target(int opset, std::string runtime) {
+Target make_target(int opset, std::string runtime, bool strict) {
   const OpsetRow& row = opset_row(opset);
   if (opset < kLowestOpset)
     fail(Code::bad_option, "opset " + std::to_string(opset) + " is too old to be converted to",
          "choose an opset from " + range(kLowestOpset, kHighestOpset));
-  return {row.opset, row.ml_opset, row.ir_version, std::move(runtime)};
+  return {row.opset, row.ml_opset, row.ir_version, std::move(runtime), strict};
 }
 
 std::string not_loadable(int opset) {

@@ -23,9 +23,10 @@ struct Target {
   int ml_opset = 5;
   int ir_version = 10;
   std::string runtime = "ort-1.31";  // the export avoids operators without a kernel in it; "any": the standard alone
+  bool strict = false;               // --fidelity strict: TensorFlow's results for NaN, infinities, denormals and nothing, too
   bool for_ort() const { return runtime.starts_with("ort"); }
 };
-Target make_target(int opset, std::string runtime = "ort-1.31");
+Target make_target(int opset, std::string runtime = "ort-1.31", bool strict = false);
 std::string not_loadable(int opset);  // the error for an opset above kHighestOrtOpset
 
 std::string opset_table_markdown();  // the exported opsets, for docs and `opsets --markdown`

@@ -8,6 +8,7 @@ namespace tf2onnx {
 enum class Format : std::uint8_t { detect, graph_def, saved_model, meta_graph, tflite, keras, tfjs };
 enum class ExternalData : std::uint8_t { automatic, never, always };  // automatic: above 2 GB
 enum class Layout : std::uint8_t { automatic, nchw, nhwc };  // docs/layout.md
+enum class Fidelity : std::uint8_t { plain, strict };  // what the results promise beyond ordinary values: docs/fidelity.md
 enum class QuantizeMode : std::uint8_t { exact, qdq, as_float };  // what TensorFlow's fake quantization becomes: docs/quantization.md
 enum class ReferenceKernels : std::uint8_t { xnnpack, builtin };  // of LiteRT: docs/verify.md
 
@@ -30,6 +31,7 @@ struct Options {
   int opset = 0;                      // 0: the default (21)
   int ir_version = 0;                 // 0: from the opset table; may be lower as far as types and features allow
   std::string target_runtime = "ort-1.31";  // "any": the ONNX standard alone
+  Fidelity fidelity = Fidelity::plain;
   Layout layout = Layout::automatic;
   std::vector<std::string> targets;         // of tf2onnx: "rs4", "rs5", "rs6", "caffe2", "tensorrt"; they change nothing
   std::vector<std::string> custom_ops;      // kept as they are: "Op" or "Op:domain"

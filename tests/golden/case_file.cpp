@@ -21,6 +21,8 @@ void read_option(const File& f, Case& c, const std::string& line, std::size_t nu
   const std::string value = colon == std::string::npos ? "" : line.substr(colon + 2);
   if (key == "runtime" && !value.empty()) {
     c.runtime = value;
+  } else if (key == "fidelity" && value == "strict") {
+    c.strict = true;
   } else if (key == "layout" && (value == "nchw" || value == "nhwc")) {
     c.layout = value == "nchw" ? tf2onnx::Layout::nchw : tf2onnx::Layout::nhwc;
   } else if (key == "quantize-mode" && (value == "qdq" || value == "float")) {
@@ -33,7 +35,7 @@ void read_option(const File& f, Case& c, const std::string& line, std::size_t nu
       malformed(f, number, "not an opset: '" + value + "'");
   } else {
     malformed(f, number,
-              "'opset: <number>', 'runtime: <name>', 'layout: <name>', 'quantize-mode: <mode>' or a graph is "
+              "'opset: <number>', 'runtime: <name>', 'fidelity: strict', 'layout: <name>', 'quantize-mode: <mode>' or a graph is "
               "expected here");
   }
 }

@@ -18,6 +18,7 @@ struct Case {
   std::string name;
   std::vector<int> opsets = {onnx::kDefaultOpset};  // several only in pipeline/
   std::string runtime = onnx::Target().runtime;
+  bool strict = false;  // fidelity: strict
   tf2onnx::Layout layout = tf2onnx::Layout::nhwc;  // which knows all rewriters; pipeline/ has the default, automatic
   tf2onnx::QuantizeMode quantize_mode = tf2onnx::QuantizeMode::exact;
   std::size_t line = 0;           // of the header, counted from 1
@@ -28,6 +29,7 @@ struct Case {
   Lines head;  // header, options, input and "--", as they stand in the file
 
   int opset() const { return opsets.front(); }
+  onnx::Target target() const { return onnx::make_target(opset(), runtime, strict); }
 };
 
 struct File {

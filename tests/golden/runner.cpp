@@ -34,12 +34,14 @@ std::string told(const Diagnostics& diagnostics) {
   return s;
 }
 
-void expect_valid(const ir::Graph& g, const Target& target) {
+// Internal attributes are not ONNX's. They go at the end of a conversion.
+void expect_valid(ir::Graph& g, const Target& target) {
+  run_phases({{"the end", "", "", {{rewriters::drop_meanings()}}}}, g);
   EXPECT_EQ(told(onnx::check(g, {.target = target})), "") << ir::to_text(g);
 }
 
 std::string mapped(const Case& c, const std::string& text, ir::Graph& source) {
-  const Target target = onnx::make_target(c.opset(), c.runtime);
+  const Target target = c.target();
   Diagnostics diagnostics;
   ConversionRegistry registry(target);
   registry.add_overlay(quantize_mode_rows(c.quantize_mode));
@@ -51,9 +53,10 @@ std::string mapped(const Case& c, const std::string& text, ir::Graph& source) {
   });
   if (has_errors(diagnostics)) follow_remedies(text, target, diagnostics);
   if (has_errors(diagnostics)) return told(diagnostics);
+  std::string mapped_text = told(diagnostics) + ir::to_text(*g);
   expect_valid(*g, target);
   test::record_coverage(source, c.opset());
-  return told(diagnostics) + ir::to_text(*g);
+  return mapped_text;
 }
 
 std::string stem_of(const Rewriter& r) {
@@ -66,7 +69,7 @@ std::string stem_of(const Rewriter& r) {
 std::optional<Rewriter> find_rewriter(const Case& c, const std::string& stem) {
   for (const Rewriter& r : rewriters_of(tf_phases()))
     if (stem == "rewriters/tf/" + r.name) return r;
-  for (const Rewriter& r : rewriters_of(onnx_phases(onnx::make_target(c.opset(), c.runtime), c.layout)))
+  for (const Rewriter& r : rewriters_of(onnx_phases(c.target(), c.layout)))
     if (stem == stem_of(r)) return r;
   for (const runtime::Row& row : runtime::table()) {
     Rewriter nothing{std::string(row.name), [](ir::Graph&) { return 0; }};
@@ -86,7 +89,7 @@ std::string rewritten(const Case& c, const std::string& stem, ir::Graph& g,
   const std::string text = ir::to_text(g);
   EXPECT_EQ(r->run(g), 0) << "a second run changes the graph";
   EXPECT_EQ(ir::to_text(g), text) << "a second run changes the graph";
-  if (g.dialect() == "onnx") expect_valid(g, onnx::make_target(c.opset(), c.runtime));
+  if (g.dialect() == "onnx") expect_valid(g, c.target());
   return text;
 }
 
@@ -208,7 +211,7 @@ RowUses uses_in_cases(const std::vector<std::shared_ptr<File>>& files) {
       const GraphPtr g = ir::parse_graph(source_of(c), f->path.string());
       const bool is_any = c.runtime == "any";
       if (is_any)  // all phases: no other way leads to a row either
-        run_phases(onnx_phases(onnx::make_target(c.opset(), c.runtime), c.layout), *g,
+        run_phases(onnx_phases(c.target(), c.layout), *g,
                    {.after = [&](const std::string& name, int changes) { recording.add(name, changes); }});
       else
         rewritten(c, f->stem, *g, &recording);

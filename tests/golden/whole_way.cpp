@@ -57,6 +57,7 @@ std::string whole_way(const File& f, const Case& c, const Rewriters& rewriters) 
   for (const int opset : c.opsets) {
     Options o = options_of(opset, rewriters);
     o.target_runtime = c.runtime;
+    o.fidelity = c.strict ? tf2onnx::Fidelity::strict : tf2onnx::Fidelity::plain;
     o.layout = c.layout;
     o.quantize_mode = c.quantize_mode;
     const Conversion conversion = convert(o, parsed(f, c));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -47,6 +48,25 @@ verify::Tolerance default_tolerance(DType dtype) {
 
 verify::Tolerance default_tolerance(DType dtype, const ir::Graph& exported) {
   return default_tolerance(dtype == DType::f64 && has_f32(exported) ? DType::f32 : dtype);
+}
+
+// The lowest integer / -1 is undefined in C++: processors trap.
+bool may_trap(const engines::TfGraph& graph, const engines::Feeds& feeds) {
+  const auto divides = [](const auto& operation) {
+    return operation.op.find("Div") != std::string::npos || operation.op.find("Mod") != std::string::npos;
+  };
+  const auto has_lowest = [](const auto& feed) {
+    const DType t = feed.second->dtype();
+    if (t != DType::i32 && t != DType::i64) return false;
+    const std::int64_t lowest = t == DType::i32 ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min();
+    return contains(feed.second->to_ints(), lowest);
+  };
+  const auto operations = graph.operations();
+  return std::any_of(operations.begin(), operations.end(), divides) && std::any_of(feeds.begin(), feeds.end(), has_lowest);
+}
+
+bool is_result_special(const TensorPtr& t) {  // sizes of 0 may come of data
+  return !contains(t->dims(), 0) && is_special(t, true);
 }
 
 // NaN, infinities and zeros of both signs among the elements; another rhythm for each input, so that they
@@ -102,12 +122,20 @@ struct Case::Graph {
   engines::TfGraph graph;
   engines::Feeds feeds;
   Strings outputs;
+  bool reads_specials = false;  // of its constants
 };
 
 struct Case::Truth {  // one set of values to feed, and what TensorFlow makes of it
   std::string label;
   engines::Feeds feeds;
   std::vector<TensorPtr> results;
+  bool special = false;  // an export with --fidelity strict gives these results, the default need not
+};
+
+struct Case::Export {
+  tf2onnx::Fidelity fidelity;
+  Conversion conversion;
+  std::string model;
 };
 
 struct Case::Run {
@@ -120,7 +148,7 @@ struct Case::Run {
 Case::Graph Case::make_graph(Mode mode, DType dtype, bool empty) const {
   Builder b(title_, mode, dtype, empty);
   build(b);
-  return {b.graph_, b.feeds_, b.outputs_};
+  return {b.graph_, b.feeds_, b.outputs_, b.reads_specials_};
 }
 
 class Case::Checker {
@@ -141,12 +169,12 @@ class Case::Checker {
   bool check_run(const Run& run);
   void check_form(const Run& run);
   Conversion converted(const Run& run, Options& options) const;
+  std::optional<Export> exported(const Run& run, tf2onnx::Fidelity fidelity);  // none: reported, or refused as expected
   void convert_and_run(const Run& run);
   bool check_refusal(const Run& run, const Conversion& conversion);
   void check_operators(const Run& run, const ir::Graph& graph);
-  void run_onnx(const Run& run, const Conversion& conversion, const std::string& model);
-  void compare_results(const Run& run, const Conversion& conversion, const Truth& truth,
-                       const std::vector<TensorPtr>& got);
+  void run_onnx(const Run& run, const Export& e, bool with_specials);
+  void compare_results(const Run& run, const Export& e, const Truth& truth, const std::vector<TensorPtr>& got);
   void report(const Run* run, const std::string& problem, const ir::Graph* graph = nullptr);
 
   const Case& case_;
@@ -212,7 +240,12 @@ bool Case::Checker::find_truths(const Graph& graph) {
   }
   try {
     engines::TfSession session(graph.graph, {.single_threaded = true});
-    for (Truth& truth : truths_) truth.results = session.run(truth.feeds, graph.outputs);
+    for (Truth& truth : truths_) {
+      truth.results = session.run(truth.feeds, graph.outputs);
+      const auto is_fed_special = [](const auto& feed) { return is_special(feed.second, true); };
+      truth.special = graph.reads_specials || may_trap(graph.graph, truth.feeds) || std::any_of(truth.feeds.begin(), truth.feeds.end(), is_fed_special) ||
+                      std::any_of(truth.results.begin(), truth.results.end(), is_result_special);
+    }
     return true;
   } catch (const ConversionError& e) {
     report(nullptr, e.what());
@@ -262,26 +295,37 @@ void Case::Checker::check_form(const Run& run) {
   report(&run, text);
 }
 
-void Case::Checker::convert_and_run(const Run& run) {
+std::optional<Case::Export> Case::Checker::exported(const Run& run, tf2onnx::Fidelity fidelity) {
   Options options;
-  const Conversion conversion = converted(run, options);
-  if (check_refusal(run, conversion)) return;
-  std::string model;
-  Diagnostics diagnostics = conversion.diagnostics;
-  if (conversion.ok()) diagnostics = write_model_bytes(conversion, options, model);
-  if (!conversion.ok() || has_errors(diagnostics)) {
-    std::string text = "not converted";
-    for (const Diagnostic& d : diagnostics) text += "\n  " + to_string(d, true);
-    return report(&run, text, conversion.graph().get());
-  }
-  const std::string lost = lost_rank(run.graph->graph, run.graph->outputs, *conversion.graph());
-  if (!lost.empty()) report(&run, lost, conversion.graph().get());
-  check_operators(run, *conversion.graph());
+  options.fidelity = fidelity;
+  Export e{fidelity, converted(run, options), ""};
+  if (check_refusal(run, e.conversion)) return std::nullopt;
+  Diagnostics diagnostics = e.conversion.diagnostics;
+  if (e.conversion.ok()) diagnostics = write_model_bytes(e.conversion, options, e.model);
+  if (e.conversion.ok() && !has_errors(diagnostics)) return e;
+  std::string text = "not converted";
+  for (const Diagnostic& d : diagnostics) text += "\n  " + to_string(d, true);
+  report(&run, text, e.conversion.graph().get());
+  return std::nullopt;
+}
+
+// The default export is compared on ordinary values. One with --fidelity strict is compared on all values, unless it is the same.
+void Case::Checker::convert_and_run(const Run& run) {
+  const auto plain = exported(run, tf2onnx::Fidelity::plain);
+  if (!plain) return;
+  const ir::Graph& graph = *plain->conversion.graph();
+  const std::string lost = lost_rank(run.graph->graph, run.graph->outputs, graph);
+  if (!lost.empty()) report(&run, lost, &graph);
+  check_operators(run, graph);
+  const auto strict = exported(run, tf2onnx::Fidelity::strict);
+  const bool is_same = strict && strict->model == plain->model;
   try {
-    run_onnx(run, conversion, model);
+    run_onnx(run, *plain, is_same);
+    if (strict && !is_same) run_onnx(run, *strict, true);
   } catch (const ConversionError& e) {
-    report(&run, e.what(), conversion.graph().get());
+    report(&run, e.what(), &graph);
   }
+  if (failures_ == 0) test::record_coverage(*plain->conversion.source_graph, run.opset);
 }
 
 void Case::Checker::check_operators(const Run& run, const ir::Graph& graph) {
@@ -312,30 +356,33 @@ bool Case::Checker::check_refusal(const Run& run, const Conversion& conversion) 
   return true;
 }
 
-void Case::Checker::run_onnx(const Run& run, const Conversion& conversion, const std::string& model) {
+void Case::Checker::run_onnx(const Run& run, const Export& e, bool with_specials) {
+  const ir::Graph& graph = *e.conversion.graph();
   const bool as_users_do = run.opset == onnx::kDefaultOpset;  // with the optimizer on
-  if (done_.insert(onnx::schema_key(as_bytes(model)) + (as_users_do ? " optimized" : "")).second) {
-    if (const std::string problem = checker_problem(conversion, model); !problem.empty())
-      report(&run, "ONNX's checker: " + problem, conversion.graph().get());
-    const auto optimization = as_users_do ? engines::OrtOptimization::all : engines::OrtOptimization::none;
-    const auto session = engines::OrtSession::from_bytes(
-        as_bytes(model), {.threads = 1, .optimization = optimization, .arena = false});
-    if (session.inputs().size() != run.graph->feeds.size() ||
-        session.outputs().size() != run.graph->outputs.size())
-      return report(&run, "the number of inputs or outputs is not that of the source",
-                    conversion.graph().get());
-    for (const Truth& truth : truths_) {
-      engines::Feeds feeds;
-      for (std::size_t i = 0; i < truth.feeds.size(); ++i)
-        feeds.emplace_back(session.inputs()[i].name, as_onnx(truth.feeds[i].second));
-      compare_results(run, conversion, truth, session.run(feeds));
-    }
+  const std::string key = onnx::schema_key(as_bytes(e.model)) + (as_users_do ? " optimized" : "");
+  if (!done_.insert(key + (with_specials ? " with specials" : "")).second) return;
+  if (const std::string problem = checker_problem(e.conversion, e.model); !problem.empty())
+    report(&run, "ONNX's checker: " + problem, &graph);
+  const auto wanted = [&](const Truth& t) { return with_specials || !t.special; };
+  if (!std::any_of(truths_.begin(), truths_.end(), wanted)) return;
+  const auto optimization = as_users_do ? engines::OrtOptimization::all : engines::OrtOptimization::none;
+  const auto session = engines::OrtSession::from_bytes(
+      as_bytes(e.model), {.threads = 1, .optimization = optimization, .arena = false});
+  if (session.inputs().size() != run.graph->feeds.size() || session.outputs().size() != run.graph->outputs.size())
+    return report(&run, "the number of inputs or outputs is not that of the source", &graph);
+  for (const Truth& truth : truths_) {
+    if (!wanted(truth)) continue;
+    engines::Feeds feeds;
+    for (std::size_t i = 0; i < truth.feeds.size(); ++i)
+      feeds.emplace_back(session.inputs()[i].name, as_onnx(truth.feeds[i].second));
+    compare_results(run, e, truth, session.run(feeds));
   }
-  if (failures_ == 0) test::record_coverage(*conversion.source_graph, run.opset);
 }
 
-void Case::Checker::compare_results(const Run& run, const Conversion& conversion, const Truth& truth,
+void Case::Checker::compare_results(const Run& run, const Export& e, const Truth& truth,
                                     const std::vector<TensorPtr>& got) {
+  const Conversion& conversion = e.conversion;
+  const std::string level = e.fidelity == tf2onnx::Fidelity::strict ? " (strict)" : "";
   for (std::size_t i = 0; i < got.size(); ++i) {
     const TensorPtr expected = as_onnx(truth.results[i]);
     verify::Tolerance tolerance = case_.tolerance_.value_or(default_tolerance(expected->dtype(), *conversion.graph()));
@@ -346,7 +393,7 @@ void Case::Checker::compare_results(const Run& run, const Conversion& conversion
     if (problem.empty()) problem = declared_problem(*conversion.graph()->outputs()[i], *got[i]);
     if (problem.empty()) continue;
     const std::string where =
-        "output " + std::to_string(i) + (truth.label.empty() ? "" : " with " + truth.label);
+        "output " + std::to_string(i) + level + (truth.label.empty() ? "" : " with " + truth.label);
     return report(&run, where + ": " + problem, conversion.graph().get());
   }
 }

@@ -1,5 +1,7 @@
 #include "harness.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "op_mappers/registry.h"
@@ -16,6 +18,17 @@ TensorPtr emptied(const Tensor& t) {
 }
 
 }  // namespace
+
+bool is_special(const TensorPtr& t, bool with_infinities) {
+  if (contains(t->dims(), 0)) return true;
+  const TensorPtr numbers = test::as_onnx(t);
+  if (!is_float(numbers->dtype())) return false;
+  const double least = numbers->dtype() == DType::f16 ? 0x1p-14 : numbers->dtype() == DType::f64 ? 0x1p-1022 : 0x1p-126;
+  const std::vector<double> values = numbers->to_floats();
+  return std::any_of(values.begin(), values.end(), [&](double v) {
+    return std::isnan(v) || (with_infinities && std::isinf(v)) || (v != 0 && std::abs(v) < least);
+  });
+}
 
 // ---- Builder
 
@@ -41,6 +54,7 @@ std::string Builder::const_input(DType dtype, const Ints& dims, std::optional<ve
 }
 
 std::string Builder::const_input(const TensorPtr& value) {
+  reads_specials_ = reads_specials_ || (is_float(value->dtype()) && is_special(value, false));
   return graph_.constant("c" + std::to_string(next_++), value);
 }
 

@@ -19,7 +19,8 @@
 //       .attr("strides", Ints{1, 1, 1, 1}).attr("padding", "SAME").check();
 //
 // The graph is built and run with TensorFlow, converted in process, run with ONNX Runtime, and compared in value, dtype and
-// shape, at each opset that matters and in four shape modes.
+// shape, at each opset that matters and in four shape modes. Values that the default fidelity does not promise (docs/fidelity.md)
+// are fed to an export made with --fidelity strict alone; where the two levels' exports differ, it is compared on ordinary ones too.
 namespace t2o::numeric {
 
 using engines::TfAttr;
@@ -64,6 +65,7 @@ class Builder {
   int next_ = 0;
   engines::Feeds feeds_;
   Strings outputs_;
+  bool reads_specials_ = false;  // a constant has a NaN, a denormal or no elements
 };
 
 class Case {
@@ -134,6 +136,7 @@ class Case {
   };
   struct Graph;   // one built graph
   struct Truth;
+  struct Export;
   struct Run;     // one combination of dtype, mode, opset ...
   class Checker;
 
@@ -161,6 +164,10 @@ class Case {
 
 Case op_case(std::string op);
 Case graph_case(std::string title, std::function<void(Builder&)> build);
+
+// Whether --fidelity plain promises nothing for what reads this tensor (docs/fidelity.md): it has a NaN, a denormal or no elements.
+// The same of infinities, which it promises in part if they are the model's own constants.
+bool is_special(const TensorPtr&, bool with_infinities);
 
 // TensorFlow or ONNX Runtime is not there: the test is skipped, or has failed where T2O_REQUIRE_ENGINES wants them.
 bool engines_missing();

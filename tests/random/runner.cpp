@@ -104,6 +104,7 @@ std::string_view name(Result r) {
 Outcome try_variant(const Recipe& r, const Variant& v, const std::function<void(Phase)>& at) {
   std::string graph_def;
   Options options;
+  if (r.special) options.fidelity = tf2onnx::Fidelity::strict;  // the default promises ordinary values alone
   engines::Feeds feeds;
   at(Phase::draw);
   try {

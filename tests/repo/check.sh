@@ -50,8 +50,8 @@ may_not 'op_mappers/' rewriters
 may_not 'cli/' src/ir src/support src/tf src/onnx src/engines src/verify op_mappers rewriters
 
 # ---- what one runtime needs stands in rewriters/runtime, comments included. Left are:
-# rewriters/onnx/drop_guards.cpp: the empty images that ONNX Runtime refuses; facts.cpp and random_source.cpp: the measured list of kernels
-runtime_only=$(grep -rnE 'ONNX Runtime|for_ort' rewriters --include='*.cpp' --include='*.h' | grep -vE '^rewriters/(runtime/|onnx/drop_guards\.cpp:|onnx/facts\.cpp:[0-9]+: *return onnx::op_info\()')
+# facts.cpp and random_source.cpp: the measured list of kernels; the table of portable forms: what each costs in ONNX Runtime
+runtime_only=$(grep -rnE 'ONNX Runtime|for_ort' rewriters --include='*.cpp' --include='*.h' | grep -vE '^rewriters/(runtime/|portable/table\.cpp:|onnx/facts\.cpp:[0-9]+: *return onnx::op_info\()')
 [[ -z $runtime_only ]] || complain "these name a runtime: make a row of rewriters/runtime/table.cpp, and ask it:"$'\n'"$runtime_only"
 runtime_only=$(grep -rn 'for_ort' op_mappers | grep -v '^op_mappers/random_source\.cpp:')
 [[ -z $runtime_only ]] || complain "these mappers ask for a runtime:"$'\n'"$runtime_only"

@@ -50,6 +50,13 @@ TEST(Checker, FindsEveryInvalidNodeAndItsOrigin) {
   EXPECT_NE(ds[5].message.find("Required attribute 'to' is missing"), std::string::npos) << ds[5].message;
 }
 
+// What no row has used drop_meanings removes (onnx/meaning.h).
+TEST(Checker, RefusesInternalAttributes) {
+  const std::string message = only_message(R"(graph { input %x: f32[2]
+    %y: f32[] = ReduceMax(%x) {keepdims=0, t2o.nan="keeps"} output %y })");
+  EXPECT_NE(message.find("Unrecognized attribute: t2o.nan"), std::string::npos) << message;
+}
+
 TEST(Checker, KnowsTheOpset) {
   const std::string gelu = "graph { input %x: f32[2] %y: f32[2] = Gelu(%x) output %y }";
   EXPECT_TRUE(check_text(gelu, 20).empty());

@@ -19,11 +19,11 @@ using tf2onnx::Options;
 // All members. A new one does not compile before it is here, and then it needs an option that sets it.
 auto members(const Options& o) {
   const auto& [model, format, inputs, outputs, signature, tags, concrete_function, rename_inputs, rename_outputs, use_graph_names,
-               ignore_default, use_default, inputs_as_nchw, outputs_as_nchw, opset, ir_version, target_runtime, layout, targets,
+               ignore_default, use_default, inputs_as_nchw, outputs_as_nchw, opset, ir_version, target_runtime, fidelity, layout, targets,
                custom_ops, extra_opsets, stateful_io, complex_as_pairs, dequantize, quantize_mode, external_data, node_metadata, doc_string,
                output_frozen_graph, reference_kernels, dump_after, trace_match, without, rewriter_order, check_phases] = o;
   return std::tie(model, format, inputs, outputs, signature, tags, concrete_function, rename_inputs, rename_outputs, use_graph_names,
-                  ignore_default, use_default, inputs_as_nchw, outputs_as_nchw, opset, ir_version, target_runtime, layout, targets,
+                  ignore_default, use_default, inputs_as_nchw, outputs_as_nchw, opset, ir_version, target_runtime, fidelity, layout, targets,
                   custom_ops, extra_opsets, stateful_io, complex_as_pairs, dequantize, quantize_mode, external_data, node_metadata, doc_string,
                   output_frozen_graph, reference_kernels, dump_after, trace_match, without, rewriter_order, check_phases);
 }
@@ -43,7 +43,7 @@ std::vector<std::size_t> changed(const Options& o) {
 // A value that is not the default.
 std::string value_for(const OptionRow& row) {
   static const std::map<std::string_view, std::string> values = {{"format", "graphdef"}, {"opset", "18"}, {"ir-version", "8"},
-                                                                 {"target-runtime", "any"}, {"layout", "nhwc"}, {"target", "rs4"},
+                                                                 {"target-runtime", "any"}, {"fidelity", "strict"}, {"layout", "nhwc"}, {"target", "rs4"},
                                                                  {"reference-kernels", "builtin"}, {"quantize-mode", "qdq"}};
   if (const auto found = values.find(row.name); found != values.end()) return found->second;
   return row.value.empty() ? "true" : row.value.front() == '[' ? "always" : "a";

@@ -34,7 +34,7 @@ TEST(RuntimeTable, EachRowIsWhole) {
 
 TEST(RuntimeTable, FormsAloneAreReachableForAnyRuntime) {
   for (int opset = onnx::kLowestOpset; opset <= onnx::kHighestOpset; ++opset) {
-    const onnx::Target any = onnx::make_target(opset, "any");
+    const onnx::Target any = onnx::make_target(opset, "any", true);
     for (const Phase& p : onnx_phases(any))
       for (const Step& s : p.steps) {
         const runtime::Row* r = runtime::find_row(s.rewriter.name);
@@ -63,6 +63,16 @@ TEST(RuntimeTable, ARowAppliesToItsOpsetsAndVersions) {
   EXPECT_TRUE(runtime::applies(r, onnx::make_target(13, "ort-1.25")));
   EXPECT_FALSE(runtime::applies(r, onnx::make_target(13, "ort-1.19")));
   EXPECT_EQ(runtime::versions_text(r), "1.20 - 1.30");
+}
+
+TEST(RuntimeTable, ARowOfTheLevelStrictNeedsIt) {
+  runtime::Row r{.name = "row", .kind = Kind::repair, .phase = {}, .operators = {"ArgMax"}, .types = {}, .why = "of NaN"};
+  EXPECT_TRUE(runtime::applies(r, ort(21)));
+  EXPECT_TRUE(runtime::applies(r, onnx::make_target(21, "ort-1.31", true)));
+  r.level = runtime::Level::strict;
+  EXPECT_FALSE(runtime::applies(r, ort(21)));
+  EXPECT_TRUE(runtime::applies(r, onnx::make_target(21, "ort-1.31", true)));
+  EXPECT_FALSE(runtime::applies(r, onnx::make_target(21, "any", true)));
 }
 
 TEST(RuntimeTable, AVetoIsCounted) {

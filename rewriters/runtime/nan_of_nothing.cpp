@@ -2,26 +2,22 @@
 #include <map>
 #include <string_view>
 
+#include "onnx/data_dims.h"
+#include "onnx/emitter.h"
+#include "onnx/meaning.h"
 #include "onnx/op_traits.h"
-#include "rewriters/all.h"
-#include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
 
-// Mappers guard against rare values: NaN in a maximum or an ArgMax, and the mean of an empty image. This
-// rewriter drops a guard where the value cannot occur. A tensor whose elements are bounded, as in a network
-// over words, has no NaN. An empty image never comes out of a convolution or a pool, because ONNX Runtime
-// refuses to run them on one.
+// The mean of no numbers is NaN in TensorFlow and 0 in ONNX Runtime. The standard leaves it open.
 namespace t2o::rewriters {
 namespace {
 
 using onnx::Trait;
 
-Pat number(double n) {
-  return constant().where([n](const Value* v) { return is_number(v, n); });
-}
+constexpr int kPartsOfShapes = 15;  // the opset from which on Shape gives a single size
 
-// ---- sizes
-
+// An empty image never comes out of a convolution or a pool, because ONNX Runtime refuses to run them on one.
 class Sizes {
  public:
   // Whether ONNX Runtime stops before `v` when one of these axes has size 0. No axis is negative.
@@ -81,56 +77,58 @@ class Sizes {
   std::map<std::pair<const Value*, Ints>, bool> known_;
 };
 
-// mean / min(size, 1) -> mean
-Rewriter of_sizes() {
-  const Pat x = any();
-  const Pat mean = op("ReduceMean", x, constant()) | op("ReduceMean", x);
-  const Pat y = op("Div", mean, op("Cast", op("Min", op("Size", x), number(1))));
-  return rewriter("drop_guards", y, [=](const Match& m, Rewrite& r) -> Value* {
-    const ir::Node& reduce = *m[mean]->producer();
-    const Shape& s = m[x]->shape();
-    auto axes = axes_of(reduce);
-    if (!axes || axes->empty() || !s.ranked()) return nullptr;
-    for (std::int64_t& a : *axes) a += a < 0 ? s.rank() : 0;
-    std::ranges::sort(*axes);
-    if (!Sizes().is_refused_when_empty(m[x], *axes)) return nullptr;
-    return r.make("ReduceMean", reduce.inputs(), reduce.attrs());
-  });
+// From the front; none where they are not known.
+std::optional<Ints> reduced_axes(const ir::Node& n) {
+  const Shape& s = n.input(0)->shape();
+  auto axes = axes_of(n);
+  if (!s.ranked() || (!axes && (n.input(1) || n.attr("axes")))) return std::nullopt;
+  if (!axes) axes = ints_from(0, s.rank());
+  for (std::int64_t& a : *axes) a += a < 0 ? s.rank() : 0;
+  std::ranges::sort(*axes);
+  return axes;
 }
 
-// ---- numbers
-
-// max(x) + sum(clip(x, 0, 0)) -> max(x). The sum is 0, or NaN if x has a NaN.
-Rewriter of_extrema() {
-  const Pat x = any();
-  const Pat zeros = op("Clip", x, number(0), number(0));
-  const Pat most = op("ReduceMax|ReduceMin", x, constant()) | op("ReduceMax|ReduceMin", x);
-  const Pat y = op("Add", most, op("ReduceSum", zeros, constant()) | op("ReduceSum", zeros));
-  return rewriter("drop_guards", y, [=](const Match& m, Rewrite& r) -> Value* {
-    const ir::Node& reduce = *m[most]->producer();
-    if (!Bounds().is_finite(m[x]) || m[most]->shape() != m.root()->shape()) return nullptr;
-    return r.make(reduce.op(), reduce.inputs(), reduce.attrs());
-  });
+// At the level plain a dim has a size unless it is computed from data.
+bool may_be_nothing(const ir::Node& n, bool strict) {
+  const auto axes = reduced_axes(n);
+  if (!strict && !onnx::has_dims_of_data(n.input(0))) return false;
+  return !axes || axes->empty() || !Sizes().is_refused_when_empty(n.input(0), *axes);
 }
 
-// argmax(where(isnan(x), constant, x)) -> argmax(x)
-Rewriter of_indices() {
-  const Pat x = any();
-  const Pat y = op("ArgMax|ArgMin", op("Where", op("IsNaN", x), constant(), x));
-  return rewriter("drop_guards", y, [=](const Match& m, Rewrite& r) -> Value* {
-    if (!Bounds().is_finite(m[x])) return nullptr;
-    const ir::Node& n = *m.root()->producer();
-    return r.make(n.op(), {m[x]}, n.attrs());
-  });
+// sum / size, or mean / min(elements, 1): 0 / 0 for nothing.
+Value* mean_or_nan(Emitter& e, const ir::Node& n) {
+  Value* x = n.input(0);
+  const DType type = n.output()->dtype();
+  const auto axes = reduced_axes(n);
+  const bool keeps = n.attr_or<std::int64_t>("keepdims", 1) != 0;
+  if (e.opset() >= kPartsOfShapes && axes && axes->size() == 1 && x->shape().rank() >= 2 &&
+      (type == DType::f32 || type == DType::f64)) {
+    const int axis = static_cast<int>(axes->front());
+    Value* sum = e.reduce("ReduceSum", x, Ints{axis}, keeps);
+    return e.div(sum, e.cast(e.dims(x, axis, axis + 1), type));
+  }
+  Value* mean = e.emit("ReduceMean", n.inputs(), n.attrs());
+  Value* some = e.minimum(e.size_of(x), e.i64(1));
+  return e.div(mean, e.cast(some, type));
+}
+
+int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
+  if (!onnx::has_meaning(n, onnx::kEmpty, onnx::kIsNan)) return 0;
+  g.remove_attr(n, onnx::kEmpty);
+  if (!may_be_nothing(n, target.strict)) return 0;
+  Emitter e(n, target);
+  Value* y = mean_or_nan(e, n);
+  g.set_type(y, y->dtype(), n.output()->shape());
+  replace_value(g, n.output(), y);
+  g.erase(n);
+  return 1;
 }
 
 }  // namespace
 
-Rewriter drop_guards(const onnx::Target& target) {
-  std::vector<Rewriter> forms{of_extrema(), of_indices()};
-  if (target.for_ort()) forms.push_back(of_sizes());
-  return in_turn("drop_guards", std::move(forms),
-                 {"ReduceMean", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin"});
+Rewriter nan_of_nothing(const onnx::Target& target) {
+  return for_each_node("nan_of_nothing", {"ReduceMean"},
+                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
 }
 
 }  // namespace t2o::rewriters

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <limits>
+
+#include "onnx/emitter.h"
+#include "onnx/meaning.h"
+#include "onnx/op_traits.h"
+#include "rewriters/onnx/bounds.h"
+#include "rewriters/runtime/rows.h"
+
+// TensorFlow's ArgMax and ArgMin never pick a NaN, and its MaxPool passes over it. ONNX Runtime's pick a NaN
+// that comes first.
+namespace t2o::rewriters {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Numbers as they were fed, moved at most.
+bool is_fed(const Value* v) {
+  for (const ir::Node* n = v->producer(); n; n = v->producer()) {
+    const std::string_view op = n->op();
+    if (!onnx::has(op, onnx::Trait::moves) && !contains({"Cast", "Pad", "Concat"}, op)) return false;
+    v = n->input(0);
+  }
+  return !v->constant();
+}
+
+Value* without_nan(Emitter& e, Value* x, bool for_max) {
+  Value* worst = e.cast(e.constant(static_cast<float>(for_max ? -kInfinity : kInfinity)), x->dtype());
+  return e.where(e.is_nan(x), worst, x);
+}
+
+Value* lowest(Emitter& e, DType t) {
+  if (t == DType::f64) return e.constant(std::numeric_limits<double>::lowest());
+  if (t == DType::f32) return e.constant(std::numeric_limits<float>::lowest());
+  return e.scalar(t, t == DType::f16 ? -65504 : -0x1.FEp127);
+}
+
+// TensorFlow's maximum of a window starts at the lowest finite number. A guard costs as much as a small pool,
+// so f32 that the model computes has none.
+Value* finite(Emitter& e, const ir::Node& pool) {
+  Value* x = pool.input(0);
+  const DType type = x->dtype();
+  if (type != DType::f16 && type != DType::f64 && !is_fed(x)) return x;
+  Value* low = lowest(e, type);
+  return e.where(e.greater(x, low), x, low);
+}
+
+int skip(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
+  if (!onnx::has_meaning(n, onnx::kNan, onnx::kSkips)) return 0;
+  g.remove_attr(n, onnx::kNan);
+  Value* x = n.input(0);
+  if (!is_float(x->dtype()) || Bounds().is_finite(x)) return 0;
+  Emitter e(n, target);
+  Value* guarded = n.op() == "MaxPool" ? finite(e, n) : without_nan(e, x, n.op() == "ArgMax");
+  g.set_input(n, 0, guarded);
+  return guarded == x ? 0 : 1;
+}
+
+}  // namespace
+
+Rewriter skip_nan(const onnx::Target& target) {
+  return for_each_node("skip_nan", {"ArgMax", "ArgMin", "MaxPool"},
+                       [target](ir::Graph& g, ir::Node& n) { return skip(g, n, target); });
+}
+
+}  // namespace t2o::rewriters

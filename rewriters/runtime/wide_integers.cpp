@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "onnx/data_dims.h"
+#include "onnx/emitter.h"
+#include "onnx/integer_facts.h"
+#include "onnx/meaning.h"
+#include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/rows.h"
+
+// ONNX Runtime's kernels of 64-bit integers. Max, Min, Clip, Sign, ReduceMax and ReduceMin compare the lower
+// 32 bits alone where the processor has AVX, and ReduceSum sums in doubles. Comparisons, ArgMax and ArgMin
+// look at all bits.
+namespace t2o::rewriters {
+namespace {
+
+using onnx::fits_i32;
+
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min(),
+                       kHighest = std::numeric_limits<std::int64_t>::max();
+
+bool is_wide(const Value* v) { return v && v->dtype() == DType::i64 && !fits_i32(v); }
+
+bool counts_all_bits(const ir::Node& n) { return onnx::has_meaning(n, onnx::kBits, onnx::kAll); }
+
+// Replaces the node's result by what `make` emits; null: nothing.
+template <class Make>
+Rewriter each(std::string name, std::vector<std::string> ops, const onnx::Target& target, Make make) {
+  const auto change = [ops, target, make](ir::Graph& g, ir::Node& n) {
+    if (!counts_all_bits(n) || !contains(ops, n.op())) return 0;
+    g.remove_attr(n, onnx::kBits);
+    Emitter e(n, target);
+    Value* y = make(e, n);
+    if (!y) return 0;
+    if (y->shape() != n.output()->shape()) g.set_type(y, y->dtype(), n.output()->shape());
+    replace_value(g, n.output(), y);
+    g.erase(n);
+    return 1;
+  };
+  return for_each_node(std::move(name), ops, change);
+}
+
+Value* larger(Emitter& e, Value* a, Value* b) { return e.where(e.greater(a, b), a, b); }
+Value* smaller(Emitter& e, Value* a, Value* b) { return e.where(e.less(a, b), a, b); }
+
+Value* extremum(Emitter& e, const ir::Node& n) {
+  if (n.op() == "Clip") {
+    if (!is_wide(n.input(0))) return nullptr;
+    Value* y = n.input(1) ? larger(e, n.input(0), n.input(1)) : n.input(0);
+    return n.input(2) ? smaller(e, y, n.input(2)) : y;
+  }
+  if (n.input_count() < 2 || std::ranges::none_of(n.inputs(), is_wide)) return nullptr;
+  Value* y = n.input(0);
+  for (std::size_t i = 1; i < n.input_count(); ++i)
+    y = n.op() == "Max" ? larger(e, y, n.input(i)) : smaller(e, y, n.input(i));
+  return y;
+}
+
+Value* sign(Emitter& e, const ir::Node& n) {
+  if (!is_wide(n.input(0))) return nullptr;
+  return e.cast(e.sign(e.cast(n.input(0), DType::f32)), DType::i64);
+}
+
+// The axes from the front, each once; none where they are not known.
+std::optional<Ints> reduced_axes(const ir::Node& n) {
+  const Shape& s = n.input(0)->shape();
+  std::optional<Ints> axes = axes_of(n);
+  if (!axes && (n.input(1) || n.attr("axes"))) return std::nullopt;
+  if (!axes || axes->empty()) {
+    if (n.attr_or<std::int64_t>("noop_with_empty_axes", 0) != 0 || !s.ranked()) return std::nullopt;
+    axes = ints_from(0, s.rank());
+  }
+  for (std::int64_t& a : *axes) {
+    if (a < 0 && !s.ranked()) return std::nullopt;
+    a += a < 0 ? s.rank() : 0;
+  }
+  std::ranges::sort(*axes);
+  axes->erase(std::unique(axes->begin(), axes->end()), axes->end());
+  return axes;
+}
+
+bool may_be_empty(const Emitter& e, const Value* x) { return e.strict() || onnx::has_dims_of_data(x); }
+
+// With the least number behind it, which is what TensorFlow gives of no numbers.
+Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
+  if (!x->shape().ranked() || x->shape()[static_cast<int>(axis)] > 0) return x;
+  if (!may_be_empty(e, x)) return x;
+  Ints pads = repeated(0, 2 * x->shape().rank());
+  nth(pads, x->shape().rank() + axis) = 1;
+  return e.pad(x, e.ints(pads), e.i64(of_max ? kLowest : kHighest));
+}
+
+// By the places of the extrema, axis by axis.
+Value* picked(Emitter& e, Value* x, const Ints& axes, bool of_max, bool keeps) {
+  for (const std::int64_t axis : axes) {
+    x = not_empty(e, x, axis, of_max);
+    Value* place = e.emit(of_max ? "ArgMax" : "ArgMin", {x}, {{"axis", axis}, {"keepdims", 1}});
+    x = e.emit("GatherElements", {x, place}, {{"axis", axis}});
+  }
+  return keeps || axes.empty() ? x : e.squeeze(x, axes);
+}
+
+// Numbers of 64 bits in two halves: x = high * 2^32 + low. The lower one has a sign too.
+struct Halves {
+  Value *low, *high, *unit;
+};
+Halves halves_of(Emitter& e, Value* x) {
+  Value* low = e.cast(e.cast(x, DType::i32), DType::i64);
+  Value* unit = e.constant(std::int64_t{1} << 32);
+  return {low, e.div(e.sub(x, low), unit), unit};
+}
+
+// The extremum of the upper halves, and of the lower ones beside it. Of nothing it is the upper one alone.
+Value* extremum_of_halves(Emitter& e, const ir::Node& n, bool of_max) {
+  const auto reduced = [&](Value* x, bool keeps) {
+    Values in = n.inputs();
+    in[0] = x;
+    Attrs attrs = n.attrs();
+    std::erase_if(attrs, [](const ir::NamedAttr& a) { return a.name == "keepdims"; });
+    attrs.push_back({"keepdims", keeps});
+    return e.emit(n.op(), std::move(in), std::move(attrs));
+  };
+  const bool keeps = n.attr_or<std::int64_t>("keepdims", 1) != 0;
+  const Halves h = halves_of(e, n.input(0));
+  Value* most = reduced(h.high, true);
+  constexpr double kBeyond = 2147483648.0;  // above and below all halves
+  Value* none = e.scalar_like(h.low, of_max ? -kBeyond : kBeyond - 1);
+  Value* lower = reduced(e.where(e.equal(h.high, most), h.low, none), keeps);
+  Value* upper = keeps ? most : reduced(h.high, false);
+  Value* sum = e.add(e.mul(upper, h.unit), lower);
+  Value* nothing = e.i64(of_max ? kLowest : kHighest);
+  return e.where(e.equal(upper, nothing), upper, sum);
+}
+
+Value* reduction(Emitter& e, const ir::Node& n) {
+  Value* x = n.input(0);
+  if (!is_wide(x)) return nullptr;
+  const bool of_max = n.op() == "ReduceMax", keeps = n.attr_or<std::int64_t>("keepdims", 1) != 0;
+  const auto axes = reduced_axes(n);
+  if (axes && (x->shape().ranked() || !may_be_empty(e, x))) return picked(e, x, *axes, of_max, keeps);
+  const bool all = !n.input(1) && !n.attr("axes");
+  return all && !keeps ? picked(e, e.reshape(x, {-1}), {0}, of_max, false) : extremum_of_halves(e, n, of_max);
+}
+
+Value* remainder(Emitter& e, const ir::Node& n) {
+  Value *x = n.input(0), *y = n.input(1);
+  const bool is_exact = !is_wide(x) || n.attr_or<std::int64_t>("fmod", 0) == 0;
+  return is_exact ? nullptr : e.sub(x, e.mul(e.div(x, y), y));
+}
+
+// The halves are summed one by one: neither sum leaves the whole numbers that a double has.
+Value* sum(Emitter& e, const ir::Node& n) {
+  Value* x = n.input(0);
+  if (x->dtype() != DType::i64 || onnx::has_few_bits(x) || onnx::is_made_of_sizes(x)) return nullptr;
+  const auto summed = [&](Value* part) {
+    Values in = n.inputs();
+    in[0] = part;
+    return e.emit("ReduceSum", std::move(in), n.attrs());
+  };
+  const Halves h = halves_of(e, x);
+  Value* highs = e.mul(summed(h.high), h.unit);
+  return e.add(highs, summed(h.low));
+}
+
+}  // namespace
+
+Rewriter wide_extrema(const onnx::Target& target) {
+  return each("wide_extrema", {"Max", "Min", "Clip"}, target, extremum);
+}
+Rewriter wide_remainders(const onnx::Target& target) {
+  return each("wide_remainders", {"Mod"}, target, remainder);
+}
+Rewriter wide_signs(const onnx::Target& target) { return each("wide_signs", {"Sign"}, target, sign); }
+Rewriter wide_reductions(const onnx::Target& target) {
+  return each("wide_reductions", {"ReduceMax", "ReduceMin"}, target, reduction);
+}
+Rewriter wide_sums(const onnx::Target& target) { return each("wide_sums", {"ReduceSum"}, target, sum); }
+
+}  // namespace t2o::rewriters

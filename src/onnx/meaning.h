@@ -1,0 +1,22 @@
+#pragma once
+#include <string_view>
+
+#include "ir/graph.h"
+
+// What an operator of the source means beyond ONNX's is an internal attribute of a plain ONNX node. Rewriters that match the
+// operator ignore it; nodes with different meanings are not merged. Rows of rewriters/runtime write what a meaning takes in the
+// target runtime. Then drop_meanings removes the attribute: no finished graph has one.
+namespace t2o::onnx {
+
+inline constexpr std::string_view kNan = "t2o.nan";      // of ReduceMax, Sign, ArgMax, MaxPool ...
+inline constexpr std::string_view kKeeps = "keeps";      // NaN: the result is NaN where an element is; of Sign, of halves
+inline constexpr std::string_view kSkips = "skips";      // NaN: elements that are NaN count for nothing
+inline constexpr std::string_view kEmpty = "t2o.empty";  // of ReduceMean
+inline constexpr std::string_view kIsNan = "nan";        // empty: the result of no elements is NaN
+inline constexpr std::string_view kBits = "t2o.bits";    // of Max, Sign, ReduceSum ... of i64
+inline constexpr std::string_view kAll = "all";          // bits: numbers beyond 32 bits may come, and all their bits count
+
+bool has_meaning(const ir::Node&, std::string_view attr, std::string_view value);
+bool drop_meanings(ir::Graph&, ir::Node&);  // false: the node has none
+
+}  // namespace t2o::onnx

@@ -1,0 +1,68 @@
+#include "onnx/integer_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "onnx/data_dims.h"
+
+namespace t2o::onnx {
+namespace {
+
+// The value of this name in a graph that the text makes.
+class IntegerFactsTest : public testing::Test {
+ protected:
+  void read(const std::string& text) { graph_ = ir::parse_graph("graph t onnx {\n" + text + "}\n"); }
+  const Value* operator[](std::size_t output) const { return graph_->outputs()[output]; }
+
+ private:
+  GraphPtr graph_;
+};
+
+TEST_F(IntegerFactsTest, BitsOfIntegers) {
+  read(R"(
+    input %x: i64[n]
+    input %i: i32[n]
+    input %u: u32[n]
+    input %f: bool[n]
+    const %unit: i64[] = 4294967296
+    %a: i64[n] = Cast(%i) {to=i64}
+    %b: i64[n] = Cast(%u) {to=i64}
+    %c: i64[n] = Cast(%f) {to=i64}
+    %d: i64[n] = Div(%x, %unit)
+    %e: i64[n] = Mod(%x, %unit)
+    %s: i64[] = ReduceSum(%c) {keepdims=0}
+    %t: i64[] = ReduceSum(%a) {keepdims=0}
+    %k: i64[n] = Identity(%x)
+    output %a, %b, %c, %d, %e, %s, %t, %k
+  )");
+  const Ints fits = {1, 0, 1, 1, 0, 1, 0, 0}, few = {1, 1, 1, 1, 0, 1, 0, 0}, flags = {0, 0, 1, 0, 0, 0, 0, 0};
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    EXPECT_EQ(fits_i32((*this)[i]), fits[i] != 0) << (*this)[i]->name();
+    EXPECT_EQ(has_few_bits((*this)[i]), few[i] != 0) << (*this)[i]->name();
+    EXPECT_EQ(are_flags((*this)[i]), flags[i] != 0) << (*this)[i]->name();
+  }
+}
+
+TEST_F(IntegerFactsTest, SizesThatDataDecide) {
+  read(R"(
+    input %x: f32[n,4]
+    input %mask: bool[n]
+    input %count: i64[1]
+    const %zero: i64[1] = [0]
+    const %rows: i64[2] = [-1, 2]
+    %a: f32[n,4] = Relu(%x)
+    %b: f32[?,2] = Reshape(%x, %rows)
+    %c: f32[?,4] = Compress(%x, %mask) {axis=0}
+    %d: f32[?,4] = Relu(%c)
+    %e: f32[?,4] = Slice(%x, %zero, %count, %zero)
+    %k: i64[1] = Shape(%mask)
+    %f: f32[?,4] = Slice(%x, %zero, %k, %zero)
+    output %a, %b, %d, %e, %f
+  )");
+  const Ints of_data = {0, 0, 1, 1, 0};
+  for (std::size_t i = 0; i < of_data.size(); ++i)
+    EXPECT_EQ(has_dims_of_data((*this)[i]), of_data[i] != 0) << (*this)[i]->name();
+}
+
+}  // namespace
+}  // namespace t2o::onnx

@@ -111,7 +111,8 @@ Halves halves_of(Emitter& e, Value* x) {
   return {low, e.div(e.sub(x, low), unit), unit};
 }
 
-// The extremum of the upper halves, and of the lower ones beside it. Of nothing it is the upper one alone.
+// The extremum of the upper halves, and of the lower ones beside it, which count from 0 here and are moved to
+// have a sign. Of nothing it is the upper one alone.
 Value* extremum_of_halves(Emitter& e, const ir::Node& n, bool of_max) {
   const auto reduced = [&](Value* x, bool keeps) {
     Values in = n.inputs();
@@ -122,13 +123,17 @@ Value* extremum_of_halves(Emitter& e, const ir::Node& n, bool of_max) {
     return e.emit(n.op(), std::move(in), std::move(attrs));
   };
   const bool keeps = n.attr_or<std::int64_t>("keepdims", 1) != 0;
-  const Halves h = halves_of(e, n.input(0));
-  Value* most = reduced(h.high, true);
-  constexpr double kBeyond = 2147483648.0;  // above and below all halves
-  Value* none = e.scalar_like(h.low, of_max ? -kBeyond : kBeyond - 1);
-  Value* lower = reduced(e.where(e.equal(h.high, most), h.low, none), keeps);
-  Value* upper = keeps ? most : reduced(h.high, false);
-  Value* sum = e.add(e.mul(upper, h.unit), lower);
+  constexpr std::int64_t kMiddle = std::int64_t{1} << 31;
+  Value* unit = e.constant(2 * kMiddle);
+  Value* rest = e.mod(n.input(0), unit);
+  Value* high = e.div(e.sub(n.input(0), rest), unit);
+  Value* middle = e.constant(kMiddle);
+  Value* low = e.sub(rest, middle);
+  Value* most = reduced(high, true);
+  Value* none = e.i64(of_max ? -kMiddle : kMiddle - 1);
+  Value* lower = reduced(e.where(e.equal(high, most), low, none), keeps);
+  Value* upper = keeps ? most : reduced(high, false);
+  Value* sum = e.add(e.mul(upper, unit), e.add(lower, middle));
   Value* nothing = e.i64(of_max ? kLowest : kHighest);
   return e.where(e.equal(upper, nothing), upper, sum);
 }

@@ -69,7 +69,7 @@ bool may_trap(const Value* x, const Value* y) {
   return has(y, -1) && has(x, lowest);
 }
 
-// ONNX Runtime does not load a division of integers by a constant 0, TensorFlow does not run it.
+// TensorFlow does not run a division of integers by 0.
 void refuse_zero_divisor(MapperContext& c) {
   const TensorPtr& y = c.in(1)->constant();
   if (!y || !is_int(y->dtype()) || c.in(0)->shape().elements() == 0) return;

@@ -32,7 +32,7 @@ Value* flat_rows(MapperContext& c, Value* x) {
   return c.reshape_to(x, c.concat({c.dims(x, 0, 1), size}, 0));
 }
 
-// A NaN equals nothing, not even itself; to ONNX Runtime it equals everything. So the rows are compared
+// A NaN equals nothing, not even itself; to a runtime it may equal everything. So the rows are compared
 // without NaN, and a row that had one also has its own number.
 Unique unique_floats(MapperContext& c, Value* front) {
   const bool flat = front->shape().ranked() && front->shape().rank() == 1;

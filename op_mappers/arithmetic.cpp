@@ -46,7 +46,7 @@ Values map_xlogy(MapperContext& c) {
 }
 
 Values map_xlog1py(MapperContext& c) {
-  Value* product = c.mul(c.in(0), log1p(c, c.in(1)));
+  Value* product = c.mul(c.in(0), log1p(c, c.in(1), true));
   return {zero_where(c, is_zero(c, c.in(0)), product)};
 }
 

@@ -70,7 +70,7 @@ Values map_expm1(MapperContext& c) {
   return {c.mul(half, c.add(c.exp(x), c.scalar_like(x, 1)))};
 }
 
-Values map_log1p(MapperContext& c) { return {log1p(c, c.in(0))}; }
+Values map_log1p(MapperContext& c) { return {log1p(c, c.in(0), c.strict())}; }
 
 Values map_erf(MapperContext& c) { return {erf(c, c.in(0))}; }
 // A Gelu is x * erfc(-x / sqrt(2)) / 2: of it absolute errors matter, and its time.

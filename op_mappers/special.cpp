@@ -33,13 +33,13 @@ Value* chebyshev(MapperContext& c, Value* x, std::span<const double> coefficient
 }
 
 // With u = 1 + x rounded, log(u) * x / (u - 1): the rounding cancels.
-Value* log1p(MapperContext& c, Value* x) {
+Value* log1p(MapperContext& c, Value* x, bool of_infinity) {
   Value* one = c.scalar_like(x, 1);
   Value* u = c.add(x, one);
   Value* d = c.sub(u, one);
   Value* log = c.log(u);
   Value* corrected = c.mul(log, c.div(x, d));
-  Value* y = c.strict() ? c.where(c.equal(d, x), log, corrected) : corrected;  // infinity equals infinity
+  Value* y = of_infinity ? c.where(c.equal(d, x), log, corrected) : corrected;
   return c.where(c.equal(d, c.scalar_like(x, 0)), x, y);
 }
 

@@ -6,7 +6,7 @@
 // Building blocks of special functions, in the dtype of x.
 namespace t2o::op_mappers {
 
-Value* log1p(MapperContext&, Value* x);  // keeps the digits of a small x
+Value* log1p(MapperContext&, Value* x, bool of_infinity);  // keeps the digits of a small x; of_infinity: x may be infinite
 Value* erf(MapperContext&, Value* x);
 Value* erfc(MapperContext&, Value* x);   // keeps the digits of a large x
 Value* ndtri(MapperContext&, Value* p);  // f64

@@ -18,8 +18,8 @@ constexpr std::string_view kOfData[] = {
     "Scan",    "If",     "ConcatFromSequence", "SequenceAt"};
 // These have the sizes that one of their inputs states; it is the number of this input.
 constexpr std::pair<std::string_view, std::size_t> kStated[] = {
-    {"Reshape", 1},         {"Expand", 1}, {"Tile", 1},  {"Pad", 1},
-    {"ConstantOfShape", 0}, {"TopK", 1},   {"OneHot", 1}};
+    {"Reshape", 1},         {"Expand", 1}, {"Tile", 1},   {"Pad", 1},
+    {"ConstantOfShape", 0}, {"TopK", 1},   {"OneHot", 1}, {"Split", 1}};
 
 bool is_stated_by_sizes(const Value* v) { return !v || v->constant() || is_made_of_sizes(v); }
 

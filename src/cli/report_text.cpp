@@ -47,7 +47,7 @@ std::string shorter(std::string name) {
 std::string transpose_text(const TransposeReport& t) {
   std::string text = shorter(t.node) + " " + (t.perm.empty() ? "(reversed axes)" : list_text(t.perm));
   if (!t.source.op.empty()) text += " for " + t.source.op;
-  if (!t.source.node.empty() && t.node.find(t.source.node) == std::string::npos &&
+  if (!t.source.node.empty() && t.node.find(t.source.label()) == std::string::npos &&
       shorter(t.node) != shorter(t.source.node))
     text += " '" + shorter(t.source.node) + "'";
   text = "    " + text + "\n";

@@ -47,6 +47,8 @@ struct Weight {
 std::unordered_map<std::uint32_t, Weight> frozen_weights(const Body& body) {
   std::unordered_map<std::uint32_t, Weight> weights;
   for (const std::uint32_t reader : body.plan) {
+    const OpKind kind = body.ops[reader]->kind;
+    if (kind != OpKind::constant && kind != OpKind::pass_through) continue;
     const std::string_view name = body.node(reader).name;
     if (name.find(kRead) == std::string_view::npos) continue;
     std::uint32_t n = reader;
@@ -62,18 +64,24 @@ std::unordered_map<std::uint32_t, Weight> frozen_weights(const Body& body) {
 
 }  // namespace
 
-std::string BodyLabels::of(std::string_view name) const {
-  std::string label;
+std::string_view BodyLabels::of(std::string_view name, std::string& room) const {
   const bool is_made_up = has_made_up && !tfgraph::made_up_beginning(name).empty();
-  const std::string shorter = is_made_up ? tfgraph::without_made_up(name) : std::string();
-  std::string_view path = is_made_up ? std::string_view(shorter) : name;
+  std::string_view path = is_made_up ? (room = tfgraph::without_made_up(name)) : name;
   const bool repeats = !scope.empty() && path.size() > scope.size() + 1 && path.starts_with(scope) &&
                        path[scope.size()] == '/';
   if (repeats) path.remove_prefix(scope.size() + 1);
+  if (prefix.empty()) return path;
+  std::string label;
   label.reserve(prefix.size() + path.size());
   label += prefix;
   label += path;
-  return label;
+  return room = std::move(label);
+}
+
+std::string BodyLabels::of(std::string_view name) const {
+  std::string room;
+  const std::string_view label = of(name, room);
+  return label.data() == room.data() && label.size() == room.size() ? room : std::string(label);
 }
 
 std::string BodyLabels::of(const Body& body, std::uint32_t n) const {
@@ -132,6 +140,7 @@ void Labels::settle(BodyLabels& labels, const Body& body, bool has_calls) {
   labels.has_made_up = has_made_up;
   std::deque<Group> groups(1);  // first the nodes that no inlined call holds
   std::unordered_map<std::string_view, Group*> by_beginning{{"", &groups.front()}};
+  std::string room;
   for (const std::uint32_t n : body.plan) {
     if (is_nameless(body.ops[n]->kind)) continue;
     Entry e{n, body.node(n).name, std::nullopt};
@@ -142,7 +151,8 @@ void Labels::settle(BodyLabels& labels, const Body& body, bool has_calls) {
     const auto beginning = has_made_up ? tfgraph::made_up_beginning(e.name) : std::string_view();
     const auto [at, fresh] = by_beginning.try_emplace(beginning, nullptr);
     if (fresh) at->second = &groups.emplace_back(Group{beginning, {}});
-    e.hash = hash_of(e.label(labels.of(e.name)));
+    const std::string_view label = labels.of(e.name, room);
+    e.hash = e.weight ? hash_of(tfgraph::of_weight(label, *e.weight)) : hash_of(label);
     at->second->entries.push_back(e);
   }
   // A call inside of another one gives way.

@@ -19,6 +19,7 @@ struct BodyLabels {
   bool has_made_up = true;      // some of the names may have levels that are made up
 
   std::string of(std::string_view name) const;
+  std::string_view of(std::string_view name, std::string& room) const;  // of `name` or of `room`
   std::string of(const Body&, std::uint32_t node) const;
   BodyLabels of_call(std::string_view node) const;
   BodyLabels of_branch(const Body&, std::uint32_t node, const std::string& role) const;

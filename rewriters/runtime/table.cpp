@@ -25,7 +25,8 @@ std::vector<Row> rows() {
        .why =
            "PRelu is computed element by element, with a branch for each: 4 ns an element. Relu, Clip, Mul, "
            "Add and Max are computed in vectors, 0.1 ns an element, and give the same numbers.",
-       .make = fast_prelu},
+       .make = fast_prelu,
+       .versions = {.first = 27}},
       {.name = "guard_resizes",
        .kind = Kind::repair,
        .phase = kLast,
@@ -60,7 +61,8 @@ std::vector<Row> rows() {
        .types = {},
        .why = "The optimizer takes a Pad of zeros in front of a pool for the pool's own padding. A maximum "
               "pool then ignores the zeros, and pads that are larger than the window are refused.",
-       .make = guard_pads},
+       .make = guard_pads,
+       .versions = {.first = 25}},
       {.name = "guard_floats",
        .kind = Kind::repair,
        .phase = kLast,
@@ -159,7 +161,8 @@ std::vector<Row> rows() {
        .why = "The session option x64quantprecision=1 keeps sums of 8-bit products exact on x86 without "
               "VNNI. With it "
               "a model does not load in which two weights have one zero point.",
-       .make = own_zero_points},
+       .make = own_zero_points,
+       .versions = {.first = 25}},
       {.name = "unsigned_codes",
        .kind = Kind::preference,
        .phase = "fuse",
@@ -192,6 +195,7 @@ std::vector<Row> rows() {
               "of the convolutions around them. A BatchNormalization is one pass, within the blocks: a "
               "network of small convolutions takes 0.7 of the time.",
        .make = fuse_batch_norm,
+       .versions = {.first = 25},
        .after = {{"center_norm", "both match the Mul and Add behind a mean; center_norm matches more of it"}},
        .before = {{"absorb_scales", "both match the Mul of a single channel"}}},
       {.name = "image_convs",
@@ -227,7 +231,8 @@ std::vector<Row> rows() {
        .why = "Attention takes a row of scores for hidden if all of them are the lowest number of f32, and "
               "gives zeros. By the standard that holds for infinities alone: the softmax of such a row is "
               "even. A mask that may be so low is held at -1e38.",
-       .first_opset = 23},
+       .first_opset = 23,
+       .versions = {.first = 28}},
       {.name = "whole_masks",
        .kind = Kind::repair,
        .phase = {},

@@ -206,6 +206,8 @@ Finding probe(const Probe& p, const Settings& s) {
 // The probes of each row of the table. A row without a probe is an error, and so is a probe without a row.
 bool run(const Settings& s) {
   std::map<Verdict, int> counts;
+  const std::string full = engines::onnxruntime_version(s.library);  // "1.31.1"
+  const int version = std::stoi(full.substr(full.find('.') + 1));
   for (const auto& entry : fs::directory_iterator(s.folder))
     if (const fs::path& path = entry.path();
         path.extension() == ".t2o" && !runtime::find_row(path.stem().string())) {
@@ -215,6 +217,10 @@ bool run(const Settings& s) {
   for (const runtime::Row& row : runtime::table()) {
     const std::string name(row.name);
     if (!s.rows.empty() && !s.rows.contains(name)) continue;
+    if (version < row.versions.first) {
+      std::cout << name << ": not probed; the table says it of 1." << row.versions.first << " and above\n";
+      continue;
+    }
     std::vector<Finding> findings;
     const fs::path path = s.folder / (name + ".t2o");
     if (fs::exists(path))
@@ -228,9 +234,9 @@ bool run(const Settings& s) {
       std::cout << name << ": cannot tell; it has no probe: write " << path.string() << "\n";
     ++counts[worst(findings)];
   }
-  std::cout << "ONNX Runtime " << engines::onnxruntime_version(s.library) << ": " << counts[Verdict::needed]
-            << " rows still needed, " << counts[Verdict::no_longer_needed] << " no longer needed, "
-            << counts[Verdict::cannot_tell] << " cannot tell\n";
+  std::cout << "ONNX Runtime " << full << ": " << counts[Verdict::needed] << " rows still needed, "
+            << counts[Verdict::no_longer_needed] << " no longer needed, " << counts[Verdict::cannot_tell]
+            << " cannot tell\n";
   return counts[Verdict::no_longer_needed] == 0 && counts[Verdict::cannot_tell] == 0;
 }
 

@@ -8,7 +8,7 @@ namespace t2o::op_mappers {
 namespace {
 
 constexpr std::int64_t kMostRounds = 1000, kMostNodes = 5000;  // nodes: mapped in all rounds together
-constexpr std::int64_t kMostElements = 1024;                   // of a variable
+constexpr std::int64_t kMostElements = 1024;                   // of a constant
 
 class ConstantLoop {
  public:
@@ -25,6 +25,10 @@ class ConstantLoop {
   }
 
  private:
+  static bool is_large(const Value* v) {
+    return v && v->constant() && v->constant()->elements() > kMostElements;
+  }
+
   // 0 for a loop that is not run here. Loops in its body would multiply the rounds.
   std::int64_t most_rounds() const {
     if (!contains(reads_.carried, true)) return 0;
@@ -33,7 +37,7 @@ class ConstantLoop {
     for (const ir::Graph* g : {&loop_.body(), &loop_.condition()})
       ir::for_each_node(*g, [&](const ir::Node& n) {
         ++nodes;
-        is_plain = is_plain && !n.attr("body");
+        is_plain = is_plain && !n.attr("body") && std::ranges::none_of(n.inputs(), is_large);
       });
     return is_plain ? std::min(kMostRounds, kMostNodes / nodes) : 0;
   }
@@ -42,8 +46,7 @@ class ConstantLoop {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!which[i]) continue;
       const Mapped& v = values[i];
-      if (!v.value || v.list || !v.value->constant() || v.value->constant()->elements() > kMostElements)
-        return false;
+      if (!v.value || v.list || !v.value->constant() || is_large(v.value)) return false;
     }
     return true;
   }

@@ -13,7 +13,7 @@ struct LoopReads {
 };
 
 // Runs a loop over constants at conversion, such as one that finds the greatest common divisor of two sizes. Returns the values of all
-// its variables behind it; nothing if a variable that it reads is no small constant, before or after a round, or if the
+// its variables behind it; nothing if something that it reads is no small constant, before or after a round, or if the
 // loop has too many rounds.
 std::optional<MappedValues> run_constant_loop(GraphContext&, const tfgraph::Loop&, const LoopReads&);
 

@@ -13,7 +13,7 @@ constexpr std::int64_t kMostElements = 1024;                   // of a constant
 class ConstantLoop {
  public:
   ConstantLoop(GraphContext& c, const tfgraph::Loop& loop, const LoopReads& reads)
-      : c_(c), loop_(loop), reads_(reads), now_(c.mapped()) {}
+      : c_(c), loop_(loop), reads_(reads), now_(c.mapped()), before_(c.reported()) {}
 
   std::optional<MappedValues> run() {
     const std::int64_t most = most_rounds();
@@ -76,8 +76,10 @@ class ConstantLoop {
     return on && on->elements() == 1 ? std::optional(on->int_at(0) != 0) : std::nullopt;
   }
 
-  // One round; false if it gives something else than constants of the same types.
+  // One round, whose notes are reported instead of those of the round before; false if it gives something
+  // else than constants of the same types.
   bool step() {
+    c_.forget(before_);
     const GraphPtr g = scratch();
     const MappedValues after = c_.map(loop_.body(), now_, reads_.carried, *g);
     if (!are_constants(after, reads_.carried)) return false;
@@ -93,6 +95,7 @@ class ConstantLoop {
   const tfgraph::Loop& loop_;
   const LoopReads& reads_;
   MappedValues now_;
+  const std::size_t before_;
   bool known_end_ = false;
 };
 
@@ -102,7 +105,7 @@ std::optional<MappedValues> run_constant_loop(GraphContext& c, const tfgraph::Lo
                                               const LoopReads& reads) {
   const std::size_t before = c.reported();
   auto results = ConstantLoop(c, loop, reads).run();
-  c.forget(before);
+  if (!results) c.forget(before);
   return results;
 }
 

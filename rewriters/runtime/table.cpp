@@ -114,26 +114,27 @@ std::vector<Row> rows() {
        .phase = kLast,
        .operators = {"Max", "Min", "Clip"},
        .types = {DType::i64},
-       .why =
-           "With AVX only the lower 32 bits are compared: max(2^33, 5) is 5. Not where numbers are known to "
-           "fit into 32 bits.",
+       .why = "On some CPUs only the lower 32 bits are compared: max(2^33, 5) is 5. Not where numbers are "
+              "known to "
+              "fit into 32 bits.",
        .make = wide_extrema},
       {.name = "wide_signs",
        .kind = Kind::repair,
        .phase = kLast,
        .operators = {"Sign"},
        .types = {DType::i64},
-       .why = "With AVX only the lower 32 bits are looked at: the sign of 2^32 is 0. Not where numbers are "
-              "known to fit into 32 bits.",
+       .why =
+           "On some CPUs only the lower 32 bits are looked at: the sign of 2^32 is 0. Not where numbers are "
+           "known to fit into 32 bits.",
        .make = wide_signs},
       {.name = "wide_reductions",
        .kind = Kind::repair,
        .phase = kLast,
        .operators = {"ReduceMax", "ReduceMin"},
        .types = {DType::i64},
-       .why =
-           "With AVX only the lower 32 bits are compared unless the first axis is reduced. ArgMax and ArgMin "
-           "compare all. Not where numbers are known to fit into 32 bits.",
+       .why = "On some CPUs only the lower 32 bits are compared unless the first axis is reduced. ArgMax and "
+              "ArgMin "
+              "compare all. Not where numbers are known to fit into 32 bits.",
        .make = wide_reductions},
       {.name = "wide_remainders",
        .kind = Kind::repair,

@@ -10,7 +10,7 @@
 #include "rewriters/runtime/rows.h"
 
 // ONNX Runtime's kernels of 64-bit integers. Max, Min, Clip, Sign, ReduceMax and ReduceMin compare the lower
-// 32 bits alone where the processor has AVX, and ReduceSum sums in doubles. Comparisons, ArgMax and ArgMin
+// 32 bits alone on some CPUs, and ReduceSum sums in doubles. Comparisons, ArgMax and ArgMin
 // look at all bits.
 namespace t2o::rewriters {
 namespace {

@@ -17,11 +17,13 @@ enum class Claim : std::uint8_t {
   slower,  // it takes longer than the model that is converted with the row
 };
 
+inline constexpr const char* kSomeCpus = "some";
+
 struct Probe {
   std::string row = {}, name = {};
   Claim claim = Claim::wrong;
   double times = 1;      // slower: by this factor at least
-  std::string cpu = {};  // "x86_64": the row is about these CPUs alone; empty: about all
+  std::string cpu = {};  // "x86_64": the row is about these CPUs alone; "some": not all CPUs show it; empty: about all
   std::map<std::string, std::vector<double>> inputs = {};  // the others are random numbers
   std::map<std::string, std::vector<double>> right = {};   // the right results; the others are computed without the optimizer
   std::vector<std::pair<std::string, std::string>> session = {};  // entries of the session's configuration

@@ -100,6 +100,7 @@ TEST(RuntimeProbe, WhatIsMalformedIsNamed) {
 TEST(RuntimeProbe, EachRowHasOne) {
   const auto folder = std::filesystem::path(T2O_SOURCE_DIR) / "tests/probes";
   for (const runtime::Row& row : runtime::table()) {
+    if (row.kind == runtime::Kind::form) continue;  // about other runtimes than the one that runs probes
     const auto path = folder / (std::string(row.name) + ".t2o");
     ASSERT_TRUE(std::filesystem::exists(path)) << path;
     for (const Probe& p : read_probes(path)) EXPECT_EQ(p.claim == Claim::slower, row.kind != runtime::Kind::repair) << row.name;

@@ -21,13 +21,14 @@ Value* lowest_score(MapperContext& c) {
 }
 
 struct Thresholds {
-  Value *overlap, *score;  // scalar f32
+  Value *overlap, *score = nullptr;  // scalar f32; without one all scores count
 };
 
 // Its limits have the shape [1] by its description, and [] in most files. Every runtime takes [1]; a limit
 // that is computed when the model runs stays as it is.
 Value* suppress(MapperContext& c, Value* boxes, Value* scores, Value* most, const Thresholds& t) {
-  Values in = {boxes, scores, as_i64(c, most), t.overlap, t.score};
+  Values in = {boxes, scores, as_i64(c, most), t.overlap};
+  if (t.score) in.push_back(t.score);
   for (std::size_t i = 2; i < in.size(); ++i)
     if (in[i]->constant()) in[i] = c.reshape(in[i], {1});
   return c.emit("NonMaxSuppression", in);
@@ -309,7 +310,7 @@ Value* suppressed(MapperContext& c) {
   Value* highest = c.reduce("ReduceMax", boxes, {2}, true);
   Value* valid = boxes_with_area(c, highest);
   Value* most = most_chosen(c, highest, count);
-  Value* chosen = c.emit("NonMaxSuppression", {valid, scores, most, below});  // [k, 3]: image, class, box
+  Value* chosen = suppress(c, valid, scores, most, {below});  // [k, 3]: image, class, box
   Value* where = c.gather(chosen, c.ints({0, 2}), 1);
   Value* ones = c.expand(c.constant(1.0f), c.dims(chosen, 0, 1));
   Value* none = c.expand(c.constant(0.0f), sizes);

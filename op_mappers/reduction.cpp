@@ -265,7 +265,10 @@ Values arg_extremum(MapperContext& c, const std::string& op) {
 template <Axes form>
 Value* finite_maximum(MapperContext& c, Value* x) {
   Value* most = reduced<form>(c, "ReduceMax", x, true);
-  if (most->producer()) c.graph().remove_attr(*most->producer(), onnx::kNan);  // the sum keeps a NaN
+  if (most == x) return most;  // over no axes
+  ir::Node* n = most->producer();
+  while (n && n->op() == "Cast") n = n->input(0)->producer();
+  if (n) c.graph().remove_attr(*n, onnx::kNan);  // the sum keeps a NaN
   if (!c.strict()) return most;
   Value *low = lowest(c, x->dtype()), *high = highest(c, x->dtype());
   const bool wide = x->dtype() == DType::f64;  // which Clip is not at opset 11

@@ -223,6 +223,8 @@ def main():
     parser.add_argument("--options", default="", help="more options for the program")
     parser.add_argument("--limit", type=int, default=120, help="seconds for a run")
     args = parser.parse_args()
+    if args.out == PAGE and not args.check and (args.only or args.folders or args.runtimes != parser.get_default("runtimes")):
+        parser.error("a page of some models or runtimes needs --out FILE")
     wanted = args.runtimes.lower().split(",")
     titles = [t for t in RUNTIMES if any(w in t.lower() for w in wanted)]
     opsets = tuple(int(o) for o in args.opsets.split(","))
@@ -235,6 +237,9 @@ def main():
             (left_out if isinstance(found, str) else results)[model.name] = found
             shown = found if isinstance(found, str) else "  ".join("".join(LETTERS[a["verdict"]] for a in r.values()) for r in found.values())
             print(f"{model.name}: {shown}", file=sys.stderr, flush=True)
+    if not results:
+        print("no model was run")
+        return 1
     if args.check:
         bad = list(turned_wrong(*read_page(args.out), results))
         print("\n".join(bad) or "nothing that was right is wrong now")

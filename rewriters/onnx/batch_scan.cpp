@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "onnx/emitter.h"
+#include "onnx/meaning.h"
 #include "onnx/op_traits.h"
 #include "rewriters/onnx/facts.h"
 
@@ -139,7 +140,9 @@ Value* BatchedScan::along_axes(const ir::Node& n, Emitter* e) {
   Value* x = in(*e, n.input(0));
   if (n.op() == "Unsqueeze") return e->unsqueeze(x, shifted);
   if (n.op() == "Squeeze") return e->squeeze(x, shifted);
-  return e->reduce(n.op(), x, shifted, n.attr_or<std::int64_t>("keepdims", 1) != 0);
+  Value* y = e->reduce(n.op(), x, shifted, n.attr_or<std::int64_t>("keepdims", 1) != 0);
+  onnx::copy_meanings(e->graph(), n, y);
+  return y;
 }
 
 Value* BatchedScan::along_axis(const ir::Node& n, Emitter* e) {

@@ -4,8 +4,8 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/rows.h"
 
-// ONNX Runtime's ReduceMax and ReduceMin ignore a NaN, or do not, as it comes. TensorFlow's keep it. A sum
-// does too.
+// ONNX Runtime's ReduceMax and ReduceMin ignore a NaN or keep it, depending on its place. TensorFlow's keep
+// it. A sum does too.
 namespace t2o::rewriters {
 namespace {
 

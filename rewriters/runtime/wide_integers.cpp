@@ -9,7 +9,7 @@
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/rows.h"
 
-// ONNX Runtime's kernels of 64-bit integers. Max, Min, Clip, Sign, ReduceMax and ReduceMin compare the lower
+// ONNX Runtime's kernels of 64-bit integers. Max, Min, Sign, ReduceMax and ReduceMin compare the lower
 // 32 bits alone on some CPUs, and ReduceSum sums in doubles. Comparisons, ArgMax and ArgMin
 // look at all bits.
 namespace t2o::rewriters {
@@ -45,11 +45,6 @@ Value* larger(Emitter& e, Value* a, Value* b) { return e.where(e.greater(a, b), 
 Value* smaller(Emitter& e, Value* a, Value* b) { return e.where(e.less(a, b), a, b); }
 
 Value* extremum(Emitter& e, const ir::Node& n) {
-  if (n.op() == "Clip") {
-    if (!is_wide(n.input(0))) return nullptr;
-    Value* y = n.input(1) ? larger(e, n.input(0), n.input(1)) : n.input(0);
-    return n.input(2) ? smaller(e, y, n.input(2)) : y;
-  }
   if (n.input_count() < 2 || std::ranges::none_of(n.inputs(), is_wide)) return nullptr;
   Value* y = n.input(0);
   for (std::size_t i = 1; i < n.input_count(); ++i)
@@ -171,7 +166,7 @@ Value* sum(Emitter& e, const ir::Node& n) {
 }  // namespace
 
 Rewriter wide_extrema(const onnx::Target& target) {
-  return each("wide_extrema", {"Max", "Min", "Clip"}, target, extremum);
+  return each("wide_extrema", {"Max", "Min"}, target, extremum);
 }
 Rewriter wide_remainders(const onnx::Target& target) {
   return each("wide_remainders", {"Mod"}, target, remainder);

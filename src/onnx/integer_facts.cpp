@@ -18,6 +18,7 @@ bool is_list_of_sizes(const Value* v) {
 }
 
 constexpr int kWide = 63, kSizes = 31, kMostOfSize = 24, kFewBits = 32, kMostSteps = 256;
+constexpr std::int64_t kMostElements = 1 << 16;  // of a constant that is looked at
 
 int bits_of_number(std::int64_t n) {
   int bits = 0;
@@ -47,6 +48,17 @@ int lost_bits(const Value* divisor) {
   return std::max(0, bits_of_number(divisor->constant()->int_at(0)) - 1);
 }
 
+bool is_positive(const Value* v) {
+  return v->constant() && v->constant()->elements() <= kMostElements &&
+         std::ranges::all_of(v->constant()->to_ints(), [](std::int64_t n) { return n > 0; });
+}
+
+// Whether a number below zero becomes a high one without a sign.
+bool wraps_below_zero(const ir::Node& n) {
+  if (!is_unsigned_int(n.output()->dtype())) return false;
+  return n.op() == "Sub" || (n.op() == "Cast" && is_signed_int(n.input(0)->dtype()));
+}
+
 int bits_of_result(const Value* v, int& steps) {
   if (is_list_of_sizes(v)) return kSizes;
   if (v->constant()) return onnx::bits_of(*v->constant());
@@ -55,8 +67,11 @@ int bits_of_result(const Value* v, int& steps) {
   const std::string_view op = n->op();
   if (contains(kPlaces, op) || (op == "TopK" && v->index() == 1)) return kSizes;
   if (op == "Sign") return 1;
+  if (wraps_below_zero(*n)) return kWide;
+  if (op == "Abs" || op == "Neg") return bits_of(n->input(0), steps) + 1;  // the lowest number
   if (contains(kMoves, op)) return bits_of(n->input(0), steps);
-  if (op == "Div") return bits_of(n->input(0), steps) - lost_bits(n->input(1));
+  if (op == "Div")
+    return bits_of(n->input(0), steps) - lost_bits(n->input(1)) + (is_positive(n->input(1)) ? 0 : 1);
   if (op == "OneHot") return bits_of(n->input(2), steps);
   if (op == "Mul") {
     const int bits = bits_of(n->input(0), steps);
@@ -111,7 +126,6 @@ bool has_bits(const Value* x, int most) {
 }  // namespace
 
 int bits_of(const Tensor& t) {
-  constexpr std::int64_t kMostElements = 1 << 16;
   if (t.elements() > kMostElements) return kWide;
   int most = 0;
   for (const std::int64_t n : t.to_ints()) most = std::max(most, bits_of_number(n));

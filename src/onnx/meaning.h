@@ -17,6 +17,7 @@ inline constexpr std::string_view kBits = "t2o.bits";    // of Max, Sign, Reduce
 inline constexpr std::string_view kAll = "all";          // bits: numbers beyond 32 bits may come, and all their bits count
 
 bool has_meaning(const ir::Node&, std::string_view attr, std::string_view value);
+void copy_meanings(ir::Graph&, const ir::Node& from, Value* to);  // to the node that computes it; casts behind that node do not matter
 bool drop_meanings(ir::Graph&, ir::Node&);  // false: the node has none
 
 }  // namespace t2o::onnx

@@ -140,7 +140,6 @@ void Labels::settle(BodyLabels& labels, const Body& body, bool has_calls) {
   labels.has_made_up = has_made_up;
   std::deque<Group> groups(1);  // first the nodes that no inlined call holds
   std::unordered_map<std::string_view, Group*> by_beginning{{"", &groups.front()}};
-  std::string room;
   for (const std::uint32_t n : body.plan) {
     if (is_nameless(body.ops[n]->kind)) continue;
     Entry e{n, body.node(n).name, std::nullopt};
@@ -151,8 +150,6 @@ void Labels::settle(BodyLabels& labels, const Body& body, bool has_calls) {
     const auto beginning = has_made_up ? tfgraph::made_up_beginning(e.name) : std::string_view();
     const auto [at, fresh] = by_beginning.try_emplace(beginning, nullptr);
     if (fresh) at->second = &groups.emplace_back(Group{beginning, {}});
-    const std::string_view label = labels.of(e.name, room);
-    e.hash = e.weight ? hash_of(tfgraph::of_weight(label, *e.weight)) : hash_of(label);
     at->second->entries.push_back(e);
   }
   // A call inside of another one gives way.
@@ -165,7 +162,10 @@ void Labels::settle(BodyLabels& labels, const Body& body, bool has_calls) {
 void Labels::settle(BodyLabels& labels, Group& g) {
   std::size_t collisions = 0;
   std::unordered_set<std::string_view> scopes;
+  std::string room;
   for (Entry& e : g.entries) {
+    const std::string_view label = labels.of(e.name, room);
+    e.hash = e.weight ? hash_of(tfgraph::of_weight(label, *e.weight)) : hash_of(label);
     e.is_taken = taken_.contains(e.hash);
     if (!e.is_taken) continue;
     ++collisions;

@@ -37,7 +37,10 @@ TEST(Portable, GateOfAHardSigmoid) {
 TEST(Portable, ReductionsInTurn) {
   for (const char* op : {"Mean", "Sum", "Max", "Min", "Prod"})
     for (const bool keep : {false, true}) {
-      for_any(op_case(op).in(f32, {2, 3, 4, 5}).i32s({0, 2, 3}).attr("keep_dims", keep)).empty().check();
+      Case c = op_case(op);
+      for_any(c.in(f32, {2, 3, 4, 5}).i32s({0, 2, 3}).attr("keep_dims", keep));
+      if (std::string(op) != "Mean") c.empty();  // the standard leaves open what a mean of nothing is
+      c.check();
       for_any(op_case(op).in(i32, {2, 3, 4}).i32s({-1, 0}).attr("keep_dims", keep)).check();
     }
   for_any(op_case("Mean").in(f32, {2, 3, 4}).i32s({0, 2})).gives({{"ReduceMean", 2}}).check();

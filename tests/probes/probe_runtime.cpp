@@ -32,7 +32,7 @@ struct Settings {
   std::set<std::string> rows;  // empty: all
   bool list = false;
   bool lenient =
-      false;  // times that are near each other count for nothing: tests run on any machine, beside others
+      false;  // ignore times that are too close to tell: tests share their machine
 };
 
 std::string_view this_cpu() {

@@ -33,9 +33,19 @@ TEST_F(IntegerFactsTest, BitsOfIntegers) {
     %s: i64[] = ReduceSum(%c) {keepdims=0}
     %t: i64[] = ReduceSum(%a) {keepdims=0}
     %k: i64[n] = Identity(%x)
-    output %a, %b, %c, %d, %e, %s, %t, %k
+    %w: u32[n] = Cast(%i) {to=u32}
+    %l: i64[n] = Cast(%w) {to=i64}
+    %h: u8[n] = Cast(%f) {to=u8}
+    %o: u32[n] = Cast(%h) {to=u32}
+    %p: u32[n] = Sub(%o, %o)
+    %q: i64[n] = Cast(%p) {to=i64}
+    %r: i64[n] = Neg(%a)
+    %v: i64[n] = Abs(%a)
+    %z: i64[n] = Div(%a, %x)
+    output %a, %b, %c, %d, %e, %s, %t, %k, %l, %q, %r, %v, %z
   )");
-  const Ints fits = {1, 0, 1, 1, 0, 1, 0, 0}, few = {1, 1, 1, 1, 0, 1, 0, 0}, flags = {0, 0, 1, 0, 0, 0, 0, 0};
+  const Ints fits = {1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, few = {1, 1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1},
+             flags = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   for (std::size_t i = 0; i < fits.size(); ++i) {
     EXPECT_EQ(fits_i32((*this)[i]), fits[i] != 0) << (*this)[i]->name();
     EXPECT_EQ(has_few_bits((*this)[i]), few[i] != 0) << (*this)[i]->name();

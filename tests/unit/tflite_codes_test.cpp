@@ -98,8 +98,8 @@ TEST(TfliteCodes, OtherScales) {
   const %x/zero_point: i8[] = -128
   const %y/scale: f32[] = 0.25
   const %y/zero_point: i8[] = -128
-  %x/t2o.DequantizeLinear: f32[4] = t2o.DequantizeLinear(%x, %x/scale, %x/zero_point)
-  %y: i8[4] = t2o.QuantizeLinear(%x/t2o.DequantizeLinear, %y/scale, %y/zero_point)
+  %x/DequantizeLinear: f32[4] = t2o.DequantizeLinear(%x, %x/scale, %x/zero_point)
+  %y: i8[4] = t2o.QuantizeLinear(%x/DequantizeLinear, %y/scale, %y/zero_point)
   output %y
 }
 )");

@@ -79,6 +79,8 @@ class BatchedScan {
 Value* BatchedScan::batched(const ir::Node& n, Emitter* e) {
   const std::string_view op = n.op();
   const auto is_ranked = [](const Value* v) { return v && v->shape().ranked(); };
+  // What reads no row has the same result for each of them, without an axis of the rows.
+  if (std::ranges::none_of(n.inputs(), [&](const Value* v) { return v && is_row(v); })) return nullptr;
   if (n.outputs().size() != 1 || n.input_count() == 0 || !std::ranges::all_of(n.inputs(), is_ranked) ||
       !is_row(n.output()))
     return nullptr;
@@ -95,7 +97,6 @@ Value* BatchedScan::batched(const ir::Node& n, Emitter* e) {
 
 // Rows that have fewer axes get axes of size 1 behind the first.
 Value* BatchedScan::broadcast(const ir::Node& n, Emitter* e) {
-  if (std::ranges::none_of(n.inputs(), [&](const Value* v) { return is_row(v); })) return nullptr;
   if (!e) return n.output();
   const int rank = n.output()->shape().rank();
   Values all;

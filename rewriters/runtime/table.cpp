@@ -35,16 +35,6 @@ std::vector<Row> rows() {
        .why = "The optimizer moves a Transpose of (0, 2, 3, 1) behind a Resize. The Resize then interpolates "
               "axes 1 and 3, for which there is no kernel: the model does not run.",
        .make = guard_resizes},
-      {.name = "guard_casts",
-       .kind = Kind::repair,
-       .phase = kLast,
-       .operators = {"Cast"},
-       .types = {DType::i64, DType::u64, DType::u32},
-       .why =
-           "Of two Casts, float to a wide integer and on to a narrower one, the first is left out, with the "
-           "optimizer off as well. Numbers beyond the narrower type become its lowest value instead of "
-           "wrapping around.",
-       .make = guard_casts},
       {.name = "guard_fusions",
        .kind = Kind::repair,
        .phase = kLast,
@@ -154,6 +144,17 @@ std::vector<Row> rows() {
            "The sum is one of doubles, which round beyond 2^53 and do not wrap around. Not where numbers are "
            "known to fit into 32 bits.",
        .make = wide_sums},
+      {.name = "guard_casts",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"Cast"},
+       .types = {DType::i64, DType::u64, DType::u32},
+       .why =
+           "Of two Casts, float to a wide integer and on to a narrower one, the first is left out, with the "
+           "optimizer off as well. Numbers beyond the narrower type become its lowest value instead of "
+           "wrapping around.",
+       .make = guard_casts,
+       .after = {{"wide_signs", "it makes a Cast of a float to i64"}}},
       {.name = "own_zero_points",
        .kind = Kind::repair,
        .phase = kLast,

@@ -42,9 +42,8 @@ Value* batch_product(MapperContext& c, Value* a, Value* b) {
     a = swap_last_two(c, a);
     // ONNX Runtime takes the transpose into its product, which then refuses an empty batch beside a plain
     // matrix.
-    const bool may_be_empty = c.strict() || onnx::has_dims_of_data(a);
-    if (may_be_empty && a->shape().ranked() && a->shape().rank() > 2 && b->shape().ranked() &&
-        b->shape().rank() == 2)
+    if (a->shape().ranked() && a->shape().rank() > 2 && b->shape().ranked() && b->shape().rank() == 2 &&
+        (c.strict() || onnx::has_dims_of_data(a)))
       b = onnx::with_batch_of(c, b, a);
   }
   if (c.flag("adj_y")) b = swap_last_two(c, b);

@@ -65,8 +65,8 @@ Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Windo
     axes.push_back(i + 2);
     beyond.push_back(w.extent(at) - pads - 1);
   }
-  const bool counts = c.strict() || onnx::has_dims_of_data(c.in(0));
-  if (!counts || w.padding == "SAME" || !partial || !is_fed(c.in(0))) return y;
+  if (w.padding == "SAME" || !partial || !is_fed(c.in(0))) return y;
+  if (!c.strict() && !onnx::has_dims_of_data(c.in(0))) return y;
   Value* ends = c.sub(c.dims(x, 2, 2 + spatial), c.ints(beyond));
   return c.slice(y, c.ints(Ints(w.spatial(), 0)), ends, c.ints(axes));
 }

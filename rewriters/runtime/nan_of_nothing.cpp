@@ -91,8 +91,8 @@ std::optional<Ints> reduced_axes(const ir::Node& n) {
 // At the level plain a dim has a size unless it is computed from data.
 bool may_be_nothing(const ir::Node& n, bool strict) {
   const auto axes = reduced_axes(n);
-  if (!strict && !onnx::has_dims_of_data(n.input(0))) return false;
-  return !axes || axes->empty() || !Sizes().is_refused_when_empty(n.input(0), *axes);
+  if (axes && !axes->empty() && Sizes().is_refused_when_empty(n.input(0), *axes)) return false;
+  return strict || onnx::has_dims_of_data(n.input(0));
 }
 
 // sum / size, or mean / min(elements, 1): 0 / 0 for nothing.

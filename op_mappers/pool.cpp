@@ -27,16 +27,6 @@ Value* max_over_channels(MapperContext& c, const Ints& ksize, const Ints& stride
   return c.emit("MaxPool", {c.in(0)}, {{"kernel_shape", window}, {"strides", window}});
 }
 
-// Numbers as they were fed, moved at most.
-bool is_fed(const Value* v) {
-  for (const ir::Node* n = v->producer(); n; n = v->producer()) {
-    const std::string_view op = n->op();
-    if (!onnx::has(op, onnx::Trait::moves) && !contains({"Cast", "Pad", "Concat"}, op)) return false;
-    v = n->input(0);
-  }
-  return !v->constant();
-}
-
 // At least as large as this, as far as paddings tell: an image has one pixel.
 std::int64_t least_size(const Value* v, int axis) {
   const std::int64_t known = v->shape()[axis];
@@ -65,7 +55,7 @@ Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Windo
     axes.push_back(i + 2);
     beyond.push_back(w.extent(at) - pads - 1);
   }
-  if (w.padding == "SAME" || !partial || !is_fed(c.in(0))) return y;
+  if (w.padding == "SAME" || !partial || !onnx::is_fed(c.in(0))) return y;
   if (!c.strict() && !onnx::has_dims_of_data(c.in(0))) return y;
   Value* ends = c.sub(c.dims(x, 2, 2 + spatial), c.ints(beyond));
   return c.slice(y, c.ints(Ints(w.spatial(), 0)), ends, c.ints(axes));

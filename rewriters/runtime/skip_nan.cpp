@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "onnx/data_dims.h"
 #include "onnx/emitter.h"
 #include "onnx/meaning.h"
 #include "onnx/op_traits.h"
@@ -13,16 +14,6 @@ namespace t2o::rewriters {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Numbers as they were fed, moved at most.
-bool is_fed(const Value* v) {
-  for (const ir::Node* n = v->producer(); n; n = v->producer()) {
-    const std::string_view op = n->op();
-    if (!onnx::has(op, onnx::Trait::moves) && !contains({"Cast", "Pad", "Concat"}, op)) return false;
-    v = n->input(0);
-  }
-  return !v->constant();
-}
 
 Value* without_nan(Emitter& e, Value* x, bool for_max) {
   Value* worst = e.cast(e.constant(static_cast<float>(for_max ? -kInfinity : kInfinity)), x->dtype());
@@ -40,7 +31,7 @@ Value* lowest(Emitter& e, DType t) {
 Value* finite(Emitter& e, const ir::Node& pool) {
   Value* x = pool.input(0);
   const DType type = x->dtype();
-  if (type != DType::f16 && type != DType::f64 && !is_fed(x)) return x;
+  if (type != DType::f16 && type != DType::f64 && !onnx::is_fed(x)) return x;
   Value* low = lowest(e, type);
   return e.where(e.greater(x, low), x, low);
 }

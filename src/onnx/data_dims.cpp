@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "onnx/integer_facts.h"
+#include "onnx/op_traits.h"
 #include "support/lists.h"
 
 namespace t2o::onnx {
@@ -55,6 +56,14 @@ bool has_dims_of_data(const Value* value) {
       if (in && seen.insert(in).second) todo.push_back(in);
   }
   return false;
+}
+
+bool is_fed(const Value* v) {
+  for (const ir::Node* n = v->producer(); n; n = v->producer()) {
+    if (!has(n->op(), Trait::moves) && !contains({"Cast", "Pad", "Concat"}, n->op())) return false;
+    v = n->input(0);
+  }
+  return !v->constant();
 }
 
 }  // namespace t2o::onnx

@@ -7,4 +7,6 @@ namespace t2o::onnx {
 // graph's inputs, and what is computed from them, count as 1 or more (docs/fidelity.md). An element count that is known answers too.
 bool has_dims_of_data(const Value*);
 
+bool is_fed(const Value*);  // whether the elements are those of an input, moved at most
+
 }  // namespace t2o::onnx

@@ -17,7 +17,7 @@ from onnx import TensorProto, defs, helper
 
 HIGHEST = 26
 CODES = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16",
-         "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64", "bool": "boolean", "string": "string", "complex64": "c64",
+         "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64", "bool": "bool", "string": "string", "complex64": "c64",
          "complex128": "c128", "int4": "i4", "uint4": "u4", "int2": "i2", "uint2": "u2", "float8e4m3fn": "f8e4m3fn",
          "float8e4m3fnuz": "f8e4m3fnuz", "float8e5m2": "f8e5m2", "float8e5m2fnuz": "f8e5m2fnuz"}
 PREFERRED = ["float", "int64", "int32", "bool", "uint8", "int8", "string", "double"]
@@ -140,19 +140,19 @@ def main():
         if base is None:  # sequences and optionals, or no kernel at all
             if all(allowed(p) for p in schema.type_constraints) and not any("seq" in t for p in schema.type_constraints for t in p.allowed_type_strs):
                 for p in schema.type_constraints:
-                    rows.append((schema.domain, schema.name, schema.since_version, p.type_param_str, []))
+                    rows.append((schema.name, schema.since_version, p.type_param_str, []))
             continue
         for p in schema.type_constraints:
             others = base if schema.name in SAME_WIDTH else {}
             good = [t for t in allowed(p) if loads(schema, opset, {**base, **dict.fromkeys(others, t), p.type_param_str: t})
                     and (schema.name, t) not in LOADS_BUT_DOES_NOT_RUN]
-            rows.append((schema.domain, schema.name, schema.since_version, p.type_param_str, good))
+            rows.append((schema.name, schema.since_version, p.type_param_str, good))
     with open(sys.argv[1], "w") as f:
         f.write(f"// Made by scripts/gen_ort_kernels.py with ONNX Runtime {ort.__version__} and onnx {onnx.__version__}. Not to be edited.\n")
-        for domain, name, since, param, types in rows:
-            bits = " | ".join(f"b(DType::{CODES[t]})" for t in sorted(types, key=list(CODES).index)) or "0"
-            f.write(f'{{"{domain}", "{name}", {since}, "{param}", {bits}}},\n')
-    print(len(rows), "rows,", collections.Counter(bool(r[4]) for r in rows))
+        for name, since, param, types in rows:
+            names = " ".join(CODES[t] for t in sorted(types, key=list(CODES).index))
+            f.write(f'{{"{name}", {since}, "{param}", "{names}"}},\n')
+    print(len(rows), "rows,", collections.Counter(bool(r[3]) for r in rows))
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ Rewriter drop_meanings();  // internal attributes (onnx/meaning.h) that no row o
 
 // The rules of the opset.
 Rewriter carry_types(const onnx::Target&);     // If, Loop and Scan get casts around types that they do not take
-Rewriter guard_reshapes(const onnx::Target&);  // below opset 14 a size of 0 in a Reshape copies the size of the input
+Rewriter guard_reshapes(const onnx::Target&);  // a size of 0 in a Reshape copies the size of the input
 
 }  // namespace rewriters
 }  // namespace t2o

@@ -7,9 +7,9 @@
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
-// Below opset 14 a size of 0 in a Reshape copies the size that the tensor has at that place. A cache that
-// grows is empty at first: [n, m, 0, 4] reshaped to [n * m, 0, 4] would get m. A size of 0 becomes -1 there,
-// which is inferred to be 0. Three kinds of sizes may be 0: symbols along which something is joined, sizes of
+// A size of 0 in a Reshape copies the size that the tensor has at that place. A cache that grows is empty at
+// first: [n, m, 0, 4] reshaped to [n * m, 0, 4] would get m. The attribute allowzero makes it a size of 0.
+// Opsets below 14 lack it: there a size of 0 becomes -1, which is inferred to be 0. Three kinds of sizes may be 0: symbols along which something is joined, sizes of
 // which nothing is known, in a loop's body or of a tensor of unknown rank, where something is joined along
 // such a one, and sizes that data decide. All others count as 1 or more.
 namespace t2o::rewriters {
@@ -89,25 +89,31 @@ bool copies_wrong_size(const Value* value, const Ints& asked, const Sizes& sizes
 }
 
 bool needs_guard(const ir::Node& n, const Sizes& sizes) {
-  if (n.op() != "Reshape" || !n.input(1) || n.input(1)->constant()) return false;
+  if (n.op() != "Reshape" || !n.input(1) || n.input(1)->constant() || n.attr("allowzero")) return false;
   const auto asked = n.input(1)->known_elements();
   return asked && copies_wrong_size(n.input(0), *asked, sizes);
+}
+
+void infer_zeros(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
+  Emitter e(g, target, n.shared_origin(), &n);
+  Value* zero = e.constant<std::int64_t>(0);
+  Value* inferred = e.constant<std::int64_t>(-1);
+  Value* is_zero = e.equal(n.input(1), zero);
+  g.set_input(n, 1, e.where(is_zero, inferred, n.input(1)));
 }
 
 }  // namespace
 
 Rewriter guard_reshapes(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
-    if (target.opset >= 14) return 0;
     const Sizes sizes(g);
     int changes = 0;
     for (ir::Node& n : g.nodes()) {
       if (!sizes.any() || !needs_guard(n, sizes)) continue;
-      Emitter e(g, target, n.shared_origin(), &n);
-      Value* zero = e.constant<std::int64_t>(0);
-      Value* inferred = e.constant<std::int64_t>(-1);
-      Value* is_zero = e.equal(n.input(1), zero);
-      g.set_input(n, 1, e.where(is_zero, inferred, n.input(1)));
+      if (target.opset >= 14)
+        g.set_attr(n, "allowzero", std::int64_t{1});
+      else
+        infer_zeros(g, n, target);
       ++changes;
     }
     return changes;

@@ -214,7 +214,8 @@ constexpr OptionRow kRows[] = {
      target, set_layout, "auto,nchw,nhwc"},
     {"quantize-mode", "MODE",
      "What the fake quantization of a TensorFlow graph becomes. exact: TensorFlow's formula (the default). "
-     "qdq: QuantizeLinear and DequantizeLinear, which ONNX Runtime fuses to integer kernels. float: nothing.",
+     "qdq: 8-bit codes, which ONNX Runtime has integer kernels for, and QuantizeLinear and DequantizeLinear. "
+     "float: nothing.",
      target, set_quantize_mode, "exact,qdq,float"},
     {"custom-ops", "OPS",
      "Ops to keep as they are, for a runtime that has them: Op or Op:domain, comma-separated. The default "

@@ -124,7 +124,7 @@ float scale_behind(const ir::Node& layer) {
 // The numbers of the products' steps; empty: some are no whole numbers, and the rounding would be of use to a
 // result whose codes lie `result` apart.
 std::vector<std::int32_t> whole_steps(const Tensor& bias, const Floats& steps, float result) {
-  constexpr double kHighest = 1 << 24;  // a float counts to there
+  constexpr double kHighest = 1.001 * (1 << 30);  // TensorFlow's converter has up to 2^30; products are added
   constexpr float kOfCode = 1.0F / 16;
   const bool may_round = *std::max_element(steps.begin(), steps.end()) <= kOfCode * result;
   std::vector<std::int32_t> codes;
@@ -207,7 +207,7 @@ Rewriter quantized_weights(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
     int changes = 0;
     for (ir::Node& n : g.nodes()) {
-      if (target.opset >= 13 && (n.op() == "Conv" || n.op() == "Gemm")) {
+      if (n.op() == "Conv" || n.op() == "Gemm") {
         changes += quantize_bias(g, n, target);
       } else if (!g.parent() && (n.op() == "Loop" || n.op() == "Scan")) {
         for_each_subgraph(n, [&](ir::Graph& body) { changes += move_in_front(g, n, body); });

@@ -15,6 +15,7 @@ Rewriter guard_pads(const onnx::Target&);
 Rewriter guard_resizes(const onnx::Target&);
 Rewriter guard_sums(const onnx::Target&);
 Rewriter image_convs(const onnx::Target&);
+Rewriter integer_convs(const onnx::Target&);
 Rewriter keep_nan(const onnx::Target&);
 Rewriter nan_of_nothing(const onnx::Target&);
 Rewriter own_zero_points(const onnx::Target&);

@@ -155,16 +155,27 @@ std::vector<Row> rows() {
            "wrapping around.",
        .make = guard_casts,
        .after = {{"wide_signs", "it makes a Cast of a float to i64"}}},
+      {.name = "integer_convs",
+       .kind = Kind::preference,
+       .phase = kLast,
+       .operators = {"Conv", "QuantizeLinear", "DequantizeLinear"},
+       .types = {DType::u8},
+       .why = "A QLinearConv sums integers. The optimizer makes the same one of a Conv between codes, so "
+              "neither time nor results change. Without the optimizer the Conv sums floats: 4 to 10 of a "
+              "million codes of a first layer were off by one, and 2 % of a network's results by more; a "
+              "network of 66 such layers took four times as long.",
+       .make = integer_convs},
       {.name = "own_zero_points",
        .kind = Kind::repair,
        .phase = kLast,
-       .operators = {"DequantizeLinear"},
+       .operators = {"DequantizeLinear", "QLinearConv"},
        .types = {DType::i8},
        .why = "The session option x64quantprecision=1 keeps sums of 8-bit products exact on x86 without "
               "VNNI. With it "
               "a model does not load in which two weights have one zero point.",
        .make = own_zero_points,
-       .versions = {.first = 25}},
+       .versions = {.first = 25},
+       .after = {{"integer_convs", "two convolutions then read the zero point of one DequantizeLinear"}}},
       {.name = "unsigned_codes",
        .kind = Kind::preference,
        .phase = "fuse",

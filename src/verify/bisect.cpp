@@ -146,6 +146,7 @@ class Search {
     engines::OrtOptions ort;
     ort.library = options_.onnxruntime_library;
     ort.threads = options_.threads;
+    if (!options_.optimize) ort.optimization = engines::OrtOptimization::none;
     ort.external_data_folder = std::filesystem::absolute(options_.onnx).parent_path().string();
     return engines::OrtSession::from_bytes(std::as_bytes(std::span(model)), ort);
   }

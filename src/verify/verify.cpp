@@ -387,6 +387,7 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   engines::OrtOptions ort;
   ort.library = o.onnxruntime_library;
   ort.threads = o.threads;
+  if (!o.optimize) ort.optimization = engines::OrtOptimization::none;
   begin("the source model's own runtime loads it");
   const std::unique_ptr<Reference> opened =
       open_reference(o.source, {o.threads, o.tensorflow_library, o.litert_library});

@@ -22,6 +22,7 @@ struct VerifyOptions {
   Strings input_data;    // files and folders: see inputs.h; then nothing is random
   bool bisect = false;   // on a mismatch: find the first tensor that differs
   int threads = 0;       // 0: the engines' own choice
+  bool optimize = true;  // else ONNX Runtime computes the graph as it is written
   std::string tensorflow_library, onnxruntime_library, litert_library;  // paths; empty: they are searched
 };
 

@@ -107,6 +107,7 @@ LiteCase& LiteCase::shapes(Strings s) { return shapes_ = std::move(s), *this; }
 LiteCase& LiteCase::samples(int n) { return samples_ = n, *this; }
 LiteCase& LiteCase::tol(double relative, double absolute) { return tolerance_ = {relative, absolute}, *this; }
 LiteCase& LiteCase::identical(double share) { return identical_ = share, *this; }
+LiteCase& LiteCase::without_optimizer() { return optimize_ = false, *this; }
 LiteCase& LiteCase::builtin_kernels() { return builtin_ = true, *this; }
 LiteCase& LiteCase::gives(std::map<std::string, std::size_t> operators) {
   return gives_ = std::move(operators), *this;
@@ -180,6 +181,7 @@ void LiteCase::check_library(const std::string& library, const std::string& path
   v.samples = samples_;
   v.input_shapes = shapes_;
   v.threads = 1;
+  v.optimize = optimize_;
   v.litert_library = library;
   if (tolerance_)
     v.tolerance = {.relative = tolerance_->first, .absolute = tolerance_->second}, v.tolerance_given = true;

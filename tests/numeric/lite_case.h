@@ -55,6 +55,7 @@ class LiteCase {
   LiteCase& samples(int);                              // 3, if nothing is said
   LiteCase& tol(double relative, double absolute);
   LiteCase& identical(double share);                   // of the codes of quantized outputs, at least
+  LiteCase& without_optimizer();                       // ONNX Runtime computes the graph as it is written
   LiteCase& builtin_kernels();                         // where XNNPACK's are not the reference
   LiteCase& gives(std::map<std::string, std::size_t> operators);  // how often they stand in the export
   LiteCase& refuses(Code, std::string message_part);
@@ -86,7 +87,7 @@ class LiteCase {
   std::vector<int> opsets_ = {0};
   Strings shapes_;
   std::optional<std::pair<double, double>> tolerance_;
-  bool builtin_ = false;
+  bool builtin_ = false, optimize_ = true;
   double identical_ = 0;
   std::map<std::string, std::size_t> gives_;
   std::optional<std::pair<Code, std::string>> refusal_;

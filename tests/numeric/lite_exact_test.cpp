@@ -65,5 +65,53 @@ TEST(LiteExact, Differences) {
   is_exact(without(codes(0.035543516F, -128), codes(0.11936195F, 3), codes(0.1399971F, 5)));
 }
 
+// A quarter of the sums of products lies in the middle of two codes; a sum of floats is beside it.
+struct Conv {
+  DType type = i8;
+  std::int64_t channels = 3, zero_point = 5;
+  A activation = A::NONE;
+  bool by_channel = true, depthwise = false;
+};
+
+LiteCase convolution(const Conv& c) {
+  const float x = 0.1F, w = 0.3F, y = 4 * (x * w);
+  const std::int64_t outputs = c.depthwise ? c.channels : 8, zero_of_weights = c.type == u8 ? 128 : 0;
+  const Ints kernel = c.depthwise ? Ints{1, 3, 3, outputs} : Ints{outputs, 3, 3, c.channels};
+  const auto count = static_cast<std::size_t>(c.by_channel ? outputs : 1);
+  Codes of_weights{std::vector<float>(count, w), Ints(count, zero_of_weights), c.depthwise ? 3 : 0};
+  const Codes of_bias = codes_by(0, std::vector<float>(count, x * w));
+  const double zero = static_cast<double>(zero_of_weights);
+  LiteCase made = lite_case(c.depthwise ? B::DEPTHWISE_CONV_2D : B::CONV_2D);
+  made.version(3).in(c.type, {1, 16, 16, c.channels}, codes(x, 9))
+      .random_constant(c.type, kernel, of_weights, verify::Range{zero - 2, zero + 2})
+      .random_constant(DType::i32, {outputs}, of_bias, verify::Range{-200, 200})
+      .out(c.type, {1, 16, 16, outputs}, codes(y, c.zero_point));
+  if (c.depthwise)
+    return made.options(O::DepthwiseConv2DOptions, [=](Fbb& b) {
+      return schema::CreateDepthwiseConv2DOptions(b, schema::Padding::SAME, 1, 1, 1, c.activation).Union();
+    });
+  return made.options(O::Conv2DOptions, [=](Fbb& b) {
+    return schema::CreateConv2DOptions(b, schema::Padding::SAME, 1, 1, c.activation).Union();
+  });
+}
+
+TEST(LiteExact, ConvolutionsInEverySession) {
+  for (const Conv& c : std::vector<Conv>{{},
+                                         {.zero_point = -128, .activation = A::RELU},
+                                         {.channels = 1, .zero_point = -128, .activation = A::RELU},
+                                         {.depthwise = true},
+                                         {.by_channel = false},
+                                         {.type = u8, .zero_point = 140, .by_channel = false}}) {
+    const LiteCase made = convolution(c).tol(0, 0).gives({{"QLinearConv", 1}, {"Conv", 0}});
+    const std::vector<int> opsets = c.by_channel ? std::vector{13, 26} : std::vector{11, 21};
+    LiteCase(made).opsets(opsets).check();
+    LiteCase(made).opsets(opsets).without_optimizer().note("without the optimizer").check();
+  }
+}
+
+TEST(LiteExact, OtherRuntimesGetConvolutionsOfFloats) {
+  convolution({}).convert_with(for_any).gives({{"QLinearConv", 0}, {"Conv", 1}}).opsets({20}).check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

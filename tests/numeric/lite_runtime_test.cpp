@@ -73,5 +73,10 @@ TEST(LiteRuntime, Files) {
   for (const char* file : {"cnn_int8", "cnn_int8io", "moves_int8io", "variable_stream_int8"}) at_both(lite_file(file));
 }
 
+TEST(LiteRuntime, FilesWithoutTheOptimizer) {
+  for (const char* file : {"cnn_int8", "cnn_int8io", "trained_with_ranges", "variable_stream_int8"})
+    lite_file(file).without_optimizer().check();
+}
+
 }  // namespace
 }  // namespace t2o::numeric

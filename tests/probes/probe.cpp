@@ -54,6 +54,8 @@ void read_key(Probe& p, const std::string& line) {
     p.graph.opsets = {std::stoi(value)};
   } else if (key == "cpu") {
     p.cpu = value;
+  } else if (line == "optimizer: off") {
+    p.optimizes = false;
   } else if (key == "input") {
     p.inputs.insert(read_numbers(value));
   } else if (key == "right") {
@@ -62,7 +64,7 @@ void read_key(Probe& p, const std::string& line) {
     p.session.emplace_back(value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
   } else {
     throw std::invalid_argument(
-        "'without', 'opset', 'cpu', 'input', 'right', 'session' or a graph is expected");
+        "'without', 'opset', 'cpu', 'input', 'right', 'optimizer: off', 'session' or a graph is expected");
   }
 }
 

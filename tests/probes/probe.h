@@ -27,6 +27,7 @@ struct Probe {
   std::map<std::string, std::vector<double>> inputs = {};  // the others are random numbers
   std::map<std::string, std::vector<double>> right = {};   // the right results; the others are computed without the optimizer
   std::vector<std::pair<std::string, std::string>> session = {};  // entries of the session's configuration
+  bool optimizes = true;    // the runtime; false: it computes the models as they are written
   golden::Case graph = {};  // and its opset
 };
 

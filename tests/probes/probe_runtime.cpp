@@ -102,7 +102,11 @@ engines::Feeds feeds_of(const Probe& p, const OrtSession& session) {
 }
 
 engines::OrtOptions options_of(const Probe& p, const Settings& s) {
-  return {.library = s.library, .threads = 1, .entries = p.session};
+  using Optimization = engines::OrtOptimization;
+  return {.library = s.library,
+          .threads = 1,
+          .optimization = p.optimizes ? Optimization::all : Optimization::none,
+          .entries = p.session};
 }
 
 // One of the two models in the runtime.

@@ -86,13 +86,16 @@ TEST(RuntimeProbe, IsReadFromText) {
   EXPECT_EQ(p.inputs.at("x")[1], -2.5);
   EXPECT_EQ(p.right.at("y").size(), 1U);
   EXPECT_EQ(p.session, (std::vector<std::pair<std::string, std::string>>{{"a.b", "c"}}));
+  EXPECT_TRUE(p.optimizes);
   EXPECT_NE(p.graph.input.find("graph t tf"), std::string::npos);
+  ASSERT_EQ(read("without: wrong\noptimizer: off\n", &p), "");
+  EXPECT_FALSE(p.optimizes);
 }
 
 TEST(RuntimeProbe, WhatIsMalformedIsNamed) {
   for (const char* lines : {"", "without: better\n", "without: slower\n", "without: slower 1\n", "without: slower 2 3\n",
                             "without: wrong\ninput: x 1\n", "without: wrong\ninput: x = 1, b\n", "without: wrong\ninput: x = 1 2\n",
-                            "without: wrong\nsession: a\n", "without: wrong\nopset: new\n", "without: wrong\nwidth: 2\n"})
+                            "without: wrong\nsession: a\n", "without: wrong\nopset: new\n", "without: wrong\noptimizer: on\n", "without: wrong\nwidth: 2\n"})
     EXPECT_NE(read(lines).find("some_row.t2o:"), std::string::npos) << lines;
 }
 
@@ -103,7 +106,11 @@ TEST(RuntimeProbe, EachRowHasOne) {
     if (row.kind == runtime::Kind::form) continue;  // about other runtimes than the one that runs probes
     const auto path = folder / (std::string(row.name) + ".t2o");
     ASSERT_TRUE(std::filesystem::exists(path)) << path;
-    for (const Probe& p : read_probes(path)) EXPECT_EQ(p.claim == Claim::slower, row.kind != runtime::Kind::repair) << row.name;
+    for (const Probe& p : read_probes(path)) {
+      const bool is_repair = row.kind == runtime::Kind::repair, is_of_time = p.claim == Claim::slower;
+      EXPECT_FALSE(is_repair && is_of_time) << row.name;
+      EXPECT_TRUE(is_repair || is_of_time || (row.kind == runtime::Kind::preference && !p.optimizes)) << row.name;
+    }
   }
 }
 

@@ -170,6 +170,7 @@ class Helper {
     deadline_ =
         std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                std::chrono::duration<double>(limit_));
+    runs_ = kind == Kind::run;
     const std::string bytes = lite::frame(kind, lite::encode(request));
     const ChildProcess::Result sent = process_.send(bytes.data(), bytes.size(), deadline_);
     if (sent == ChildProcess::Result::late)
@@ -228,7 +229,7 @@ class Helper {
              : title() + " crashed (" + end + ") while it was " + during + last_lines(process_.log());
     throw LiteError(
         {.code = version_.path.empty() ? Code::engine_missing : Code::bad_model, .message = message},
-        !late && doing_ == "running the model");
+        !late && runs_);
   }
 
   [[noreturn]] void fail_garbled() {
@@ -242,7 +243,7 @@ class Helper {
   ChildProcess::Deadline deadline_{};
   LiteVersion version_;
   std::string doing_;
-  bool dead_ = false;
+  bool dead_ = false, runs_ = false;  // runs_: it was asked for a run
 };
 
 }  // namespace

@@ -179,6 +179,13 @@ Ints chosen_dims(const Port& port, const OpenSizes& sizes) {
   return dims;
 }
 
+Ints dims_in_file(const Port& port) {
+  Ints dims = chosen_dims(port);
+  for (std::size_t axis = 0; axis < dims.size() && port.in_file.size() == dims.size(); ++axis)
+    if (!is_known(port.shape.dims()[axis])) dims[axis] = port.in_file[axis];
+  return dims;
+}
+
 bool has_open_sizes(const std::vector<Port>& inputs) {
   return std::ranges::any_of(inputs, [](const Port& p) {
     return p.shape.ranked() &&
@@ -247,12 +254,15 @@ bool has_free_integers(const std::vector<Port>& inputs) { return std::ranges::an
 Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const Draw& draw) {
   Sample sample{"seed " + std::to_string(seed), {}};
   const auto add = [&](const std::string& what) { sample.label += ", " + what; };
-  if (draw.sizes != kUsualSizes) add("other sizes");
+  if (draw.in_file)
+    add("sizes in the file");
+  else if (draw.sizes != kUsualSizes)
+    add(draw.sizes == kLongSizes ? "larger sizes" : "other sizes");
   if (draw.edges) add("integers at their edges");
   if (draw.highest_integer) add("integers 0 .. " + std::to_string(*draw.highest_integer));
   for (const Port& port : inputs) {
     Random random(mix(seed, port.name));
-    const Ints dims = chosen_dims(port, draw.sizes);
+    const Ints dims = draw.in_file ? dims_in_file(port) : chosen_dims(port, draw.sizes);
     sample.inputs.push_back(
         is_float(port.dtype) && port.codes.step != 0 ? number_tensor(port, dims, random)
         : draw.edges && is_free(port)

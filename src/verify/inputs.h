@@ -24,6 +24,7 @@ struct Port {
   Shape shape = {};     // what both models together know
   IntegerUse use = {};  // of an integer input, in the TensorFlow graph
   PortCodes codes = {};
+  Ints in_file = {};  // the sizes that the source's file has for it, also for its open dims; empty: the file has none
 };
 
 struct Sample {                   // one set of values to feed
@@ -43,8 +44,10 @@ struct OpenSizes {
   bool operator==(const OpenSizes&) const = default;
 };
 inline constexpr OpenSizes kUsualSizes = {2, 64, 7}, kOtherSizes = {3, 32, 10}, kLargerSizes = {3, 96, 10};
+inline constexpr OpenSizes kLongSizes = {2, 256, 2048};  // for a model whose windows are longer than the usual ones
 
 Ints chosen_dims(const Port& port, const OpenSizes& sizes = kUsualSizes);
+Ints dims_in_file(const Port& port);  // the chosen ones where the file has none
 bool has_open_sizes(const std::vector<Port>& inputs);
 bool has_free_integers(const std::vector<Port>& inputs);  // that the model only calculates with
 
@@ -53,6 +56,8 @@ struct Draw {
   OpenSizes sizes = kUsualSizes;
   std::optional<int> highest_integer = {};  // of all integers; TensorFlow refuses larger ones
   bool edges = false;  // free integers are 0, 1, -1 and numbers beyond 2^31 as well
+  bool in_file = false;  // open dims have the file's own sizes, where it has some
+  bool same_sizes(const Draw& d) const { return sizes == d.sizes && in_file == d.in_file; }
 };
 
 // Seeded: floats N(0, 1), u8 0 .. 255, places in a table 0 .. its last row, all codes of quantized inputs or their numbers, other integers 0 .. 9,

@@ -50,6 +50,31 @@ std::vector<Draw> other_draws(const std::vector<Port>& inputs) {
   return draws;
 }
 
+bool has_sizes_in_file(const std::vector<Port>& inputs) {
+  return std::ranges::any_of(inputs, [](const Port& p) { return !p.in_file.empty(); });
+}
+
+// The usual draws, and those for a runtime that refuses them: a graph may run with the file's own sizes
+// alone, or have windows that are longer than the usual sizes.
+std::vector<Draw> usual_draws(const std::vector<Port>& inputs) {
+  constexpr std::int64_t kMostElements = 1 << 20;  // of an input with the long sizes
+  std::vector<Draw> sizes = {{}};
+  if (has_open_sizes(inputs)) {
+    if (has_sizes_in_file(inputs)) sizes.push_back({.in_file = true});
+    if (std::ranges::all_of(inputs, [](const Port& p) {
+          return Shape(chosen_dims(p, kLongSizes)).elements().value_or(kMostElements + 1) <= kMostElements;
+        }))
+      sizes.push_back({.sizes = kLongSizes});
+  }
+  std::vector<Draw> draws;
+  for (Draw d : sizes) {
+    draws.push_back(d);
+    if (!takes_integers(inputs)) continue;
+    for (const int highest : {1, 0}) d.highest_integer = highest, draws.push_back(d);
+  }
+  return draws;
+}
+
 std::vector<Planned> plan_samples(const VerifyOptions& o, bool has_state, const std::vector<Port>& inputs,
                                   std::size_t outputs) {
   std::vector<Planned> plan;
@@ -57,8 +82,7 @@ std::vector<Planned> plan_samples(const VerifyOptions& o, bool has_state, const 
     for (Sample& s : read_samples(o.input_data, inputs, outputs)) plan.push_back({0, {}, std::move(s)});
     return plan;
   }
-  std::vector<Draw> usual = {{}};
-  if (takes_integers(inputs)) usual.insert(usual.end(), {{kUsualSizes, 1, false}, {kUsualSizes, 0, false}});
+  const std::vector<Draw> usual = usual_draws(inputs);
   std::uint64_t seed = o.seed;
   for (int i = 0; i < std::max(o.samples, has_state ? kRunsOfAState : 1); ++i)
     plan.push_back({seed++, usual});
@@ -124,6 +148,8 @@ bool is_ok(const ComparedSample& s) {
 struct Run {
   Sample sample;
   std::vector<TensorPtr> results;
+  Draw draw = {};                         // of the sample
+  std::optional<ComparedSample> refused;  // the first sample that the runtime refused
 };
 
 struct Models {
@@ -145,20 +171,21 @@ struct Models {
 // The first draw that the runtime takes. Of those that it refuses, the first refusal is the one to tell.
 std::optional<Run> run_reference(const Models& models, const Planned& plan) {
   std::optional<engines::Refusal> refusal;
-  std::string label = plan.given.label;
+  std::optional<ComparedSample> refused;
   for (std::size_t i = 0; i < std::max<std::size_t>(plan.draws.size(), 1); ++i) {
     Sample sample = plan.draws.empty() ? plan.given : random_sample(models.inputs, plan.seed, plan.draws[i]);
     models.go_on(models.runtime.name + " runs " + sample.label);
     try {
       std::vector<TensorPtr> results = models.reference.run(sample.inputs);
-      return Run{std::move(sample), std::move(results)};
+      return Run{std::move(sample), std::move(results), plan.draws.empty() ? Draw() : plan.draws[i],
+                 std::move(refused)};
     } catch (const engines::Refusal& e) {
       if (!e.blames_values() && !plan.may_be_left_out && !refusal) throw;
-      if (!refusal) refusal = e, label = sample.label;
+      if (!refusal) refusal = e, refused = of_inputs(sample, models.inputs);
     }
   }
   if (plan.may_be_left_out) return std::nullopt;
-  tell_refusal(*refusal, label);
+  tell_refusal(*refusal, refused->label);
 }
 
 // What the source model itself gives otherwise each time cannot be compared by value; a state that goes on
@@ -329,6 +356,21 @@ std::string what_else(const std::vector<Port>& inputs) {
   return has_open_sizes(inputs) ? "other sizes of the open dimensions" : "integers of other sizes";
 }
 
+// The sizes that the runtime takes are those of all usual samples. The report says which ones it does not
+// take.
+void settle_sizes(const Run& run, std::vector<Planned>& plans, VerifyReport& report) {
+  if (run.draw.same_sizes({})) return;
+  for (Planned& p : plans)
+    if (!p.may_be_left_out)
+      std::erase_if(p.draws, [&](const Draw& d) { return !d.same_sizes(run.draw); });
+    else if (p.draws[0].edges)
+      p.draws.push_back({run.draw.sizes, {}, true, run.draw.in_file});
+  std::string text = report.runtime.name + " does not run the model with";
+  for (const auto& [name, type] : run.refused->inputs) text += " " + name + " " + type;
+  report.notes.push_back(text + ": compared with " +
+                         (run.draw.in_file ? "the sizes in the file" : "larger sizes"));
+}
+
 ComparedSample compare_run(const VerifyOptions& o, const Models& models, const Run& run, bool may_fail) {
   std::vector<TensorPtr> got;
   models.go_on("ONNX Runtime runs " + run.sample.label);
@@ -409,7 +451,7 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
     if (cpu.may_saturate()) report.warnings.push_back({runtime::saturation_warning(cpu)});
   }
   const Models models{reference, candidate, inputs, outputs, go_on, report.runtime};
-  const std::vector<Planned> plans = plan_samples(o, candidate.has_state(), inputs, outputs.size());
+  std::vector<Planned> plans = plan_samples(o, candidate.has_state(), inputs, outputs.size());
   if (meter) meter->begin("", Meter::Unit::steps, plans.size());
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (meter && i > 0) meter->add(1);
@@ -419,7 +461,12 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
                              ": they were not compared");
       continue;
     }
-    report.samples.push_back(compare_run(o, models, *run, plans[i].may_be_left_out));
+    if (i == 0) settle_sizes(*run, plans, report);
+    report.samples.push_back(
+        compare_run(o, models, *run, plans[i].may_be_left_out || has_open_sizes(inputs)));
+    if (i == 0 && !report.samples[0].problem.empty() && !run->draw.in_file && has_sizes_in_file(inputs))
+      plans.insert(plans.begin() + 1,
+                   {plans[0].seed, {{.in_file = true}}, {}, true});  // whether it runs with these
     if (is_ok(report.samples.back()) || !report.samples.back().problem.empty() || !o.bisect ||
         report.divergence || !report.bisect_problem.empty())
       continue;

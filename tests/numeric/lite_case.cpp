@@ -113,6 +113,13 @@ LiteCase& LiteCase::gives(std::map<std::string, std::size_t> operators) {
   return gives_ = std::move(operators), *this;
 }
 LiteCase& LiteCase::refuses(Code code, std::string part) { return refusal_ = {code, std::move(part)}, *this; }
+LiteCase& LiteCase::change_export(std::function<void(ir::Graph&)> f) {
+  return change_export_ = std::move(f), *this;
+}
+LiteCase& LiteCase::input_is(Shape s) { return input_ = std::move(s), *this; }
+LiteCase& LiteCase::reports(Strings parts, bool agrees) {
+  return parts_ = std::move(parts), agrees_ = agrees, *this;
+}
 LiteCase& LiteCase::note(std::string text) { return note_ = std::move(text), *this; }
 
 std::string LiteCase::model() const {
@@ -175,6 +182,9 @@ void LiteCase::check_library(const std::string& library, const std::string& path
   const auto counts = operators_of(c);
   for (const auto& [op, times] : gives_)
     EXPECT_EQ(counts.contains(op) ? counts.at(op) : 0, times) << where << op;
+  ir::Graph& graph = *c.model.graphs[0].graph;
+  EXPECT_EQ(graph.inputs()[0]->shape(), input_.value_or(graph.inputs()[0]->shape())) << where;
+  if (change_export_) change_export_(graph);
   const TemporaryFile exported("lite_case.onnx");
   ASSERT_FALSE(has_errors(write_model(c, v.source, exported.path))) << where;
   v.onnx = exported.path;
@@ -186,7 +196,9 @@ void LiteCase::check_library(const std::string& library, const std::string& path
   if (tolerance_)
     v.tolerance = {.relative = tolerance_->first, .absolute = tolerance_->second}, v.tolerance_given = true;
   const verify::VerifyReport report = verify::verify(v);
-  EXPECT_TRUE(report.ok()) << where << verify::to_text(report);
+  const std::string text = verify::to_text(report);
+  EXPECT_EQ(report.ok(), agrees_) << where << text;
+  for (const std::string& part : parts_) EXPECT_NE(text.find(part), std::string::npos) << where << text;
   std::int64_t same = 0, all = 0;
   for (const verify::ComparedSample& s : report.samples)
     for (const verify::ComparedTensor& t : s.outputs)

@@ -60,6 +60,9 @@ class LiteCase {
   LiteCase& gives(std::map<std::string, std::size_t> operators);  // how often they stand in the export
   LiteCase& refuses(Code, std::string message_part);
   LiteCase& note(std::string);                         // told in failures
+  LiteCase& change_export(std::function<void(ir::Graph&)>);
+  LiteCase& input_is(Shape);                           // in the export: its first input
+  LiteCase& reports(Strings parts, bool agrees = true);  // the text of the report holds them
 
   void check(SourceLoc at = SourceLoc::here());
 
@@ -89,6 +92,10 @@ class LiteCase {
   std::optional<std::pair<double, double>> tolerance_;
   bool builtin_ = false, optimize_ = true;
   double identical_ = 0;
+  std::function<void(ir::Graph&)> change_export_;
+  std::optional<Shape> input_;
+  Strings parts_;
+  bool agrees_ = true;
   std::map<std::string, std::size_t> gives_;
   std::optional<std::pair<Code, std::string>> refusal_;
 };

@@ -50,9 +50,14 @@ void add_operator(const Model& m, std::size_t subgraph, const schema::Operator& 
 LiteFacts facts_of_lite_model(const std::string& path) {
   LiteFacts facts;
   const tflite::ModelPtr m = Model::open(path);
-  for (std::size_t g = 0; g < m->subgraph_count(); ++g)
+  for (std::size_t g = 0; g < m->subgraph_count(); ++g) {
+    for (const std::int32_t i : tflite::items(m->subgraph(g).inputs())) {
+      const auto sizes = tflite::items(m->tensor(g, i).shape());
+      facts.sizes.try_emplace(m->tensor_name(g, i), sizes.begin(), sizes.end());
+    }
     for (unsigned i = 0; i < tflite::count(m->subgraph(g).operators()); ++i)
       add_operator(*m, g, *m->subgraph(g).operators()->Get(i), facts);
+  }
   return facts;
 }
 

@@ -143,6 +143,8 @@ class LiteReference : public Reference {
       if (const auto codes = facts_.made_codes.find(port.tensor);
           options.dequantize && codes != facts_.made_codes.end())
         port.codes = codes->second;
+      if (const auto sizes = facts_.sizes.find(port.tensor); sizes != facts_.sizes.end())
+        port.in_file = sizes->second;
       complete(port, s.inputs[inputs[i]]);
     }
     for (std::size_t i = 0; i < outputs_.size(); ++i) {

@@ -42,9 +42,8 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
                      {constant_folding(target),
                       {{"fold_branches", "the results of a chosen branch have known shapes then"}}},
                      {common_sizes()},
-                     {canonical_indices()},
-                     {cancel_casts()}},
-                    {algebraic_identities(), cancel_transposes()}});
+                     {canonical_indices()}},
+                    {algebraic_identities(), cancel_casts(), cancel_transposes()}});
   phases.push_back(
       {"loops",
        "known values are constants",

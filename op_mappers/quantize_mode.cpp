@@ -254,6 +254,7 @@ OpRegistry quantize_mode_rows(QuantizeMode mode) {
       {{"QuantizeAndDequantizeV3"}, quantize_and_dequantize_v3}};
   for (const ModeRow& r : all)
     rows.ops(r.ops).ignores(attrs).by(mode == QuantizeMode::as_float ? left_out : r.as_codes);
+  add_uniform_rows(rows, mode);
   return rows;
 }
 

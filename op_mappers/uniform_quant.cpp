@@ -25,7 +25,6 @@ Value* along(Emitter& e, Value* v, std::int64_t axis, int rank) {
   dims[0] = -1;
   return e.reshape(v, dims);
 }
-namespace {
 
 Value* along_of(MapperContext& c, std::size_t parameter, std::int64_t axis, Value* tensor) {
   const Shape& shape = tensor->shape();
@@ -34,6 +33,9 @@ Value* along_of(MapperContext& c, std::size_t parameter, std::int64_t axis, Valu
   Value* ones = c.expand(c.i64(1), c.reshape(behind, {1}));
   return c.reshape_to(c.in(parameter), c.concat({c.shape_of(c.in(parameter)), ones}, 0));
 }
+
+namespace {
+
 Value* along_input(MapperContext& c, std::size_t parameter, std::int64_t axis, std::size_t tensor) {
   return along_of(c, parameter, axis, c.in(tensor));
 }

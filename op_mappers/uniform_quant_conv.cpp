@@ -119,6 +119,18 @@ Values map_conv(MapperContext& c) {
   return {in_layout(c, saturated(c, c.add(rescaled(c, y, factor), zero)), l.result)};
 }
 
+}  // namespace
+
+Value* convolved_numbers(MapperContext& c, Value* x, Value* kernel) {
+  const Layouts l = layouts_of(c);
+  auto [padded, attrs, _] = apply_window(c, c.transpose(x, l.x.order()), window_of(c, l), 0);
+  if (const auto groups = c.attr_or<std::int64_t>("feature_group_count", 1); groups != 1)
+    attrs.push_back({"group", groups});
+  return in_layout(c, c.emit("Conv", {padded, c.transpose(kernel, l.kernel.order())}, attrs), l.result);
+}
+
+namespace {
+
 // Each image of numbers in levels of its own.
 Values map_hybrid_conv(MapperContext& c) {
   const Layouts l = layouts_of(c);

@@ -213,8 +213,9 @@ constexpr OptionRow kRows[] = {
      "convolutions and the like as functions that a device can match.",
      target, set_layout, "auto,nchw,nhwc"},
     {"quantize-mode", "MODE",
-     "What the fake quantization of a TensorFlow graph becomes. exact: TensorFlow's formula (the default). "
-     "qdq: 8-bit codes, which ONNX Runtime has integer kernels for, and QuantizeLinear and DequantizeLinear. "
+     "What the fake and uniform quantization of a TensorFlow graph becomes. exact: TensorFlow's formula (the "
+     "default). qdq: 8-bit codes, which ONNX Runtime has integer kernels for, and QuantizeLinear and "
+     "DequantizeLinear. float: nothing.",
      "float: nothing.",
      target, set_quantize_mode, "exact,qdq,float"},
     {"custom-ops", "OPS",

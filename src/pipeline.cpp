@@ -17,6 +17,7 @@
 #include "onnx/writer.h"
 #include "op_mappers/custom_ops.h"
 #include "op_mappers/map_ops.h"
+#include "op_mappers/quantize_mode.h"
 #include "plan.h"
 #include "rewriters/all.h"
 #include "signatures.h"
@@ -135,6 +136,7 @@ GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Dia
   dump("tf", model, o);
   warn_of_idle(o.custom_ops, model, diagnostics);
   begin(meter, "mapping");
+  warn_of_exact(o.quantize_mode, model, target, diagnostics);
   const bool has_halves = onnx::has_half_weights(model);
   const GraphPtr mapped = map_graph(o, plan, model, diagnostics);
   if (has_errors(diagnostics)) return nullptr;

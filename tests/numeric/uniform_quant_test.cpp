@@ -128,5 +128,137 @@ TEST(UniformQuant, ConvolutionWithChannelsLast) {
   c.attr("padding", "SAME").attr("dimension_numbers", dimension_numbers).only_opsets({11, 18}).check();
 }
 
+// ---- --quantize-mode qdq: within one level of TensorFlow's
+
+void as_codes(Options& o) { o.quantize_mode = tf2onnx::QuantizeMode::qdq; }
+void as_float(Options& o) { o.quantize_mode = tf2onnx::QuantizeMode::as_float; }
+constexpr double kOneLevel = 1.01;
+
+TEST(UniformQuantMode, ThereAndBack) {
+  for (const bool per_axis : {false, true})
+    for (const DType t : {qi8, qu8}) {
+      Case c = op_case("UniformQuantize");
+      c.in(f32, {5, 3}).range(-50, 50).attr("Tout", t);
+      bounds(per_axis && t == qu8 ? c.values<float>({3}, {0.3F, 0.1F, 0.6F}, constant).values<std::int32_t>({3}, {0, 3, 255}, constant) : scales(c, per_axis, 0.3F), "", t);
+      with_axis(c, "", per_axis).options(as_codes).tol(0, kOneLevel).gives({{"Floor", 0}}, 13).check();
+    }
+  for (const bool per_axis : {false, true}) {
+    Case c = op_case("UniformDequantize");
+    c.in(qi8, {5, 3}).range(-100, 100).attr("Tout", f32);
+    bounds(scales(c, per_axis, 0.3F), "", qi8);
+    with_axis(c, "", per_axis).options(as_codes).gives({{"DequantizeLinear", 1}}, 13).check();
+  }
+  Case narrow = op_case("UniformQuantize");
+  scales(narrow.in(f32, {5, 3}).range(-50, 50).attr("Tout", qi8), false, 0.3F);
+  narrow.attr("quantization_min_val", std::int64_t{-100}).attr("quantization_max_val", std::int64_t{90}).attr("quantization_axis", std::int64_t{-1})
+      .options(as_codes).tol(0, kOneLevel).gives({{"Floor", 0}, {"Clip", 1}}, 13).check();
+}
+
+TEST(UniformQuantMode, WhatStaysExact) {
+  Case fed_scales = op_case("UniformQuantize");
+  bounds(scales(fed_scales.in(f32, {5, 3}).range(-20, 20).attr("Tout", qi8), false, 0.3F, fed), "", qi8).attr("quantization_axis", std::int64_t{-1})
+      .options(as_codes).gives({{"QuantizeLinear", 0}}).check();
+  Case zero = op_case("UniformRequantize");
+  zero.in(qi32, {50, 3}).range(-100, 100).attr("Tout", qi8).scalar(0.1F).scalar<std::int32_t>(2).scalar(0.17F).scalar<std::int32_t>(2);
+  bounds(bounds(zero, "input_", qi32), "output_", qi8).attr("input_quantization_axis", std::int64_t{-1}).attr("output_quantization_axis", std::int64_t{-1})
+      .options(as_codes).gives({{"QuantizeLinear", 0}}).check();
+  for (const auto mode : {as_codes, as_float}) {
+    Case hybrid = op_case("UniformQuantizedDotHybrid");
+    bounds(scales(hybrid.in(f32, {6, 40}).in(qi8, {40, 3}, constant).range(-128, 127).attr("Tout", f32), false, 0.02F), "rhs_", qi8)
+        .attr("rhs_quantization_axis", std::int64_t{-1}).options(mode).gives({{"DequantizeLinear", 0}}).only_opsets({21}).check();
+  }
+}
+
+TEST(UniformQuantMode, Requantize) {
+  for (const bool from_axis : {false, true})
+    for (const bool to_axis : {false, true}) {
+      Case c = op_case("UniformRequantize");
+      c.in(qi8, {50, 3}).range(-100, 100).attr("Tout", qi8);
+      scales(c, from_axis, 0.1F);
+      scales(c, to_axis, 0.17F);
+      bounds(c, "input_", qi8);
+      bounds(c, "output_", qi8);
+      with_axis(with_axis(c, "input_", from_axis), "output_", to_axis).options(as_codes).tol(0, kOneLevel)
+          .gives({{"DequantizeLinear", 1}, {"QuantizeLinear", 1}}, 13).check();
+    }
+}
+
+using Parameters = std::pair<float, std::int32_t>;
+
+// A layer as TensorFlow's own quantizer writes it.
+struct Layer {
+  Builder& b;
+  std::vector<TfAttr> attrs = {};
+
+  std::string tensor(const Parameters& p, std::vector<TfInput>& in) const {
+    in.emplace_back(b.constant_of<float>({}, {p.first}));
+    in.emplace_back(b.constant_of<std::int32_t>({}, {p.second}));
+    return "";
+  }
+  Layer& bound(const std::string& whose, DType t) {
+    attrs.push_back({whose + "quantization_min_val", lowest(t)});
+    attrs.push_back({whose + "quantization_max_val", highest(t)});
+    return *this;
+  }
+  std::string make(const std::string& op, std::vector<TfInput> in, const std::vector<Parameters>& parameters) const {
+    for (const Parameters& p : parameters) tensor(p, in);
+    return b.op(op, std::move(in), attrs);
+  }
+};
+
+TensorPtr level32(std::int32_t v) { return Tensor::scalar(v)->with_dtype(qi32); }
+
+constexpr Parameters kX = {0.05F, 3}, kW = {0.01F, 0}, kSum = {0.0005F, 0}, kY = {0.4F, -20};
+
+std::string levels(Builder& b, const Ints& dims) {
+  return Layer{b, {{"Tout", qi8}}}.bound("", qi8).make("UniformQuantize", {b.input(f32, dims, verify::Range{-6, 6})}, {kX});
+}
+
+std::string from_sum(Builder& b, const std::string& sum, const Ints& bias) {
+  const std::string biased = Layer{b}.bound("lhs_", qi32).bound("rhs_", qi32).bound("output_", qi32)
+      .make("UniformQuantizedAdd", {sum, b.const_input(qi32, bias, verify::Range{-900, 900})}, {kSum, kSum, kSum});
+  const std::string relu = Layer{b}.bound("", qi32).make("UniformQuantizedClipByValue", {biased, b.const_input(level32(0)), b.const_input(level32(2147483647))}, {kSum});
+  return Layer{b, {{"Tout", qi8}}}.bound("input_", qi32).bound("output_", qi8).make("UniformRequantize", {relu}, {kSum, kY});
+}
+
+void numbers(Builder& b, const std::string& y) { b.output(Layer{b, {{"Tout", f32}}}.bound("", qi8).make("UniformDequantize", {y}, {kY})); }
+
+void dense_layer(Builder& b) {
+  const std::string w = b.const_input(qi8, {40, 5}, verify::Range{-127, 127});
+  const std::string sum = Layer{b, {{"Tout", qi32}}}.bound("lhs_", qi8).bound("rhs_", qi8).bound("output_", qi32).make("UniformQuantizedDot", {levels(b, {6, 40}), w}, {kX, kW, kSum});
+  numbers(b, from_sum(b, sum, {5}));
+}
+
+void conv_layer(Builder& b) {
+  const std::string w = b.const_input(qi8, {4, 3, 3, 3}, verify::Range{-127, 127});
+  Layer conv{b, {{"Tout", qi32}, {"padding", std::string("SAME")}, {"window_strides", Ints{2, 1}}, {"rhs_dilation", Ints{1, 1}}}};
+  const std::string sum = conv.bound("lhs_", qi8).bound("rhs_", qi8).bound("output_", qi32).make("UniformQuantizedConvolution", {levels(b, {2, 3, 8, 8}), w}, {kX, kW, kSum});
+  numbers(b, from_sum(b, sum, {1, 4, 1, 1}));
+}
+
+TEST(UniformQuantMode, Layers) {
+  const double level = static_cast<double>(kY.first) * kOneLevel;
+  graph_case("dense", dense_layer).options(as_codes).tol(0, level).gives({{"QuantizeLinear", 2}, {"Gemm", 1}, {"Floor", 0}, {"Round", 0}}).only_opsets({13, 21}).check();
+  graph_case("conv", conv_layer).options(as_codes).tol(0, level).gives({{"QuantizeLinear", 2}, {"Conv", 1}, {"Floor", 0}, {"Round", 0}}).only_opsets({13, 21}).check();
+  graph_case("dense", dense_layer).options(as_float).tol(0, 0.5).gives({{"QuantizeLinear", 0}, {"DequantizeLinear", 0}, {"Round", 0}}).only_opsets({21}).check();
+  graph_case("conv", conv_layer).options(as_float).tol(0, 0.5).gives({{"QuantizeLinear", 0}, {"DequantizeLinear", 0}, {"Round", 0}, {"Conv", 1}}).only_opsets({21}).check();
+}
+
+// One operator alone: 32-bit levels as its result.
+TEST(UniformQuantMode, SumsOf32Bits) {
+  for (const bool per_axis : {false, true}) {
+    Case c = op_case("UniformQuantizedDot");
+    c.in(qi8, {6, 40}).range(-128, 127).in(qi8, {40, 3}, constant).range(-128, 127).attr("Tout", qi32);
+    scales(c, false, 0.1F);
+    if (per_axis) c.values<float>({3}, {0.02F, 0.01F, 0.03F}, constant).values<std::int32_t>({3}, {0, 1, 2}, constant);
+    else c.scalar(0.02F).scalar<std::int32_t>(1);
+    if (per_axis) c.values<float>({3}, {0.015F, 0.02F, 0.01F}, constant).values<std::int32_t>({3}, {0, 0, 0}, constant);
+    else c.scalar(0.015F).scalar<std::int32_t>(0);
+    for (const char* whose : {"lhs_", "rhs_"}) bounds(c, whose, qi8);
+    bounds(c, "output_", qi32);
+    with_axis(with_axis(c, "rhs_", per_axis), "output_", per_axis).options(as_codes).tol(0, kOneLevel).gives({{"MatMul", 1}, {"Floor", 0}}, 13).check();
+  }
+}
+
 }  // namespace
 }  // namespace t2o::numeric

@@ -216,7 +216,6 @@ constexpr OptionRow kRows[] = {
      "What the fake and uniform quantization of a TensorFlow graph becomes. exact: TensorFlow's formula (the "
      "default). qdq: 8-bit codes, which ONNX Runtime has integer kernels for, and QuantizeLinear and "
      "DequantizeLinear. float: nothing.",
-     "float: nothing.",
      target, set_quantize_mode, "exact,qdq,float"},
     {"custom-ops", "OPS",
      "Ops to keep as they are, for a runtime that has them: Op or Op:domain, comma-separated. The default "

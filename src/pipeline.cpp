@@ -13,14 +13,13 @@
 #include "ir/text.h"
 #include "onnx/checker.h"
 #include "onnx/half_weights.h"
-#include "onnx/required_sizes.h"
 #include "onnx/writer.h"
 #include "op_mappers/custom_ops.h"
-#include "op_mappers/map_ops.h"
 #include "op_mappers/quantize_mode.h"
 #include "plan.h"
 #include "rewriters/all.h"
 #include "signatures.h"
+#include "sized_mapping.h"
 #include "stale_models.h"
 #include "support/lists.h"
 #include "support/meter.h"
@@ -72,59 +71,6 @@ onnx::WriteOptions write_options(const onnx::Target& target,
           .verify_ir = kDebugBuild};
 }
 
-// Gives the symbols of a source graph their required sizes. False: its inputs have none of them.
-bool set_sizes(ir::Graph& main, const std::map<Dim, onnx::RequiredSize>& sizes) {
-  bool changed = false;
-  const auto set = [&](ir::Graph& g, Value* v) {
-    if (!v->shape().ranked()) return;
-    Ints dims = v->shape().dims();
-    for (Dim& d : dims) {
-      if (!is_symbol(d)) continue;
-      const Symbols::Affine a = g.symbols().affine_of(d);
-      if (const auto it = sizes.find(a.base); it != sizes.end()) d = a.factor * it->second.size + a.offset;
-    }
-    if (dims == v->shape().dims()) return;
-    g.set_type(v, v->dtype(), Shape(std::move(dims)));
-    changed = true;
-  };
-  const auto set_inputs = [&](ir::Graph& g) {
-    for (Value* v : g.inputs()) set(g, v);
-  };
-  set_inputs(main);
-  if (!changed) return false;
-  ir::for_each_node(main, [&](ir::Node& n) {
-    for (Value* v : n.outputs()) set(*n.graph(), v);
-    ir::for_each_subgraph(n, set_inputs);
-  });
-  return true;
-}
-
-void note_required(const ir::Graph& g, const std::map<Dim, onnx::RequiredSize>& sizes,
-                   Diagnostics& diagnostics) {
-  for (const auto& [symbol, required] : sizes)
-    diagnostics.push_back({Severity::note, Code::bad_option,
-                           "the size '" + g.symbols().name(symbol) + "' of the inputs is " +
-                               std::to_string(required.size) + " in the export: the model takes no other",
-                           "", required.by->origin(), SourceLoc::here()});
-}
-
-// If the graph runs with one size of an open dim alone, the export states it, and the graph is mapped with
-// it.
-GraphPtr map_graph(const Options& o, const Plan& plan, ir::Graph& model, Diagnostics& diagnostics) {
-  const CutOptions cuts = {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()};
-  while (true) {
-    Diagnostics found;
-    GraphPtr mapped = map_ops(model, plan.registry, found, cuts);
-    const auto sizes =
-        has_errors(found) ? std::map<Dim, onnx::RequiredSize>() : onnx::required_sizes(*mapped);
-    if (sizes.empty() || !set_sizes(model, sizes)) {
-      append(diagnostics, found);
-      return mapped;
-    }
-    note_required(*mapped, sizes, diagnostics);
-  }
-}
-
 // rewrite TF -> map -> rewrite ONNX -> check; null if there are errors
 GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Diagnostics& diagnostics,
                        Meter* meter, runtime::Uses* uses = nullptr) {
@@ -138,7 +84,8 @@ GraphPtr convert_graph(const Options& o, const Plan& plan, ir::Graph& model, Dia
   begin(meter, "mapping");
   warn_of_exact(o.quantize_mode, model, target, diagnostics);
   const bool has_halves = onnx::has_half_weights(model);
-  const GraphPtr mapped = map_graph(o, plan, model, diagnostics);
+  const CutOptions cuts = {.inside_functions = !o.stateful_io, .by_inputs = o.rename_inputs.empty()};
+  const GraphPtr mapped = map_with_required_sizes(model, plan.registry, diagnostics, cuts);
   if (has_errors(diagnostics)) return nullptr;
   dump("map", *mapped, o);
   begin(meter, "rewriting the ONNX graph");

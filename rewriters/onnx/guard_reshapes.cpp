@@ -9,9 +9,10 @@
 
 // A size of 0 in a Reshape copies the size that the tensor has at that place. A cache that grows is empty at
 // first: [n, m, 0, 4] reshaped to [n * m, 0, 4] would get m. The attribute allowzero makes it a size of 0.
-// Opsets below 14 lack it: there a size of 0 becomes -1, which is inferred to be 0. Three kinds of sizes may be 0: symbols along which something is joined, sizes of
-// which nothing is known, in a loop's body or of a tensor of unknown rank, where something is joined along
-// such a one, and sizes that data decide. All others count as 1 or more.
+// Opsets below 14 lack it: there a size of 0 becomes -1, which is inferred to be 0. Three kinds of sizes may
+// be 0: symbols along which something is joined, sizes of which nothing is known, in a loop's body or of a
+// tensor of unknown rank, where something is joined along such a one, and sizes that data decide. All others
+// count as 1 or more.
 namespace t2o::rewriters {
 namespace {
 

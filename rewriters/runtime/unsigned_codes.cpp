@@ -148,16 +148,13 @@ class Conversion {
     return converts(owner.output(output - first));
   }
 
-  // It is no longer the source's tensor: that goes to a value that nothing reads.
+  // It still is the source's tensor: `verify --bisect` knows what int8 codes are as uint8.
   void retype(Value* v) {
     ir::Graph& g = *v->graph();
     if (v->is_of_source()) {
-      const std::string name = v->name();
-      Value* unread = g.add_constant("", Tensor::scalar<std::int8_t>(0));
-      g.take_name(unread, v);
-      g.rename(v, name + "/u8");
-      g.rename(unread, name + "/i8");
-      names_[v] = name;
+      names_[v] = v->name();
+      g.derive(v, v, {});
+      g.rename(v, v->name() + "/u8");
     }
     g.set_type(v, DType::u8, v->shape());
   }

@@ -8,7 +8,7 @@ std::vector<std::pair<std::string, std::string>> altered_props(const ir::Graph& 
   std::map<std::string, std::string> lists;
   const auto note = [&](const Value* v) {
     const ir::Alteration* a = v->alteration();
-    if (!a || a->steps().empty() || !a->is_known() || !v->is_used()) return;
+    if (!a || !a->is_known() || !v->is_used() || (a->steps().empty() && v->name() == a->source())) return;
     std::string& list = lists[std::string(ir::kAlteredKey) + a->text()];
     list += (list.empty() ? "" : "\n") + v->name() + (v->name() == a->source() ? "" : "\t" + a->source());
   };

@@ -9,6 +9,8 @@ namespace t2o::verify {
 namespace {
 
 constexpr double kScaleOfNothing = 1e-3;  // where all that is expected is 0
+constexpr double kHalfStep = 0x1p-24;     // of floats near 1: formulas such as 1 / (1 + exp(-x)) round by it
+constexpr double kSteps = 16;             // numbers up to so many half steps say little
 
 bool has_numbers(DType t) { return t == DType::boolean || (bit_width(t) != 0 && !is_complex(t)); }
 
@@ -85,7 +87,8 @@ Tolerance scaled(Tolerance t, const Tensor& expected) {
   for (std::int64_t i = 0; i < expected.elements(); ++i)
     if (const double x = std::abs(expected.float_at(i)); std::isfinite(x)) largest = std::max(largest, x);
   t.absolute *= largest == 0 ? kScaleOfNothing : std::min(largest, t.largest_scale);
-  t.absolute = std::max(t.absolute, t.rounding) + t.spread;
+  const double least = expected.dtype() == DType::f64 ? 0 : kHalfStep;
+  t.absolute = std::max({t.absolute, t.rounding, least}) + t.spread;
   return t;
 }
 
@@ -132,6 +135,8 @@ std::string text(Evidence e) {
       return "NaN everywhere";
     case Evidence::all_infinite:
       return "infinite everywhere";
+    case Evidence::tiny:
+      return "below the rounding of numbers near 1 everywhere";
     case Evidence::empty:
       return "empty";
     default:
@@ -149,16 +154,18 @@ Evidence evidence_of(const Tensor& t) {
     return same ? Evidence::constant : Evidence::some;
   }
   if (!has_numbers(t.dtype()) || is_float8(t.dtype())) return Evidence::some;
-  bool nan = true, infinite = true, same = n > 1;
-  for (std::int64_t i = 0; i < n && (nan || infinite || same); ++i) {
+  bool nan = true, infinite = true, same = n > 1, tiny = is_float(t.dtype()) && t.dtype() != DType::f64;
+  for (std::int64_t i = 0; i < n && (nan || infinite || same || tiny); ++i) {
     const double x = t.float_at(i);
     nan = nan && std::isnan(x);
     infinite = infinite && std::isinf(x);
+    tiny = tiny && std::abs(x) <= kSteps * kHalfStep;
     same = same && (is_int(t.dtype()) ? t.int_at(i) == t.int_at(0) : x == t.float_at(0));
   }
   return nan        ? Evidence::all_nan
          : infinite ? Evidence::all_infinite
          : same     ? Evidence::constant
+         : tiny     ? Evidence::tiny
                     : Evidence::some;
 }
 

@@ -43,7 +43,7 @@ struct Comparison {
 Comparison compare(const Tensor& expected, const Tensor& got, Tolerance tolerance = {});
 
 // Of what agrees: does the output depend on the inputs at all, as far as one can see?
-enum class Evidence : std::uint8_t { some, constant, all_nan, all_infinite, empty };
+enum class Evidence : std::uint8_t { some, constant, all_nan, all_infinite, tiny, empty };
 std::string text(Evidence);            // "constant", "NaN everywhere"
 Evidence evidence_of(const Tensor&);  // constant: of two elements or more, all the same
 

@@ -371,6 +371,19 @@ void settle_sizes(const Run& run, std::vector<Planned>& plans, VerifyReport& rep
                          (run.draw.in_file ? "the sizes in the file" : "larger sizes"));
 }
 
+// Random numbers are beyond the ranges that a quantized model was made for.
+void note_of_ranges(const VerifyOptions& o, bool quantizes, VerifyReport& report) {
+  if (!o.input_data.empty() || std::ranges::all_of(report.samples, is_ok)) return;
+  if (o.source.dequantize)
+    report.notes.push_back(
+        "a dequantized model does not cut numbers where the source's codes end, and random inputs reach "
+        "beyond: compare typical data with --input-data");
+  else if (quantizes && !report.in_codes)
+    report.notes.push_back(
+        "layers with 8-bit weights round their inputs in LiteRT and not in the export: typical data "
+        "(--input-data) shows less of it than random inputs");
+}
+
 ComparedSample compare_run(const VerifyOptions& o, const Models& models, const Run& run, bool may_fail) {
   std::vector<TensorPtr> got;
   models.go_on("ONNX Runtime runs " + run.sample.label);
@@ -473,6 +486,7 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
     go_on("bisecting");
     find_divergence(o, candidate, run->sample, report);
   }
+  note_of_ranges(o, reference.quantizes(), report);
   warn_of_little_evidence(report, outputs);
   return report;
 }

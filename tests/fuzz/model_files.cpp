@@ -108,11 +108,11 @@ void damage_flatbuffer(std::string& bytes, Mutator& mutator) {
   for (std::size_t n = 1 + mutator.below(4); n > 0; --n) {
     const std::size_t width = std::size_t{1} << mutator.below(3);
     const std::size_t at = 8 + mutator.below((bytes.size() - 12) / width) * width;  // behind the identifier
-    std::int32_t value = kOdd[mutator.below(std::size(kOdd))];
+    auto value = static_cast<std::uint32_t>(kOdd[mutator.below(std::size(kOdd))]);  // wraps
     if (mutator.below(3) == 0) std::memcpy(&value, bytes.data() + mutator.below(bytes.size() - sizeof value), sizeof value);
     if (mutator.below(4) == 0) {
       std::memcpy(&value, bytes.data() + at, width);
-      value += static_cast<std::int32_t>(mutator.below(9)) - 4;
+      value += static_cast<std::uint32_t>(mutator.below(9)) - 4;
     }
     std::memcpy(bytes.data() + at, &value, std::min(width, bytes.size() - at));
   }

@@ -80,7 +80,9 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
        {{unflatten_matmul(target)},
         {channel_shuffle(target)},
         {join_directions(target)},
-        {fold_axes(target)}},
+        {fold_axes(target)},
+        {scale_matmul(target),
+         {{"unflatten_matmul", "no Reshape stands between a dense layer and its normalization then"}}}},
        {cancel_transposes(), fold_layout(target, layout == tf2onnx::Layout::nchw), fold_axes(target)}});
   phases.push_back({"images",
                     "the layout is final",

@@ -87,6 +87,7 @@ Rewriter unflatten_matmul(const onnx::Target&);  // a dense layer over the last 
 Rewriter absorb_scales();                       // a product with one number -> into the weights next to it
 Rewriter center_norm();                         // what remains of a layer normalization reads x - mean instead of x
 Rewriter merge_scales(const onnx::Target&);     // a product with two constants -> with one
+Rewriter scale_matmul(const onnx::Target&);     // scale and shift of each channel behind a dense layer -> its weights and bias
 Rewriter scale_parts(const onnx::Target&);      // a scale behind a Concat of convolutions -> in front of it
 Rewriter slice_before_pad(const onnx::Target&);  // a crop of a padded image -> crop first
 Rewriter stride_conv();                         // a pointwise convolution with a Slice in front -> strides

@@ -4,18 +4,21 @@
 #include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
-namespace {}  // namespace
-
 // Transpose(Transpose(x, p), q) = Transpose(x, p[q]), and nothing at all when that is the identity. The inner
 // one may be read elsewhere too: it then stays for that reader.
 Rewriter cancel_transposes() {
   return for_each_node("cancel_transposes", {"Transpose"}, [](ir::Graph& g, ir::Node& n) {
     const Ints* outer = perm_of(&n);
-    const Ints* inner = outer ? perm_of(n.input(0)->producer()) : nullptr;
-    if (!inner || inner->size() != outer->size()) return false;
-    Ints both(outer->size());
-    for (std::size_t i = 0; i < both.size(); ++i) both[i] = nth(*inner, (*outer)[i]);
-    Value* x = n.input(0)->producer()->input(0);
+    if (!outer) return false;
+    Value* x = n.input(0);
+    Ints both = *outer;
+    const Ints* inner = perm_of(x->producer());
+    if (inner && inner->size() == both.size()) {
+      for (std::int64_t& p : both) p = nth(*inner, p);
+      x = x->producer()->input(0);
+    } else if (!std::ranges::is_sorted(both)) {
+      return false;
+    }
     if (std::ranges::is_sorted(both)) {
       // a graph output keeps a node of its own
       if (n.output()->is_graph_output()) return take_over(g, n.output(), x);

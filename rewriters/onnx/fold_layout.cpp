@@ -58,14 +58,26 @@ int fold_whole_form(ir::Graph& g, const Form& form, const onnx::Target& target, 
     const int now = fold_into(g, form, target, at_interface);
     if (now == 0) break;
     changes += now;
+    cancel_transposes().run(g);  // what a Reshape gives is transposed, which a Transpose behind it may undo
   }
   return changes;
 }
 
+// In turn, until each form has found nothing since another one changed the graph. A fold may leave Transposes
+// of forms that were not there before.
 int fold(ir::Graph& g, const onnx::Target& target, bool at_interface) {
+  constexpr std::size_t kMostTurns = 4;
   int changes = 0;
-  for (const Ints& perm : forms_of(g))
-    changes += fold_whole_form(g, Form(perm), target, at_interface && onnx::moves_channels_first(perm));
+  std::vector<Ints> forms = forms_of(g);
+  for (std::size_t settled = 0, i = 0; settled < forms.size() && i < kMostTurns * kMostForms; ++i) {
+    const Ints& perm = forms[i % forms.size()];
+    const int now = fold_whole_form(g, Form(perm), target, at_interface && onnx::moves_channels_first(perm));
+    settled = now == 0 ? settled + 1 : 1;
+    changes += now;
+    if (now == 0) continue;
+    for (Ints& fresh : forms_of(g))
+      if (!contains(forms, fresh) && forms.size() < kMostForms) forms.push_back(std::move(fresh));
+  }
   return changes;
 }
 

@@ -10,12 +10,6 @@
 namespace t2o::rewriters {
 namespace {
 
-// y * factor + offset along the channels of what a convolution gives
-struct Affine {
-  Doubles factor, offset;
-  const Value* weights = nullptr;  // whose numbers the offset alone is
-};
-
 class ConvFusion {
  public:
   ConvFusion(ir::Graph& g, ir::Node& conv, ScaledWeights& weights, ExactSums& sums)
@@ -55,7 +49,8 @@ class ConvFusion {
   bool absorb_reader() {
     const Result result = find_result();
     ir::Node* reader = only_reader(result.value);
-    const auto affine = reader ? affine_of(*reader, result) : std::nullopt;
+    const auto affine =
+        reader ? affine_of(*reader, result.value, rank_, result.axis, channels_) : std::nullopt;
     if (!affine || !is_moderate(affine->factor) || !is_moderate(affine->offset)) return false;
     if (!affine->factor.empty()) {
       if (!can_scale_) return false;
@@ -87,39 +82,6 @@ class ConvFusion {
     const Ints* perm = perm_of(t);
     if (!perm) return own;
     return {t->output(), static_cast<int>(std::ranges::find(*perm, 1) - perm->begin())};
-  }
-
-  std::optional<Affine> affine_of(const ir::Node& n, const Result& result) const {
-    if (n.op() == "BatchNormalization")
-      return result.axis == 1 ? normalization(n, result.value) : std::nullopt;
-    if (!contains({"Mul", "Add", "Sub", "Div"}, n.op())) return std::nullopt;
-    const bool second = n.input(1) == result.value;
-    if (n.input(0) == n.input(1) || (second && n.op() == "Div")) return std::nullopt;
-    auto c = per_channel(n.input(second ? 0 : 1), rank_, result.axis, channels_);
-    if (!c || !merge(result.value->shape(), n.output()->shape())) return std::nullopt;
-    if (n.op() == "Mul") return Affine{std::move(*c), {}};
-    if (n.op() == "Add") return Affine{{}, std::move(*c), n.input(second ? 0 : 1)};
-    if (n.op() == "Sub" && second) return Affine{Doubles(c->size(), -1), std::move(*c)};
-    const bool is_division = n.op() == "Div";
-    for (double& v : *c) v = is_division ? 1 / v : -v;
-    return is_division ? Affine{std::move(*c), {}} : Affine{{}, std::move(*c)};
-  }
-
-  std::optional<Affine> normalization(const ir::Node& n, const Value* y) const {
-    if (n.outputs().size() != 1 || n.input(0) != y || n.attr("training_mode")) return std::nullopt;
-    std::array<Doubles, 4> p;  // scale, offset, mean, variance
-    for (std::size_t i = 0; i < 4; ++i) {
-      auto c = per_channel(n.input(i + 1), 1, 0, channels_);
-      if (!c) return std::nullopt;
-      p[i] = std::move(*c);
-    }
-    const auto* epsilon = n.attr_if<float>("epsilon");
-    Affine a;
-    for (std::size_t i = 0; i < p[0].size(); ++i) {
-      a.factor.push_back(p[0][i] / std::sqrt(p[3][i] + static_cast<double>(epsilon ? *epsilon : 1e-5F)));
-      a.offset.push_back(p[1][i] - p[2][i] * a.factor[i]);
-    }
-    return a;
   }
 
   void set_bias(const Affine& a) {

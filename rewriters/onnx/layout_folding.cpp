@@ -1,6 +1,8 @@
 #include "rewriters/onnx/layout_folding.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -22,6 +24,10 @@ bool is_transpose(const ir::Node& n, const Ints& perm) {
 
 // A Transpose into the form gives its input in permuted form under another name; likewise a Transpose out of
 // it. So both are left out of the problem, and come back where the solution needs them.
+//
+// A Reshape carries the form over to tensors of other axes (Form::carried): if it splits the batch of an
+// image into batch and time, the permuted image becomes a permuted video. So each value has a form of its
+// own.
 class LayoutFolding {
  public:
   LayoutFolding(ir::Graph& g, Form form, const onnx::Target& target, bool at_interface)
@@ -33,8 +39,10 @@ class LayoutFolding {
     if (members_.empty()) return 0;
     state_costs();
     cut_.solve();
-    const auto changed = std::ranges::count_if(
-        order_, [&](const ir::Node* n) { return cut_.is_one(members_.at(n).variable); });
+    const auto changed = std::ranges::count_if(order_, [&](const ir::Node* n) {
+      const Member& m = members_.at(n);
+      return cut_.is_one(m.in) || cut_.is_one(m.out);
+    });
     if (changed == 0) return 0;
     for (ir::Node* n = g_.first(); n;) {
       ir::Node* next = n->next();
@@ -48,7 +56,11 @@ class LayoutFolding {
  private:
   struct Member {
     Role role;
-    MinCut::Variable variable;
+    const Form* form;    // of its data and outputs
+    bool moves = false;  // a Reshape that carries a form, or a Transpose with a perm of its own
+    // Do its data have their form, do its outputs? The same where the role ties them.
+    MinCut::Variable in = MinCut::kZero, out = MinCut::kZero;
+    const Form *there = nullptr, *back = nullptr;  // of a Reshape: what it carries from its data, to its data
   };
 
   // A Transpose that is its own inverse is taken for one out of the form where what it reads has no choice,
@@ -71,26 +83,117 @@ class LayoutFolding {
   // ---- the nodes that have a choice: those that are connected with a Transpose of this form by others that
   // have one
   void find_region() {
-    std::vector<const Value*> queue;
-    for (ir::Node& n : g_.nodes())
-      if (is_entry(n) || is_exit(n)) queue.insert(queue.end(), {n.input(0), n.output()});
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-      if (!form_.has(queue[i]) || queue[i]->constant() || !seen_.insert(queue[i]).second) continue;
-      values_.push_back(queue[i]);
-      if (ir::Node* p = queue[i]->producer(); p && p->graph() == &g_) visit(*p, queue);
-      for (const ir::Use& u : queue[i]->uses())
-        if (u.node->graph() == &g_) visit(*u.node, queue);
+    for (const ir::Node& n : g_.nodes())
+      if (is_entry(n) || is_exit(n))
+        for (const Value* v : {n.input(0), n.output()}) have(v, form_);
+    for (std::size_t i = 0; i < values_.size() || take_reached(); ++i) {
+      const Value* v = values_[i];
+      const Form& f = *form_of(v);
+      if (ir::Node* p = v->producer(); p && p->graph() == &g_) visit(*p, f);
+      for (const ir::Use& u : v->uses())
+        if (u.node->graph() == &g_) visit(*u.node, f);
     }
+    std::erase_if(order_, [&](const ir::Node* n) {
+      if (settle(*n, members_.at(n))) return false;
+      members_.erase(n);
+      return true;
+    });
   }
 
-  void visit(ir::Node& n, std::vector<const Value*>& queue) {
-    if (members_.contains(&n) || n.op() == "Transpose") return;
-    Role role = role_of(n, form_, target_);
-    if (role.kind == Role::Kind::fixed) return;
-    for (const std::size_t i : role.data) queue.push_back(n.input(i));
-    if (role.kind != Role::Kind::absorbs) queue.insert(queue.end(), n.outputs().begin(), n.outputs().end());
-    members_.emplace(&n, Member{std::move(role), cut_.add()});
+  const Form* form_of(const Value* v) const {
+    const auto it = forms_.find(v);
+    return it == forms_.end() ? nullptr : it->second;
+  }
+  const Form& kept(Form f) { return kept_.try_emplace(f.perm(), f).first->second; }
+  bool has(const Value* v, const Form& f) const {
+    const Form* own = form_of(v);
+    return own && own->perm() == f.perm();
+  }
+  void have(const Value* v, const Form& f) {
+    if (f.has(v) && forms_.emplace(v, &f).second && !v->constant()) values_.push_back(v);
+  }
+
+  // If a value can be reached in several forms, it gets the form of the Transposes; else the one that moves
+  // the first axes least, which passes more Reshapes that split and merge the first axes.
+  void reach(const Value* v, const Form& f) {
+    if (f.perm() == form_.perm()) return have(v, f);
+    if (f.has(v) && !form_of(v)) reached_[f.perm()].push_back({v, &f});
+  }
+  bool take_reached() {
+    const std::size_t before = values_.size();
+    while (!reached_.empty() && values_.size() == before) {
+      const auto first = reached_.extract(reached_.begin());
+      for (const auto& [v, f] : first.mapped()) have(v, *f);
+    }
+    return values_.size() > before;
+  }
+
+  void visit(ir::Node& n, const Form& f) {
+    if (members_.contains(&n) || is_entry(n) || is_exit(n)) return;
+    if (is_op(&n, "Transpose") && !perm_of(&n)) return;
+    Member m{{}, &f};
+    if (n.op() != "Transpose") m.role = role_of(n, f, target_);
+    m.moves = m.role.kind == Role::Kind::fixed;
+    if (m.moves && !is_op(&n, "Transpose") && (!is_op(&n, "Reshape") || n.input(0)->constant())) return;
+    if (is_op(&n, "Reshape")) {
+      if (const auto there = carried(n.input(0), n.output())) reach(n.output(), kept(*there));
+      if (const auto back = carried(n.output(), n.input(0))) reach(n.input(0), kept(*back));
+    }
+    if (!m.moves)
+      for (const Value* v : values_in_form(n, m.role)) reach(v, f);
+    members_.emplace(&n, std::move(m));
     order_.push_back(&n);
+  }
+
+  static Values values_in_form(const ir::Node& n, const Role& role) {
+    Values all;
+    for (const std::size_t i : role.data) all.push_back(n.input(i));
+    if (role.kind != Role::Kind::absorbs) append(all, n.outputs());
+    return all;
+  }
+
+  // When all forms are known: the node's choices. False: it has none.
+  bool settle(const ir::Node& n, Member& m) {
+    if (n.op() == "Reshape" && settle_reshape(n, m)) return true;
+    if (n.op() == "Transpose") {
+      m.role = {Role::Kind::tied, {0}, 0};
+      if (form_of(n.input(0))) m.in = cut_.add();
+      if (form_of(n.output())) m.out = cut_.add();
+    }
+    if (m.moves) return n.op() == "Transpose";
+    const Values all = values_in_form(n, m.role);
+    if (std::ranges::any_of(all, [&](const Value* v) { return m.form->has(v) && !has(v, *m.form); }))
+      return false;
+    const MinCut::Variable choice = cut_.add();
+    m.in = choice;
+    if (m.role.kind != Role::Kind::absorbs) m.out = choice;
+    return true;
+  }
+
+  // A Reshape ties both sides if it carries one's form over to the other. If it moves more than axes of size
+  // 1, and the sides have other forms, each of them has a choice.
+  bool settle_reshape(const ir::Node& n, Member& m) {
+    const Value *x = n.input(0), *y = n.output();
+    const auto there = carried(x, y), back = carried(y, x);
+    const auto goes = [&](const Form& of_result) { return can_reshape_into(n, of_result); };
+    const bool can_carry = there && goes(*there), can_give = form_of(y) && goes(*form_of(y));
+    const bool ties = can_carry && has(y, *there);
+    if (!ties && (!m.moves || !(can_carry || (can_give && back)))) return false;
+    m = {{Role::Kind::tied, {0}, n.input(1)->constant() ? 0 : kNodeOfSizes}, m.form};
+    m.moves = true;
+    if (can_carry) m.there = &kept(*there);
+    if (back) m.back = &kept(*back);
+    if (can_carry) m.in = cut_.add();
+    if (ties)
+      m.out = m.in;
+    else if (can_give)
+      m.out = cut_.add();
+    if (!back && !ties && can_give) cut_.cost_if(m.out, m.in, MinCut::kForbidden);
+    return true;
+  }
+  std::optional<Form> carried(const Value* from, const Value* to) const {
+    const Form* f = form_of(from);
+    return f ? f->carried(from->shape(), to->shape()) : std::nullopt;
   }
 
   const Member* member(const ir::Node* n) const {
@@ -123,30 +226,56 @@ class LayoutFolding {
   MinCut::Variable form_of_producer(const Value* v) const {
     if (v->producer() && is_exit(*v->producer())) return MinCut::kOne;
     const Member* m = member(v->producer());
-    return m && m->role.kind != Role::Kind::absorbs ? m->variable : MinCut::kZero;
+    return m ? m->out : MinCut::kZero;
   }
   MinCut::Variable form_of_use(const ir::Use& u) const {
     if (u.node->graph() != &g_) return MinCut::kZero;
     if (is_entry(*u.node)) return MinCut::kOne;
-    return is_choice(u) ? members_.at(u.node).variable : MinCut::kZero;
+    return is_choice(u) ? members_.at(u.node).in : MinCut::kZero;
   }
 
   void state_costs() {
     for (const ir::Node* n : order_) {
       const Member& m = members_.at(n);
-      cut_.cost_if(m.variable, MinCut::kZero, m.role.cost);
-      if (belongs_to_convolution(*n)) cut_.cost_if(MinCut::kOne, m.variable, kTie);
+      cut_.cost_if(m.in, MinCut::kZero, m.role.cost);
+      if (m.moves)
+        n->op() == "Reshape" ? state_cost_of_reshape(*n, m) : state_cost_of_transpose(*n, m);
+      else if (belongs_to_convolution(*n))
+        cut_.cost_if(MinCut::kOne, m.in, kTie);
     }
     for (const Value* v : values_) state_cost(v);
+  }
+
+  static std::int64_t cost_of(const Value* v, const Form& f) {
+    return f.moves_only_ones(v->shape()) ? kReshape : transposed_bytes(*v);
+  }
+
+  // A Reshape between two forms transposes, unless neither side is permuted, or a Transpose next to it merges
+  // with its own.
+  void state_cost_of_reshape(const ir::Node& n, const Member& m) {
+    if (m.in == m.out) return;
+    const MinCut::Variable some = cut_.add();
+    const ir::Node* behind = only_reader(n.output());
+    if (!is_op(behind, "Transpose")) cut_.cost_if(m.in, some, MinCut::kForbidden);
+    const bool is_behind_transpose = is_op(n.input(0)->producer(), "Transpose") && only_reader(n.input(0));
+    if (!is_behind_transpose) cut_.cost_if(m.out, some, MinCut::kForbidden);
+    cut_.cost_if(some, MinCut::kZero, cost_of(n.output(), m.there ? *m.there : *form_of(n.output())));
+  }
+
+  // A Transpose that undoes the one form that a side of it has is nothing in that form.
+  void state_cost_of_transpose(const ir::Node& n, const Member& m) {
+    if ((m.in == MinCut::kZero) == (m.out == MinCut::kZero)) return;
+    const bool is_in = m.out == MinCut::kZero;
+    const Form* f = form_of(is_in ? n.input(0) : n.output());
+    if (std::ranges::is_sorted(perm_between(is_in ? f : nullptr, *perm_of(&n), is_in ? nullptr : f)))
+      cut_.cost_if(MinCut::kOne, is_in ? m.in : m.out, cost_of(n.input(0), Form(*perm_of(&n))));
   }
 
   // A value is transposed once, whoever needs it in the other form.
   void state_cost(const Value* v) {
     const MinCut::Variable from = form_of_producer(v);
     const bool is_interface = at_interface_ && (v->is_graph_input() || v->is_graph_output());
-    const std::int64_t cost = is_interface                        ? 1
-                              : form_.moves_only_ones(v->shape()) ? kReshape
-                                                                  : transposed_bytes(*v);
+    const std::int64_t cost = is_interface ? 1 : cost_of(v, *form_of(v));
     std::vector<MinCut::Variable> to;
     for (const ir::Use& u : v->uses()) to.push_back(form_of_use(u));
     if (v->is_graph_output()) to.push_back(MinCut::kZero);
@@ -172,18 +301,53 @@ class LayoutFolding {
     if (is_exit(n)) return rebuild_exit(n);
     const Member* m = member(&n);
     if (!m) return;
-    const bool one = cut_.is_one(m->variable);
+    if (m->moves) return n.op() == "Reshape" ? rebuild_reshape(n, *m) : rebuild_transpose(n, *m);
+    const bool one = cut_.is_one(m->in);
     for (const std::size_t i : m->role.data)
       g_.set_input(n, i, one ? permuted(n.input(i), n) : plain(n.input(i), n));
     if (!one) return;
-    permute(n, form_, target_);
+    permute(n, *m->form, target_);
     if (m->role.kind == Role::Kind::absorbs) return;
-    for (Value* v : n.outputs()) {
-      g_.set_type(v, v->dtype(), form_.shape(v->shape()));
-      g_.alter(v, ir::Alteration::transpose(form_.perm()));
-      is_permuted_.insert(v);
-      give_plain_form(v, n);
-    }
+    for (Value* v : n.outputs()) give_permuted(v, m->form->shape(v->shape()), n);
+  }
+
+  void give_permuted(Value* v, Shape shape, ir::Node& n) {
+    g_.set_type(v, v->dtype(), std::move(shape));
+    g_.alter(v, ir::Alteration::transpose(form_of(v)->perm()));
+    is_permuted_.insert(v);
+    give_plain_form(v, n);
+  }
+
+  void rebuild_transpose(ir::Node& n, const Member& m) {
+    const bool in = cut_.is_one(m.in), out = cut_.is_one(m.out);
+    Value *x = n.input(0), *y = n.output();
+    const Form *of_x = in ? form_of(x) : nullptr, *of_y = out ? form_of(y) : nullptr;
+    g_.set_attr(n, "perm", perm_between(of_x, *perm_of(&n), of_y));
+    g_.set_input(n, 0, in ? permuted(x, n) : plain(x, n));
+    if (out) give_permuted(y, of_y->shape(y->shape()), n);
+  }
+
+  void rebuild_reshape(ir::Node& n, const Member& m) {
+    const bool in = cut_.is_one(m.in), out = cut_.is_one(m.out);
+    Value *x = n.input(0), *y = n.output(), *from = in ? permuted(x, n) : plain(x, n);
+    const Form* of_y = form_of(y);
+    g_.set_input(n, 0, from);
+    if (!in && !out) return;
+    Emitter e(n, target_);
+    if (!in) from = e.transpose(from, m.back->perm());
+    const Form& given = in ? *m.there : *of_y;
+    Value* to = e.emit("Reshape", {from, sizes_in(n, given, e)});
+    if (n.attr("allowzero"))
+      g_.set_attr(*to->producer(), "allowzero", n.attr_or<std::int64_t>("allowzero", 0));
+    g_.set_type(to, to->dtype(), given.shape(y->shape()));
+    if (in) to = e.transpose(to, perm_between(&given, ints_from(0, given.rank()), out ? of_y : nullptr));
+    const Shape shape = out ? of_y->shape(y->shape()) : y->shape();
+    if (!take_over(g_, y, to)) return;  // never: the Reshape is a node of its own
+    if (of_y) forms_.emplace(to, of_y);
+    if (out)
+      give_permuted(to, shape, n);
+    else
+      g_.set_type(to, to->dtype(), shape);
   }
 
   // Transpose(x, perm) is x where x is permuted already; else it is x's permuted form for everybody.
@@ -242,7 +406,7 @@ class LayoutFolding {
     const auto origin = v->producer() ? v->producer()->shared_origin()
                                       : std::make_shared<const Origin>(Origin{v->name(), "", {}});
     Emitter e(g_, target_, origin, &before);
-    Value* other = transpose_or_reshape(e, itself(v), into ? form_.perm() : form_.inverse());
+    Value* other = transpose_or_reshape(e, itself(v), into ? form_of(v)->perm() : form_of(v)->inverse());
     other_.emplace(v, other);
     other_.emplace(other, v);
     if (into) is_permuted_.insert(other);
@@ -289,7 +453,7 @@ class LayoutFolding {
   Value* plain_behind(Value* v, ir::Node& n) {
     if (n.next()) return plain(v, *n.next());
     Emitter e(g_, target_, n.shared_origin());
-    Value* other = transpose_or_reshape(e, v, form_.inverse());
+    Value* other = transpose_or_reshape(e, v, form_of(v)->inverse());
     other_.emplace(v, other);
     other_.emplace(other, v);
     return other;
@@ -305,7 +469,7 @@ class LayoutFolding {
     g_.mark_source(to);
   }
 
-  static constexpr std::int64_t kReshape = 16, kTie = 1, kMostChannels = 1 << 16;
+  static constexpr std::int64_t kReshape = 16, kTie = 1, kNodeOfSizes = 64, kMostChannels = 1 << 16;
 
   ir::Graph& g_;
   const Form form_;
@@ -315,8 +479,11 @@ class LayoutFolding {
   std::unordered_map<const ir::Node*, Member> members_;
   std::vector<ir::Node*> order_;                         // the members, as found
   std::unordered_set<const ir::Node*> entries_, exits_;  // the Transposes into the form and out of it
-  std::vector<const Value*> values_;                     // those that may be in either form
-  std::unordered_set<const Value*> seen_;                // the same
+  std::map<Ints, std::vector<std::pair<const Value*, const Form*>>>
+      reached_;                                          // those that may get a form, by its perm
+  std::vector<const Value*> values_;                     // those that may be in either form, as found
+  std::unordered_map<const Value*, const Form*> forms_;  // theirs
+  std::map<Ints, Form> kept_;                            // forms that Reshapes carry on, by their perm
   std::unordered_set<const Value*> is_permuted_;
   std::unordered_map<const Value*, Value*> other_;  // the same tensor in the other form
   std::unordered_map<const Value*, Value*>

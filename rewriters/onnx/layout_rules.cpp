@@ -44,6 +44,9 @@ void set_axes(ir::Node& n, Ints axes, Emitter& e, std::size_t input = 1) {
     e.graph().set_input(n, input, e.ints(axes));
 }
 
+// The cost of a node that computes sizes, and of one that adds axes of size 1.
+constexpr std::int64_t kNodeOfSizes = 64, kReshape = 16;
+
 Role only_if(bool possible, Kind kind, std::vector<std::size_t> data = {0}) {
   return possible ? Role{kind, std::move(data), 0} : Role{};
 }
@@ -73,8 +76,8 @@ Role broadcast_role(const ir::Node& n, const Form& f) {
     if (v->constant()) continue;
     if (f.has(v))
       r.data.push_back(i);
-    else if (!f.moves_only_ones(lifted(v->shape(), f.rank())) && v->shape().rank() > 1)
-      r.cost += transposed_bytes(*v);
+    else if (v->shape().rank() > 1)
+      r.cost += f.moves_only_ones(lifted(v->shape(), f.rank())) ? kReshape : transposed_bytes(*v);
   }
   return r.data.empty() ? Role{} : r;
 }
@@ -196,8 +199,25 @@ void permute_slice(ir::Node& n, const Form& f, Emitter& e) {
   e.graph().set_input(n, 3, e.ints(f.axes(std::move(axes))));
 }
 
+// The sizes that a Concat joins, with a Cast behind it or not, for this reader alone: joined in the order of
+// the form. Else null.
+Value* joined_list(const Value* list, const Form& f, Emitter& e) {
+  const ir::Node* join = list->producer();
+  const ir::Node* cast = is_op(join, "Cast") ? join : nullptr;
+  if (cast) join = only_reader(cast->input(0)) ? cast->input(0)->producer() : nullptr;
+  if (!is_op(join, "Concat") || !only_reader(list) || static_cast<int>(join->input_count()) != f.rank())
+    return nullptr;
+  const auto is_one = [](const Value* v) { return v->shape().elements() == 1; };
+  if (!std::ranges::all_of(join->inputs(), is_one)) return nullptr;
+  Values parts;
+  for (const std::int64_t p : f.perm()) parts.push_back(nth(join->inputs(), p));
+  Value* joined = e.concat(std::move(parts), 0);
+  return cast ? e.cast(joined, list->dtype()) : joined;
+}
+
 // A list that is computed when the model runs is put into order by a Gather.
 Value* permuted_list(Value* list, const Form& f, Emitter& e, bool twice = false) {
+  if (Value* joined = twice ? nullptr : joined_list(list, f, e)) return joined;
   Ints order = f.perm();
   if (twice)
     for (const std::int64_t p : f.perm()) order.push_back(p + f.rank());
@@ -216,7 +236,10 @@ void permute_pad(ir::Node& n, const Form& f, Emitter& e) {
   e.graph().set_input(n, 1, permuted_list(n.input(1), f, e, true));
 }
 
+// A single number has any form: Expand makes the tensor in the form that is asked for.
 Role list_role(const ir::Node& n, const Form& f) {
+  if (n.op() == "Expand" && is_one_element(n.input(0)) && f.has(n.output()))
+    return is_list(n.input(1), f.rank()) ? Role{Kind::produces, {}, kNodeOfSizes} : Role{};
   return is_list(n.input(1), f.rank()) ? unary_role(n, f) : Role{};
 }
 void permute_list(ir::Node& n, const Form& f, Emitter& e) {
@@ -295,7 +318,7 @@ Role normalization_role(const ir::Node& n, const Form& f) {
 
 // What reads the shape reads it in the old order.
 Role shape_role(const ir::Node& n, const Form& f) {
-  return f.has(n.input(0)) ? Role{Kind::absorbs, {0}, 64} : Role{};
+  return f.has(n.input(0)) ? Role{Kind::absorbs, {0}, kNodeOfSizes} : Role{};
 }
 void permute_shape(ir::Node& n, const Form& f, Emitter& e) {
   const auto bound = [&](const char* attr, std::int64_t fallback) {
@@ -352,6 +375,23 @@ bool means_something_else(const ir::Node& n,
 }
 
 }  // namespace
+
+// Where more than one size is unknown, a 0 copies the first size of the input, which stays the first.
+bool can_reshape_into(const ir::Node& n, const Form& f) {
+  if (n.op() != "Reshape" || !f.has(n.output())) return false;
+  const TensorPtr* sizes = constant_input(n, 1);
+  if (!sizes) return is_list(n.input(1), f.rank());
+  if (target_sizes(n.output()->shape())) return true;
+  const Ints all = (*sizes)->to_ints();
+  return int_of(n, "allowzero", 0) == 0 && f.perm()[0] == 0 && std::count(all.begin() + 1, all.end(), 0) == 0;
+}
+
+Value* sizes_in(const ir::Node& n, const Form& f, Emitter& e) {
+  const TensorPtr* sizes = constant_input(n, 1);
+  if (!sizes) return permuted_list(n.input(1), f, e);
+  const auto known = target_sizes(n.output()->shape());
+  return e.ints(f.entries(known ? *known : (*sizes)->to_ints()));
+}
 
 std::int64_t transposed_bytes(const Value& v) {
   constexpr std::int64_t kNode = 64, kGuess = 32, kMost = std::int64_t{1} << 40;

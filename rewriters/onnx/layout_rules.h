@@ -4,6 +4,10 @@
 #include "onnx/opset_table.h"
 #include "rewriters/onnx/layout_form.h"
 
+namespace t2o {
+class Emitter;
+}
+
 namespace t2o::rewriters {
 
 // The role of a node in a change of form.
@@ -23,6 +27,10 @@ Role role_of(const ir::Node&, const Form&, const onnx::Target&);
 // Makes a node whose role is not `fixed` work on permuted tensors: changes its attributes, axes and operands of lower rank. The
 // caller permutes its data and its outputs.
 void permute(ir::Node&, const Form&, const onnx::Target&);
+
+// A Reshape that gives its result in another form: whether its sizes can be stated for that, and the sizes.
+bool can_reshape_into(const ir::Node& reshape, const Form& of_result);
+Value* sizes_in(const ir::Node& reshape, const Form& of_result, Emitter&);
 
 // The cost of a Transpose, the same for both forms of a tensor. An unknown dim is a guess, except the batch, which all images have:
 // interface.h names it.

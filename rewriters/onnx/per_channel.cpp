@@ -1,6 +1,7 @@
 #include "rewriters/onnx/per_channel.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -92,6 +93,45 @@ std::optional<Doubles> per_channel(const Value* v, int rank, int axis, std::int6
     if (nth(t.dims(), i) != 1 && i + rank - t.rank() != axis) return std::nullopt;
   if (t.elements() == 1) return Doubles(static_cast<std::size_t>(size), t.float_at(0));
   return t.to_floats();
+}
+
+namespace {
+
+std::optional<Affine> normalization(const ir::Node& n, std::int64_t channels) {
+  if (n.outputs().size() != 1 || n.attr("training_mode")) return std::nullopt;
+  std::array<Doubles, 4> p;  // scale, offset, mean, variance
+  for (std::size_t i = 0; i < 4; ++i) {
+    auto c = per_channel(n.input(i + 1), 1, 0, channels);
+    if (!c) return std::nullopt;
+    p[i] = std::move(*c);
+  }
+  const auto* epsilon = n.attr_if<float>("epsilon");
+  Affine a;
+  for (std::size_t i = 0; i < p[0].size(); ++i) {
+    a.factor.push_back(p[0][i] / std::sqrt(p[3][i] + static_cast<double>(epsilon ? *epsilon : 1e-5F)));
+    a.offset.push_back(p[1][i] - p[2][i] * a.factor[i]);
+  }
+  return a;
+}
+
+}  // namespace
+
+std::optional<Affine> affine_of(const ir::Node& n, const Value* y, int rank, int axis,
+                                std::int64_t channels) {
+  if (n.op() == "BatchNormalization")
+    return axis == 1 && n.input(0) == y ? normalization(n, channels) : std::nullopt;
+  if (!contains({"Mul", "Add", "Sub", "Div"}, n.op())) return std::nullopt;
+  const bool second = n.input(1) == y;
+  if (n.input(0) == n.input(1) || (second && n.op() == "Div")) return std::nullopt;
+  const Value* constant = n.input(second ? 0 : 1);
+  auto c = per_channel(constant, rank, axis, channels);
+  if (!c || !merge(y->shape(), n.output()->shape())) return std::nullopt;
+  if (n.op() == "Mul") return Affine{std::move(*c), {}};
+  if (n.op() == "Add") return Affine{{}, std::move(*c), constant};
+  if (n.op() == "Sub" && second) return Affine{Doubles(c->size(), -1), std::move(*c)};
+  const bool is_division = n.op() == "Div";
+  for (double& v : *c) v = is_division ? 1 / v : -v;
+  return is_division ? Affine{std::move(*c), {}} : Affine{{}, std::move(*c)};
 }
 
 TensorPtr channel_tensor(DType t, const Doubles& values) {

@@ -15,6 +15,14 @@ using Doubles = std::vector<double>;
 // channels.
 std::optional<Doubles> per_channel(const Value* constant, int rank, int axis, std::int64_t size);
 
+// y * factor + offset along the channels of y. An empty list changes nothing.
+struct Affine {
+  Doubles factor, offset;
+  const Value* weights = nullptr;  // the constant with the same numbers as the offset, if there is one
+};
+// What the node (Mul, Add, Sub, Div, or BatchNormalization at inference) does to y, a tensor of `rank` whose `axis` has the channels.
+std::optional<Affine> affine_of(const ir::Node&, const Value* y, int rank, int axis, std::int64_t channels);
+
 // Factors of moderate magnitude. They make no weight infinite, and no product NaN that was not NaN before.
 bool is_moderate(const Doubles&);
 

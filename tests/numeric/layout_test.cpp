@@ -1,6 +1,8 @@
 // --layout: the same numbers, whichever operators work channels last.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -100,7 +102,7 @@ void shuffled_net(Builder& b) {
 TEST(Layout, ShuffledChannels) {
   for (const Layout layout : {Layout::automatic, Layout::nchw, Layout::nhwc})
     with(graph_case("shuffled channels", shuffled_net), layout)
-        .gives({{"Transpose", 3}, {layout == Layout::nhwc ? "ai.tf2onnx.nhwc::Conv" : "Conv", 2}})
+        .gives({{"Transpose", layout == Layout::nhwc ? 1U : 3U}, {layout == Layout::nhwc ? "ai.tf2onnx.nhwc::Conv" : "Conv", 2}})
         .check();
 }
 
@@ -140,6 +142,63 @@ TEST(Layout, ChainsOfTransposes) {
                  })
           .only_opsets({11, 13, 21})
           .check();
+}
+
+std::string pointwise(Builder& b, const std::string& x, std::int64_t from, std::int64_t to) {
+  return b.op("Conv2D", {x, b.const_input(f32, {1, 1, from, to})}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
+}
+
+std::string reshaped(Builder& b, const std::string& x, const std::vector<std::int32_t>& dims) {
+  return b.op("Reshape", {x, b.constant_of<std::int32_t>({std::ssize(dims)}, dims)});
+}
+
+std::string turned(Builder& b, const std::string& x, const std::vector<std::int32_t>& perm) {
+  return b.op("Transpose", {x, b.constant_of<std::int32_t>({std::ssize(perm)}, perm)});
+}
+
+// Convolutions of each image of a video, and one over time: the only Transposes are in front of that one and
+// behind it. Batch, time, height and width have the same size, or not.
+TEST(Layout, Videos) {
+  for (const std::int32_t size : {3, 4, 5})
+    graph_case("a video", [=](Builder& b) {
+      const std::string x = b.input(f32, {4, 4, size, 4, 2});
+      const std::string image = b.op("Relu", {pointwise(b, reshaped(b, x, {-1, size, 4, 2}), 2, 4)});
+      const std::string video = reshaped(b, image, {-1, 4, size, 4, 4});
+      const std::string gate = b.op("Sigmoid", {b.op("Mean", {video, b.constant_of<std::int32_t>({2}, {2, 3})}, {{"keep_dims", true}})});
+      const std::string rows = reshaped(b, b.op("Mul", {video, gate}), {-1, 4, 4 * size, 4});
+      const std::string kernel = b.const_input(f32, {2, 1, 4, 1});
+      const std::string later = b.op("Tanh", {b.op("DepthwiseConv2dNative", {rows, kernel}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "VALID"}})});
+      const std::string video_2 = b.op("Relu", {reshaped(b, later, {-1, 3, size, 4, 4})});
+      b.output(pointwise(b, reshaped(b, video_2, {-1, size, 4, 4}), 4, 3));
+    }).gives({{"Transpose", 4}, {"Conv", 3}}).check();
+}
+
+// Windows of an image between convolutions; one Transpose parts them, and one joins them.
+TEST(Layout, Windows) {
+  graph_case("windows", [](Builder& b) {
+    const std::string image = pointwise(b, b.input(f32, {2, 4, 6, 2}), 2, 4);
+    const std::string parts = turned(b, reshaped(b, image, {-1, 2, 2, 3, 2, 2, 2}), {0, 5, 1, 3, 2, 4, 6});
+    const std::string rows = reshaped(b, parts, {-1, 2, 2, 3, 4, 2});
+    const std::string weights = b.op("Softmax", {b.op("BatchMatMulV2", {rows, rows}, {{"adj_y", true}})});
+    const std::string mixed = reshaped(b, b.op("BatchMatMulV2", {weights, rows}), {-1, 2, 2, 3, 2, 2, 2});
+    b.output(pointwise(b, reshaped(b, turned(b, mixed, {0, 2, 4, 3, 5, 1, 6}), {-1, 4, 6, 4}), 4, 3));
+  }).gives({{"Transpose", 5}}).check();
+}
+
+// Each order of a video's axes behind an image, and back: what a Reshape carries, it carries right.
+TEST(Layout, EveryOrderBetweenReshapes) {
+  std::vector<std::int32_t> perm = {0, 1, 2, 3};
+  do {
+    graph_case("an order", [=](Builder& b) {
+      const std::string image = pointwise(b, b.input(f32, {4, 4, 4, 2}), 2, 4);
+      const std::string parts = b.op("Relu", {reshaped(b, image, {-1, 2, 2, 4, 4, 4})});
+      const std::string merged = b.op("Sigmoid", {reshaped(b, parts, {4, 4, 4, 4})});
+      const std::string moved = b.op("Tanh", {turned(b, merged, perm)});
+      const std::string again = b.op("Softmax", {reshaped(b, moved, {-1, 8, 2, 4})});
+      b.output(pointwise(b, reshaped(b, again, {-1, 4, 4, 4}), 4, 3));
+      b.output(again);
+    }).only_opsets({13, 21}).check();
+  } while (std::ranges::next_permutation(perm).found);
 }
 
 // The rank of what is transposed is known, that of the input is not.

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "harness.h"
 
 namespace t2o::numeric {
@@ -114,6 +116,31 @@ TEST(MatMul, Fused) {
       .attr("transpose_a", true)
       .attr("transpose_b", true)
       .check();
+}
+
+// A dense layer with a normalization of its channels, or a scale and a shift: one product and one sum.
+TEST(MatMul, WithScaleAndShift) {
+  const auto dense = [](DType t, bool has_bias, const std::function<std::string(Builder&, std::string)>& behind) {
+    return graph_case("a scaled product", [=](Builder& b) {
+      std::string y = b.op("BatchMatMulV2", {b.input(t, {2, 3, 4, 5}), b.const_input(t, {5, 6})});
+      if (has_bias) y = b.op("AddV2", {y, b.const_input(t, {6})});
+      b.output(b.op("Tanh", {behind(b, y)}));
+    });
+  };
+  const auto normalized = [](Builder& b, const std::string& x) {
+    const auto numbers = [&](float first) {
+      return b.constant_of<float>({6}, {first, first + 0.3F, first + 0.1F, first + 0.7F, first + 0.2F, first + 0.9F});
+    };
+    return b.op("FusedBatchNormV3", {x, numbers(0.5F), numbers(-0.4F), numbers(-0.2F), numbers(0.6F)},
+                {{"is_training", false}, {"epsilon", 1e-3F}});
+  };
+  for (const bool has_bias : {false, true}) {
+    dense(f32, has_bias, normalized).gives({{"MatMul", 1}, {"Add", 1}, {"BatchNormalization", 0}, {"Transpose", 0}}).check();
+    for (const DType t : {f32, f64})
+      dense(t, has_bias, [t](Builder& b, const std::string& x) {
+        return b.op("Sub", {b.const_input(t, {6}), b.op("Mul", {x, b.const_input(t, {1, 6})})});
+      }).gives({{"MatMul", 1}, {"Add", 1}, {"Mul", 0}, {"Sub", 0}}).check();
+  }
 }
 
 }  // namespace

@@ -22,6 +22,14 @@ bool is_transpose(const ir::Node& n, const Ints& perm) {
   return p && *p == perm;
 }
 
+constexpr std::int64_t kMostChannels = 1 << 16;
+
+// Runtimes work any factor into the weights, also one that makes them infinite.
+bool is_linear(const ir::Node& n) {
+  const TensorPtr c = n.op() == "Add" || n.op() == "Mul" ? n.input(1)->constant() : nullptr;
+  return c && can_scale(c->dtype()) && c->elements() <= kMostChannels && is_moderate(c->to_floats());
+}
+
 // A Transpose into the form gives its input in permuted form under another name; likewise a Transpose out of
 // it. So both are left out of the problem, and come back where the solution needs them.
 //
@@ -130,7 +138,7 @@ class LayoutFolding {
 
   void visit(ir::Node& n, const Form& f) {
     if (members_.contains(&n) || is_entry(n) || is_exit(n)) return;
-    if (is_op(&n, "Transpose") && !perm_of(&n)) return;
+    if (is_op(&n, "Transpose") && (!perm_of(&n) || !n.input(0)->shape().ranked())) return;
     Member m{{}, &f};
     if (n.op() != "Transpose") m.role = role_of(n, f, target_);
     m.moves = m.role.kind == Role::Kind::fixed;
@@ -216,12 +224,6 @@ class LayoutFolding {
         behind && behind != &n && is_exit(*behind) ? behind->input(0)->producer() : nullptr;
     return conv && (conv->op() == "Conv" || conv->op() == "ConvTranspose") && only_reader(conv->output());
   }
-  // Runtimes work any factor into the weights, also one that makes them infinite.
-  static bool is_linear(const ir::Node& n) {
-    const TensorPtr c = n.op() == "Add" || n.op() == "Mul" ? n.input(1)->constant() : nullptr;
-    return c && can_scale(c->dtype()) && c->elements() <= kMostChannels && is_moderate(c->to_floats());
-  }
-
   // ---- what the choices cost
   MinCut::Variable form_of_producer(const Value* v) const {
     if (v->producer() && is_exit(*v->producer())) return MinCut::kOne;
@@ -246,36 +248,47 @@ class LayoutFolding {
     for (const Value* v : values_) state_cost(v);
   }
 
-  static std::int64_t cost_of(const Value* v, const Form& f) {
-    return f.moves_only_ones(v->shape()) ? kReshape : transposed_bytes(*v);
-  }
-
-  // A Reshape between two forms transposes, unless neither side is permuted, or a Transpose next to it merges
-  // with its own.
+  // What it costs to give y in the form that it shall have. A Transpose in front of it or behind it merges
+  // with the one that the Reshape needs.
   void state_cost_of_reshape(const ir::Node& n, const Member& m) {
     if (m.in == m.out) return;
-    const MinCut::Variable some = cut_.add();
-    const ir::Node* behind = only_reader(n.output());
-    if (!is_op(behind, "Transpose")) cut_.cost_if(m.in, some, MinCut::kForbidden);
-    const bool is_behind_transpose = is_op(n.input(0)->producer(), "Transpose") && only_reader(n.input(0));
-    if (!is_behind_transpose) cut_.cost_if(m.out, some, MinCut::kForbidden);
-    cut_.cost_if(some, MinCut::kZero, cost_of(n.output(), m.there ? *m.there : *form_of(n.output())));
+    const Value *x = n.input(0), *y = n.output();
+    const ir::Node *front = only_reader(x) ? x->producer() : nullptr, *behind = only_reader(y);
+    const Form* of_y = form_of(y);
+    const Ints same = ints_from(0, y->shape().rank());
+    const auto there = [&](const Ints& perm, const Form* to) {
+      return m.there ? transposing_cost(*y, m.there->shape(y->shape()), perm_between(m.there, perm, to)) : 0;
+    };
+    const auto more = [](const ir::Node& t, std::int64_t merged) {
+      return std::max<std::int64_t>(merged - transposing_cost(*t.input(0), t.input(0)->shape(), *perm_of(&t)),
+                                    0);
+    };
+    const Ints *p = perm_of(front), *q = perm_of(behind);
+    const std::int64_t in = q ? more(*behind, there(*q, nullptr)) : there(same, nullptr),
+                       both = there(same, of_y);
+    std::int64_t out = 0;
+    if (m.back && p) out = more(*front, transposing_cost(*x, front->input(0)->shape(), m.back->entries(*p)));
+    if (m.back && !p) out = transposing_cost(*x, x->shape(), m.back->perm());
+    cut_.cost_of(m.in, m.out, {{{0, out}, {in, both}}});
   }
 
-  // A Transpose that undoes the one form that a side of it has is nothing in that form.
+  // A Transpose of its own perm has another one if its sides have other forms.
   void state_cost_of_transpose(const ir::Node& n, const Member& m) {
-    if ((m.in == MinCut::kZero) == (m.out == MinCut::kZero)) return;
-    const bool is_in = m.out == MinCut::kZero;
-    const Form* f = form_of(is_in ? n.input(0) : n.output());
-    if (std::ranges::is_sorted(perm_between(is_in ? f : nullptr, *perm_of(&n), is_in ? nullptr : f)))
-      cut_.cost_if(MinCut::kOne, is_in ? m.in : m.out, cost_of(n.input(0), Form(*perm_of(&n))));
+    const Value *x = n.input(0), *y = n.output();
+    const auto cost = [&](const Form* in, const Form* out) {
+      return transposing_cost(*x, in ? in->shape(x->shape()) : x->shape(),
+                              perm_between(in, *perm_of(&n), out));
+    };
+    const Form *in = form_of(x), *out = form_of(y);
+    cut_.cost_of(m.in, m.out,
+                 {{{cost(nullptr, nullptr), cost(nullptr, out)}, {cost(in, nullptr), cost(in, out)}}});
   }
 
   // A value is transposed once, whoever needs it in the other form.
   void state_cost(const Value* v) {
     const MinCut::Variable from = form_of_producer(v);
     const bool is_interface = at_interface_ && (v->is_graph_input() || v->is_graph_output());
-    const std::int64_t cost = is_interface ? 1 : cost_of(v, *form_of(v));
+    const std::int64_t cost = is_interface ? 1 : transposing_cost(*v, v->shape(), form_of(v)->perm());
     std::vector<MinCut::Variable> to;
     for (const ir::Use& u : v->uses()) to.push_back(form_of_use(u));
     if (v->is_graph_output()) to.push_back(MinCut::kZero);
@@ -413,19 +426,6 @@ class LayoutFolding {
     return other;
   }
 
-  // Where only dims of 1 move, a Reshape does it, for which a size of 0 would be that of v's there.
-  static Value* transpose_or_reshape(Emitter& e, Value* v, const Ints& perm) {
-    const Form to(perm);
-    Ints dims = to.shape(v->shape()).dims();
-    int unknown = 0;
-    for (std::int64_t& d : dims)
-      if (!is_known(d)) d = -1, ++unknown;
-    const bool is_empty = contains(dims, 0);
-    if (v->constant() || is_empty || unknown > 1 || !to.moves_only_ones(v->shape()))
-      return e.transpose(v, perm);
-    return e.reshape(v, std::move(dims));
-  }
-
   // Does the node that reads here say, when its turn comes, in which form?
   bool is_choice(const ir::Use& u) const {
     const Member* m = u.node->graph() == &g_ ? member(u.node) : nullptr;
@@ -469,7 +469,7 @@ class LayoutFolding {
     g_.mark_source(to);
   }
 
-  static constexpr std::int64_t kReshape = 16, kTie = 1, kNodeOfSizes = 64, kMostChannels = 1 << 16;
+  static constexpr std::int64_t kTie = 1, kNodeOfSizes = 64;
 
   ir::Graph& g_;
   const Form form_;

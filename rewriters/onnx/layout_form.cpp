@@ -33,6 +33,15 @@ bool Form::keeps_order_without(const Ints& axes) const {
   return true;
 }
 
+bool Form::moves_runs() const {
+  if (perm_.back() == rank() - 1) return true;
+  std::ptrdiff_t jumps =
+      0;  // between axes that were not one behind the other; at three, two blocks of axes change places
+  for (std::size_t i = 0; i <= perm_.size(); ++i)
+    jumps += (i == perm_.size() ? rank() : perm_[i]) != (i == 0 ? -1 : perm_[i - 1]) + 1;
+  return jumps <= 3;
+}
+
 bool Form::moves_only_ones(const Shape& s) const {
   Ints ones;
   for (int i = 0; i < s.rank(); ++i)

@@ -19,6 +19,7 @@ class Form {
   Shape shape(const Shape&) const;                       // of the permuted tensor
   bool has(const Value* v) const { return v && v->shape().ranked() && v->shape().rank() == rank(); }
   bool keeps_order_without(const Ints& axes) const;      // the other axes have the same order in both
+  bool moves_runs() const;                               // whole runs of elements: the last axis stays last, or one block of axes moves
   bool moves_only_ones(const Shape&) const;              // it moves only axes of size 1, so the bytes stay the same
   // A Reshape of the permuted tensor, of shape `from`, gives the reshaped tensor, of shape `to`, in this form. Nullopt: it parts
   // elements that a merged or split axis holds together, or it gives them in their original order.

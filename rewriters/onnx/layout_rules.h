@@ -35,5 +35,9 @@ Value* sizes_in(const ir::Node& reshape, const Form& of_result, Emitter&);
 // The cost of a Transpose, the same for both forms of a tensor. An unknown dim is a guess, except the batch, which all images have:
 // interface.h names it.
 std::int64_t transposed_bytes(const Value&);
+// The cost of Transpose(v in a form of this shape, perm): a Reshape costs little, and single elements cost a multiple of runs.
+std::int64_t transposing_cost(const Value& v, const Shape&, const Ints& perm);
+
+Value* transpose_or_reshape(Emitter&, Value*, const Ints& perm);
 
 }  // namespace t2o::rewriters

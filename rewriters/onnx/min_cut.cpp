@@ -12,6 +12,19 @@ void MinCut::cost_if(Variable one, Variable zero, std::int64_t cost) {
   heads_[zero] = edges_.size() - 1;
 }
 
+void MinCut::cost_of(Variable a, Variable b, const std::array<std::array<std::int64_t, 2>, 2>& cost) {
+  const auto [none, only_b] = cost[0];
+  const auto [only_a, both] = cost[1];
+  const auto add_if_one = [this](Variable v, std::int64_t more) {
+    more > 0 ? cost_if(v, kZero, more) : cost_if(kOne, v, -more);
+  };
+  if (a == kZero) return add_if_one(b, only_b - none);
+  add_if_one(a, only_a - none);
+  if (b == kZero) return;
+  add_if_one(b, both - only_a);
+  cost_if(b, a, std::max<std::int64_t>(only_b + only_a - none - both, 0));
+}
+
 void MinCut::solve() {
   while (find_levels()) {
     current_ = heads_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -15,6 +16,8 @@ class MinCut {
   MinCut() : heads_(2, kNone) {}
   Variable add() { return heads_.push_back(kNone), heads_.size() - 1; }
   void cost_if(Variable one, Variable zero, std::int64_t cost);  // adds `cost` if `one` is 1 and `zero` is 0
+  // Adds cost[a][b]. Of a table that no cut has, the nearest one that does not make (0, 1) cheaper.
+  void cost_of(Variable a, Variable b, const std::array<std::array<std::int64_t, 2>, 2>& cost);
   void solve();
   bool is_one(Variable v) const { return level_[v] >= 0; }  // after solve(); of solutions with equal cost, the one with the fewest ones
 

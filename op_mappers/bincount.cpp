@@ -58,8 +58,6 @@ Value* scatter_counts(MapperContext& c, Value* values, Value* size, Value* updat
   return head(c, bins, size, -1);
 }
 
-// Axes are counted from the start where the rank is known: from the end ONNX Runtime does not reduce an empty
-// tensor at opset 11.
 Value* compare_counts(MapperContext& c, Value* values, Value* size, Value* updates) {
   const DType type = updates->dtype();
   if (is_int(type)) updates = c.cast(updates, DType::i64);  // of whose sums i32 wrap around
@@ -67,8 +65,7 @@ Value* compare_counts(MapperContext& c, Value* values, Value* size, Value* updat
   Value* hit = c.equal(c.unsqueeze(values, {-1}), bins);
   Value* zero = c.scalar_like(updates, 0);
   Value* chosen = c.where(hit, c.unsqueeze(updates, {-1}), zero);
-  const Ints axis{values->shape().ranked() ? values->shape().rank() - 1 : -2};
-  const auto sum = [&](Value* x) { return c.reduce("ReduceSum", x, axis, false); };
+  const auto sum = [&](Value* x) { return c.reduce("ReduceSum", x, Ints{-2}, false); };
   return c.cast(wrapping_sum(c, chosen, sum), type);
 }
 
@@ -253,11 +250,8 @@ Values map_bucketize(MapperContext& c) {
   Value* all = c.constant({static_cast<std::int64_t>(boundaries.size())},
                           std::vector<float>(boundaries.begin(), boundaries.end()));
   Value* bounds = c.cast_like(all, x);
-  const bool ranked = x->shape().ranked();  // axes are counted from the front, as above
-  Value* below = c.less(ranked ? c.unsqueeze(x, {-1}) : c.reshape(x, {-1, 1}), bounds);
-  Value* passed = c.cast(c.logical_not(below), DType::i32);  // NaN passes all
-  Value* count = c.reduce("ReduceSum", passed, Ints{ranked ? x->shape().rank() : 1}, false);
-  return {ranked ? count : c.reshape_to(count, c.shape_of(x))};
+  Value* passed = c.cast(c.logical_not(c.less(c.unsqueeze(x, {-1}), bounds)), DType::i32);  // NaN passes all
+  return {c.reduce("ReduceSum", passed, Ints{-1}, false)};
 }
 
 Values map_bound(MapperContext& c) {

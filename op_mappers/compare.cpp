@@ -70,13 +70,11 @@ Value* inverted(MapperContext& c, Value* x) {
 
 Values map_invert_by_sub(MapperContext& c) { return {inverted(c, c.in(0))}; }
 
-DType shifted_as(DType t) {  // ONNX Runtime shifts no u16
+DType shifted_as(DType t) {
   switch (t) {
     case DType::i8:
       return DType::u8;
     case DType::i16:
-    case DType::u16:
-      return DType::u32;
     case DType::i32:
       return DType::u32;
     case DType::i64:

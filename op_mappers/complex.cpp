@@ -56,7 +56,7 @@ bool is_spectrum(Value* z, int steps = 16) {
   return false;
 }
 
-// sqrt(re^2 + im^2), not a reduction of the pairs: ONNX Runtime leaves an empty tensor as it is.
+// sqrt(re^2 + im^2): often the parts are there, and no pairs that could be reduced.
 Values map_abs(MapperContext& c) {
   const Complex z = parts(c, c.in(0));
   if (!is_spectrum(c.node().input(0))) return {absolute(c, z)};

@@ -38,8 +38,7 @@ Value* strides_of(Emitter& c, Value* dims) {
 
 Value* ravel(Emitter& c, Value* coordinates, Value* dims) {
   if (is_single(dims)) return c.reshape(coordinates, {-1});
-  Value* parts =
-      c.mul(coordinates, strides_of(c, dims));  // no MatMul: ONNX Runtime's refuses no rows times a vector
+  Value* parts = c.mul(coordinates, strides_of(c, dims));
   return c.reduce("ReduceSum", parts, Ints{1}, false);
 }
 

@@ -19,7 +19,6 @@ struct CudnnRnn {
   bool skips_input = false;  // the first layer adds its input as it is
   std::int64_t units = 0, layers = 0, directions = 1, features = 0;
   Value* lengths = nullptr;
-  RowsWithSteps with_steps = {nullptr, {}};
 
   bool has_cell() const { return kind == tfgraph::CellKind::lstm; }
   std::int64_t gate_count() const { return static_cast<std::int64_t>(gates.size()); }
@@ -119,7 +118,6 @@ CudnnRnn read(MapperContext& c) {
                                        " numbers, where such a layer has " + std::to_string(size) +
                                        ": they are laid out in another way than cuDNN's usual one");
   if (c.input_count() > 4 && !is_time(r, c.node().input(4))) r.lengths = c.in(4);
-  r.with_steps = {r.lengths, {0, 2}};
   return r;
 }
 
@@ -182,8 +180,6 @@ Values map_layer(CudnnRnn& r, std::int64_t layer, Value* x) {
   in.h = initial(r, 1, layer);
   if (r.has_cell()) in.c = initial(r, 2, layer);
   Values y = emit_recurrent(c, onnx_layer(r), in);
-  y[1] = r.with_steps.final_state(c, y[1], in.h);
-  if (r.has_cell()) y[2] = r.with_steps.final_state(c, y[2], in.c);
   y[0] = r.directions == 1 ? c.squeeze(y[0], {1})
                            : c.reshape(c.transpose(y[0], {0, 2, 1, 3}), {0, 0, r.directions * r.units});
   return y;

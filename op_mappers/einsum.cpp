@@ -244,7 +244,7 @@ Values einsum_by_matmul(MapperContext& c, const Equation& eq) {
   return {spread(c, y, output)};
 }
 
-// ONNX Runtime refuses a repeated label in the output, and ellipses that stand for different numbers of axes.
+// By the standard no label is repeated in the output, and all ellipses stand for the same number of axes.
 bool has_onnx_form(MapperContext& c, const Equation& eq) {
   for (std::size_t i = 0; i < eq.output.text.size(); ++i)
     if (eq.output.text[i] != '.' && eq.output.text.find(eq.output.text[i], i + 1) != std::string::npos)
@@ -261,7 +261,7 @@ bool has_onnx_form(MapperContext& c, const Equation& eq) {
   return true;
 }
 
-// ONNX Runtime's Einsum of two operands ends the process at some that are empty.
+// Products of matrices without elements are known.
 bool is_of_nothing(MapperContext& c) {
   const Values& in = c.inputs();
   return std::ranges::any_of(in, [](const Value* v) {
@@ -275,7 +275,7 @@ Values map_einsum(MapperContext& c) {
   const auto is_ranked = [&](const Value* v) { return v->shape().ranked(); };
   const bool may_be_apart =
       eq.output.text.find('.') == std::string::npos || std::ranges::all_of(c.inputs(), is_ranked);
-  const bool sums_integers = is_int(c.in(0)->dtype()) && may_be_apart;  // ONNX Runtime's do not wrap around
+  const bool sums_integers = is_int(c.in(0)->dtype()) && may_be_apart;  // whose sums wrap around
   if (sums_integers || is_of_nothing(c) || !has_onnx_form(c, eq)) return einsum_by_matmul(c, eq);
   return {c.emit("Einsum", c.inputs(), {{"equation", c.attr<std::string>("equation")}})};
 }

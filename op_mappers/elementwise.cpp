@@ -26,33 +26,6 @@ Values map_round(MapperContext& c) {  // half to even, as in TensorFlow
   return {c.round(c.in(0))};
 }
 
-// Runtimes compute Sinh and Cosh of f64 in f32, which overflows early.
-// sinh(x) = (exp(x) - 1) * (1 + exp(-x)) / 2, the first factor as in Expm1
-Values map_sinh(MapperContext& c) {
-  Value* x = c.in(0);
-  if (x->dtype() != DType::f64) return {c.emit("Sinh", {x})};
-  Value* one = c.scalar_like(x, 1);
-  Value* half = c.scalar_like(x, 0.5);
-  Value* tanh = c.emit("Tanh", {c.mul(x, half)});
-  Value* expm1 = c.mul(tanh, c.add(c.exp(x), one));
-  return {c.mul(expm1, c.mul(c.add(c.exp(c.neg(x)), one), half))};
-}
-
-Values map_cosh(MapperContext& c) {
-  Value* x = c.in(0);
-  if (x->dtype() != DType::f64) return {c.emit("Cosh", {x})};
-  Value* growing = c.exp(x);
-  Value* falling = c.exp(c.neg(x));
-  return {c.mul(c.add(growing, falling), c.scalar_like(x, 0.5))};
-}
-
-Values map_tan(MapperContext& c) {
-  Value* x = c.in(0);
-  if (x->dtype() != DType::f64) return {c.emit("Tan", {x})};
-  Value* sine = c.sin(x);
-  return {c.div(sine, c.cos(x))};
-}
-
 Values map_square(MapperContext& c) { return {c.mul(c.in(0), c.in(0))}; }
 
 Values map_rsqrt(MapperContext& c) { return {c.reciprocal(c.sqrt(c.in(0)))}; }
@@ -98,26 +71,6 @@ Values map_relu6(MapperContext& c) {
   return {smaller(c, positive, c.scalar_like(x, 6))};
 }
 
-// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which cannot overflow
-Values map_softplus(MapperContext& c) {
-  Value* x = c.in(0);
-  if (x->dtype() != DType::f64) return {c.emit("Softplus", {x})};
-  Value* tail = c.log(c.add(c.exp(c.neg(c.abs(x))), c.scalar_like(x, 1)));
-  return {c.add(c.emit("Relu", {x}), tail)};
-}
-
-// At opsets 18 and 19 ONNX Runtime computes it of halves by its definition, log(exp(x) + 1).
-Values map_softplus_18(MapperContext& c) {
-  if (c.in(0)->dtype() != DType::f16) return map_softplus(c);
-  return {c.cast(c.emit("Softplus", {c.cast(c.in(0), DType::f32)}), DType::f16)};
-}
-
-Values map_softsign(MapperContext& c) {
-  Value* x = c.in(0);
-  if (x->dtype() != DType::f64) return {c.emit("Softsign", {x})};
-  return {c.div(x, c.add(c.abs(x), c.scalar_like(x, 1)))};
-}
-
 Values map_is_finite(MapperContext& c) {  // x - x is NaN for NaN and for both infinities
   return {c.logical_not(c.is_nan(c.sub(c.in(0), c.in(0))))};
 }
@@ -159,32 +112,8 @@ Values map_atan2(MapperContext& c) {
   return {c.cast(c.where(is_negative(c, y), lower, upper), type)};
 }
 
-// ONNX Runtime has these in f32 alone, which is too narrow for f64.
-Value* below_zero(MapperContext& c, Value* y) {
-  Value* x = c.in(0);
-  return c.where(c.less(x, c.scalar_like(x, 0)), y, x);
-}
-Value* expm1_of_lower(MapperContext& c) {  // of what is below 0
-  Value* x = c.in(0);
-  return c.sub(c.exp(c.minimum(x, c.scalar_like(x, 0))), c.scalar_like(x, 1));
-}
-
-Values map_elu(MapperContext& c) {
-  if (c.in(0)->dtype() != DType::f64) return {c.emit("Elu", {c.in(0)})};
-  return {below_zero(c, expm1_of_lower(c))};
-}
-
-Values map_selu(MapperContext& c) {
-  constexpr double kScale = 1.0507009873554804934193349852946, kAlpha = 1.6732632423543772848170429916717;
-  if (c.in(0)->dtype() != DType::f64) return {c.emit("Selu", {c.in(0)})};
-  Value* lower = c.mul(expm1_of_lower(c), c.scalar(DType::f64, kAlpha));
-  return {c.mul(below_zero(c, lower), c.scalar(DType::f64, kScale))};
-}
-
 Values map_leaky_relu(MapperContext& c) {
-  const auto alpha = c.attr_or<float>("alpha", 0.2F);
-  if (c.in(0)->dtype() != DType::f64) return {c.emit("LeakyRelu", {c.in(0)}, {{"alpha", alpha}})};
-  return {below_zero(c, c.mul(c.in(0), c.scalar(DType::f64, static_cast<double>(alpha))))};
+  return {c.emit("LeakyRelu", {c.in(0)}, {{"alpha", c.attr_or<float>("alpha", 0.2F)}})};
 }
 
 Values map_l2_loss(MapperContext& c) {
@@ -195,14 +124,10 @@ Values map_l2_loss(MapperContext& c) {
 }  // namespace
 
 void register_elementwise(OpRegistry& r) {
-  for (const char* op : {"Abs", "Neg", "Floor", "Ceil", "Sqrt", "Exp", "Log", "Sin", "Cos", "Asin", "Acos",
-                         "Atan", "Tanh", "Asinh", "Acosh", "Atanh", "Sigmoid"})
+  for (const char* op : {"Abs",   "Neg",   "Floor", "Ceil",    "Sqrt", "Exp",  "Log",      "Sin",
+                         "Cos",   "Tan",   "Asin",  "Acos",    "Atan", "Sinh", "Cosh",     "Tanh",
+                         "Asinh", "Acosh", "Atanh", "Sigmoid", "Elu",  "Selu", "Softplus", "Softsign"})
     r.op(op).to(op);
-  r.op("Tan").by(map_tan);
-  r.op("Sinh").by(map_sinh);
-  r.op("Cosh").by(map_cosh);
-  r.op("Elu").by(map_elu);
-  r.op("Selu").by(map_selu);
   r.op("LeakyRelu").by(map_leaky_relu);
   r.op(tfgraph::kPRelu).to("PRelu");
   r.op("Rint").to("Round");
@@ -220,10 +145,6 @@ void register_elementwise(OpRegistry& r) {
   r.op("Erfc").by(map_erfc);
   r.op("Relu").by(map_relu);
   r.op("Relu6").by(map_relu6);
-  r.op("Softplus").by(map_softplus);
-  r.op("Softplus").since(18).by(map_softplus_18);
-  r.op("Softplus").since(20).by(map_softplus);
-  r.op("Softsign").by(map_softsign);
   r.op("Atan2").by(map_atan2);
   r.op("L2Loss").by(map_l2_loss);
   r.op("Cast")

@@ -52,8 +52,8 @@ Value* clipped(Emitter& e, Value* x, Value* low, Value* high) {
 
 // round(x / scale) * scale. Halves go to the even level; in TensorFlow they go up. Such thresholds differ by
 // an ulp, which does not matter for sums that were rounded before. QuantizeLinear and DequantizeLinear would
-// say the same, but between two such pairs ONNX Runtime also quantizes the weights of a convolution, and a
-// NaN would become a number. Null if x is not such a sum, or if the range is known only at run time.
+// say the same of numbers, but a NaN would become one, and such pairs ask a runtime to quantize the layer
+// between them, with its weights. Null if x is not such a sum, or if the range is known only at run time.
 Value* rounded_sum(MapperContext& c, Value* x, const Levels& n) {
   constexpr double kFarFromHalf = 0.01;
   if (!in_order(n.low, n.high) || !n.scale->constant()) return nullptr;

@@ -21,8 +21,7 @@ bool has_length(const Value* x, const Value* length, int axis) {
   return n && x->shape().ranked() && x->shape()[axis] == (*n)[0];
 }
 
-// ONNX Runtime's DFT of a length that is no power of two takes several transforms, slower than the product
-// with a matrix.
+// A DFT of a length that is no power of two takes several transforms: the product with a matrix is faster.
 bool by_matrices(Dft form, Value* length) {
   if (form == Dft::matrices) return true;
   const auto n = constant_ints(length);
@@ -105,9 +104,9 @@ bool is_read_in_parts(const Value* z) {
   return !z->is_graph_output() && std::ranges::all_of(z->uses(), takes_parts);
 }
 
-// The DFT of x by products with small matrices. Up to this length it is faster than ONNX Runtime's DFT (for a
-// single row nearly as fast), and as exact. The imaginary parts that are 0 (the first, and that of n / 2) are
-// +0, as in TensorFlow. Null: not applicable.
+// The DFT of x by products with small matrices. Up to this length they are faster than a DFT (for a single
+// row nearly as fast), and as exact. The imaginary parts that are 0 (the first, and that of n / 2) are +0, as
+// in TensorFlow. Null: not applicable.
 Value* forward_real_small(MapperContext& c, Value* x, Value* length) {
   const auto n = constant_ints(length);
   const Shape& shape = x->shape();
@@ -206,7 +205,7 @@ Value* inverse_real(MapperContext& c, Dft form, Complex z, Value* length) {
   if (type == DType::f64 && !power_of_two)
     return exact_inverse(c, form, all_frequencies(c, z, length), length, -1).re;
   Value* wide = cast_pairs(c, z, work_type(type, length));
-  if (!n) {  // refused by old versions of ONNX Runtime, but all other forms are slower
+  if (!n) {  // not every runtime takes both attributes, but all other forms are slower
     Value* y = dft(c, form, wide, length, -1, {{"inverse", 1}, {"onesided", 1}});
     return c.cast(c.squeeze(y, {-1}), type);
   }

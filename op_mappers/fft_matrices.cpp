@@ -1,7 +1,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "onnx/batches.h"
 #include "onnx/raise_opset.h"
 #include "op_mappers/fft.h"
 
@@ -81,10 +80,7 @@ Value* product(MapperContext& c, Value* x, Value* matrix, int axis) {
   if (axis == -1) return c.matmul(x, matrix);
   Value* shape = c.shape_of(x);
   Value* columns = with_one_axis_behind(c, x, axis, shape);
-  Value* rows = columns->shape().ranked() && columns->shape().rank() == 2
-                    ? matrix
-                    : onnx::with_batch_of(c, matrix, columns);
-  Value* y = c.matmul(rows, columns);
+  Value* y = c.matmul(matrix, columns);
   return axis == -2 ? y : c.reshape_to(y, shape);
 }
 

@@ -1,7 +1,6 @@
-#include <limits>
-
-#include "op_mappers/all.h"
 #include "op_mappers/linalg.h"
+#include "onnx/schema.h"
+#include "op_mappers/all.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/numbers.h"
 
@@ -9,20 +8,6 @@
 // known. A round picks rows and columns by gathers that keep the axis, so the rank need not be known either.
 namespace t2o::op_mappers {
 namespace {
-
-// Without a rank: [product of the batch, rows, columns], as ONNX Runtime finds no largest element of an empty
-// tensor along an axis counted from the back.
-Value* with_rank(MapperContext& c, Value* x) {
-  if (x->shape().ranked()) return x;
-  Value* batch = c.product(c.dims(x, 0, -2));
-  Value* sizes = c.dims(x, -2, std::numeric_limits<int>::max());
-  Value* y = c.reshape_to(x, c.concat({batch, sizes}, 0));
-  return y;
-}
-Value* with_batch(MapperContext& c, Value* flat, Value* x) {  // [batch, 1, 1] in the batch of x
-  if (x->shape().ranked()) return c.squeeze(flat, {-2, -1});
-  return c.reshape_to(flat, c.dims(x, 0, -2));
-}
 
 // ---- elimination with row exchanges
 
@@ -84,8 +69,7 @@ Value* eliminated_below(Emitter& e, const Pivot& p, Value* k) {
 
 // det = the product of the pivots, with another sign for each exchange
 Values map_log_determinant(MapperContext& c) {
-  Value* whole = matrix(c, 0);
-  Value* a = with_rank(c, whole);
+  Value* a = matrix(c, 0);
   Value* n = c.dim(a, -2);
   Value* batch = c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0);
   Value* one = c.expand(c.scalar_like(a, 1), batch);
@@ -98,13 +82,12 @@ Values map_log_determinant(MapperContext& c) {
         Value* size = e.log(e.abs(p.element));
         return {eliminated_below(e, p, k), turned, e.add(state[2], size)};
       });
-  Value* sign = with_batch(c, out[1], whole);
-  Value* size = with_batch(c, out[2], whole);
+  Value* sign = c.squeeze(out[1], {-2, -1});
+  Value* size = c.squeeze(out[2], {-2, -1});
   return {c.cast_like(sign, c.in(0)), c.cast_like(size, c.in(0))};
 }
 
-Value* determinant(MapperContext& c, Value* whole) {
-  Value* a = with_rank(c, whole);
+Value* determinant(MapperContext& c, Value* a) {
   Value* n = c.dim(a, -2);
   Value* one = c.expand(c.scalar_like(a, 1), c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0));
   const Values out = counted_loop(c, n, {a, one}, [n](Emitter& e, Value* k, const Values& state) -> Values {
@@ -113,12 +96,14 @@ Value* determinant(MapperContext& c, Value* whole) {
     Value* turned = e.where(p.exchanged, e.neg(product), product);
     return {eliminated_below(e, p, k), turned};
   });
-  return with_batch(c, out[1], whole);
+  return c.squeeze(out[1], {-2, -1});
 }
 
-Values map_determinant(MapperContext& c) {  // ONNX Runtime computes Det of f64 in f32
+Values map_determinant(MapperContext& c) {
   Value* a = matrix(c, 0);
-  if (a->dtype() == DType::f64) return {determinant(c, a)};
+  const bool loses_digits =
+      a->dtype() == DType::f64 && !onnx::kernel_types("Det", c.target()).has(DType::f64);
+  if (loses_digits) return {determinant(c, a)};
   return {c.emit("Det", {c.in(0)})};
 }
 

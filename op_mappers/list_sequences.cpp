@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/complex.h"
+#include "onnx/schema.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/tensor_lists.h"
@@ -68,6 +69,7 @@ class SequenceMapper {
   Shape element() const {
     return merge(type_.filled == Filled::never ? Shape() : type_.element, stated_).value_or(Shape());
   }
+  bool can_be_split(DType) const;
   Value* extended_to(Value* from, Value* size);
   Value* of_rows(Value* x);
   Value* pieces();
@@ -91,10 +93,8 @@ Value* SequenceMapper::extended_to(Value* from, Value* size) {
   return extended(c_, from, missing, [empty](Emitter&, Value*) { return empty; });
 }
 
-bool can_be_split(DType t) {  // ONNX Runtime's SplitToSequence
-  static constexpr DType kTypes[] = {DType::f32, DType::f64,     DType::f16,   DType::i32,
-                                     DType::i64, DType::boolean, DType::string};
-  return contains(kTypes, t);
+bool SequenceMapper::can_be_split(DType t) const {
+  return onnx::kernel_types("SplitToSequence", c_.target()).has(t);
 }
 
 Value* SequenceMapper::of_rows(Value* x) {

@@ -1,6 +1,4 @@
 
-#include "onnx/batches.h"
-#include "onnx/data_dims.h"
 #include "op_mappers/all.h"
 #include "op_mappers/fused.h"
 
@@ -38,17 +36,9 @@ Values map_fused_matmul(MapperContext& c) {
 }
 
 Value* batch_product(MapperContext& c, Value* a, Value* b) {
-  if (c.flag("adj_x")) {
-    a = swap_last_two(c, a);
-    // ONNX Runtime takes the transpose into its product, which then refuses an empty batch beside a plain
-    // matrix.
-    if (a->shape().ranked() && a->shape().rank() > 2 && b->shape().ranked() && b->shape().rank() == 2 &&
-        (c.strict() || onnx::has_dims_of_data(a)))
-      b = onnx::with_batch_of(c, b, a);
-  }
+  if (c.flag("adj_x")) a = swap_last_two(c, a);
   if (c.flag("adj_y")) b = swap_last_two(c, b);
-  const onnx::Operands o = onnx::with_common_batch(c, a, b);
-  return c.matmul(o.a, o.b);
+  return c.matmul(a, b);
 }
 Values map_batch_matmul(MapperContext& c) { return {batch_product(c, c.in(0), c.in(1))}; }
 Values map_batch_matmul_v3(MapperContext& c) {

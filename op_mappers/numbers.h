@@ -1,15 +1,10 @@
 #pragma once
-#include "onnx/emitter.h"
+#include "onnx/limits.h"
 
 // Small values that many families need.
 namespace t2o::op_mappers {
 
 bool is_half(DType);
-
-// Scalars.
-Value* zero_of(Emitter&, DType);  // for strings, the empty string
-Value* lowest(Emitter&, DType);   // the lowest and the highest finite number
-Value* highest(Emitter&, DType);
 
 Value* round_away(Emitter&, Value* x);  // rounds f32 to whole numbers, halves away from zero
 

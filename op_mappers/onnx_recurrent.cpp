@@ -45,16 +45,4 @@ Values emit_recurrent(Emitter& e, const RecurrentLayer& l, const OnnxRecurrent& 
   return e.emit_n(std::string(l.onnx_op()), in, attrs, l.states() + 1);
 }
 
-Value* RowsWithSteps::any(Emitter& e) {
-  if (!made_) {
-    Value* zero = e.scalar(DType::i32, 0);
-    made_ = e.unsqueeze(e.greater(lengths_, zero), axes_);
-  }
-  return made_;
-}
-
-Value* RowsWithSteps::final_state(Emitter& e, Value* y, Value* before) {
-  return lengths_ && before ? e.where(any(e), y, before) : y;
-}
-
 }  // namespace t2o::op_mappers

@@ -21,17 +21,4 @@ Value* per_direction(Emitter& e, std::size_t directions, const Make& make) {
   return all.size() == 1 ? all[0] : e.concat(all, 0);
 }
 
-// Which rows of the batch take part in a step at all. For the others ONNX Runtime gives zeros, TensorFlow the initial state.
-class RowsWithSteps {
- public:
-  RowsWithSteps(Value* lengths, Ints axes) : lengths_(lengths), axes_(std::move(axes)) {}  // null: all do
-  Value* any(Emitter&);  // bool: [batch] with those axes beside it
-  Value* final_state(Emitter&, Value* y, Value* before);
-
- private:
-  Value* lengths_;
-  Ints axes_;
-  Value* made_ = nullptr;
-};
-
 }  // namespace t2o::op_mappers

@@ -2,8 +2,6 @@
 #include <limits>
 #include <string_view>
 
-#include "onnx/data_dims.h"
-#include "onnx/op_traits.h"
 #include "op_mappers/all.h"
 #include "op_mappers/meaning.h"
 #include "op_mappers/numbers.h"
@@ -27,38 +25,9 @@ Value* max_over_channels(MapperContext& c, const Ints& ksize, const Ints& stride
   return c.emit("MaxPool", {c.in(0)}, {{"kernel_shape", window}, {"strides", window}});
 }
 
-// At least as large as this, as far as paddings tell: an image has one pixel.
-std::int64_t least_size(const Value* v, int axis) {
-  const std::int64_t known = v->shape()[axis];
-  if (is_known(known)) return known;
-  const ir::Node* pad = v->producer();
-  if (!pad || pad->op() != "Pad" || !pad->input(1)->constant()) return 1;
-  const Ints pads = pad->input(1)->constant()->to_ints();
-  const auto at = static_cast<std::size_t>(axis), rank = static_cast<std::size_t>(v->shape().rank());
-  if (pads.size() != 2 * rank) return 1;
-  return pads[at] + 1 + pads[at + rank];
-}
-
-// There are floor((in - extent) / stride) + 1 windows: none if the image is smaller, where ONNX Runtime's
-// division toward zero finds one. y[: in - extent + 1] is all of y, or nothing. It would cost a copy for each
-// pool of an image that the model computes, so those go without.
-Value* without_partial_windows(MapperContext& c, Value* y, Value* x, const Window& w) {
-  const int spatial = static_cast<int>(w.spatial()), first = w.layout == Layout::channels_last ? 1 : 2;
-  const bool has_pads = w.padding == "EXPLICIT";
-  bool partial = false;
-  Ints axes, beyond;
-  for (int i = 0; i < spatial; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t pads = has_pads ? w.pad_begin[at] + w.pad_end[at] : 0;
-    const std::int64_t least = c.in(0)->shape().ranked() ? least_size(c.in(0), first + i) : 1;
-    partial = partial || (w.strides[at] > 1 && least + pads < w.extent(at));
-    axes.push_back(i + 2);
-    beyond.push_back(w.extent(at) - pads - 1);
-  }
-  if (w.padding == "SAME" || !partial || !onnx::is_fed(c.in(0))) return y;
-  if (!c.strict() && !onnx::has_dims_of_data(c.in(0))) return y;
-  Value* ends = c.sub(c.dims(x, 2, 2 + spatial), c.ints(beyond));
-  return c.slice(y, c.ints(Ints(w.spatial(), 0)), ends, c.ints(axes));
+// A window that reaches beyond the image counts in SAME alone.
+Value* of_whole_windows(Emitter& e, Value* y, const Window& w) {
+  return w.padding == "SAME" ? y : meaning(e, y, onnx::kWindows, onnx::kWhole);
 }
 
 // Windows of one pixel pick that.
@@ -101,8 +70,7 @@ Value* max_pool(MapperContext& c, const Ints& ksize, const Ints& strides, std::s
   Value* x = to_channels_first(c, c.in(0), layout, spatial);
   auto [padded, attrs, _] = apply_window(c, x, w, kLowest);
   Value* most = meaning(c, c.emit("MaxPool", {padded}, attrs), onnx::kNan, onnx::kSkips);
-  Value* y = without_partial_windows(c, most, x, w);
-  return from_channels_first(c, y, layout, spatial);
+  return from_channels_first(c, of_whole_windows(c, most, w), layout, spatial);
 }
 
 Values map_max_pool(MapperContext& c) {
@@ -132,7 +100,7 @@ Values average_pool(MapperContext& c, std::size_t spatial) {
   const Windowed windowed = apply_window(c, x, w, 0);
   Value* y = c.emit("AveragePool", {windowed.x}, windowed.attrs);
   if (windowed.padded) y = c.div(y, coverage(c, x, w, windowed.attrs));
-  y = without_partial_windows(c, y, x, w);
+  y = of_whole_windows(c, y, w);
   return {from_channels_first(c, y, layout, spatial)};
 }
 Values map_avg_pool(MapperContext& c) { return average_pool(c, 2); }
@@ -158,7 +126,7 @@ Values map_max_pool_with_argmax(MapperContext& c) {
   Value* x = to_channels_first(c, c.in(0), Layout::channels_last, 2);
   const Windowed windowed = apply_window(c, x, w, kLowest);
   Values pooled = c.emit_n("MaxPool", {windowed.x}, windowed.attrs, 2);
-  for (Value*& y : pooled) y = without_partial_windows(c, y, x, w);
+  of_whole_windows(c, pooled[0], w);
   Value* position = image_position(c, pooled[1], x, w, windowed);
   Value* channels = c.dim(x, 1);
   Value* channel = iota(c, channels);

@@ -68,11 +68,9 @@ const RandomSource kRandomOperators = {
     [](MapperContext& c, Value* dims, DType type) { return by_operator(c, "RandomNormal", dims, type); }};
 const RandomSource kRandomBits = {uniform_of_bits, normal_of_bits};
 
-// ONNX Runtime has kernels for all of ONNX's operators of random numbers, or for none.
+// A target has kernels for all of ONNX's operators of random numbers, or for none.
 const RandomSource& random_source(const MapperContext& c) {
-  const onnx::Target& t = c.target();
-  const bool has_kernel = onnx::op_info("RandomUniform", t.opset, t.ml_opset, t.for_ort())->has_kernel;
-  return has_kernel ? kRandomOperators : kRandomBits;
+  return onnx::kernel_types("RandomUniform", c.target()).empty() ? kRandomBits : kRandomOperators;
 }
 
 }  // namespace t2o::op_mappers

@@ -25,9 +25,13 @@ struct Layer {
   RecurrentLayer layer;
   Value* x;
   Schedule schedule;
-  RowsWithSteps with_steps;
   std::map<const Value*, Value*> places = {};  // what indices() made
+  Value* steps = nullptr;                      // what has_steps() made
 
+  Value* has_steps() {  // [batch, 1]: whether the row takes part in a step at all
+    if (!steps) steps = c.unsqueeze(c.greater(schedule.lengths, c.scalar(DType::i32, 0)), {1});
+    return steps;
+  }
   bool is(CellKind k) const { return layer.kind == k; }
   Past past() const { return layer.past.value_or(Past::zero); }
   std::size_t gates() const { return layer.gates(); }
@@ -158,7 +162,7 @@ Value* held_past_end(Layer& l, std::size_t d, Value* y, Value* last, bool revers
   if (reverse && l.layer.padding_first) return c.where(runs, y, first_held(l, d));
   Value* held = last;
   if (l.past() == Past::hold_zero && l.state(d, 0))
-    held = c.where(l.with_steps.any(l.c), last, c.scalar_like(l.x, 0));
+    held = c.where(l.has_steps(), last, c.scalar_like(l.x, 0));
   return c.where(runs, y, held);
 }
 
@@ -193,7 +197,7 @@ Value* last_output(Layer& l, std::size_t d, Value* last, bool reverse) {
   MapperContext& c = l.c;
   if (!l.schedule.lengths || l.past() == Past::hold) return last;
   Value* zero = c.scalar_like(l.x, 0);
-  if (l.past() == Past::hold_zero) return l.state(d, 0) ? c.where(l.with_steps.any(l.c), last, zero) : last;
+  if (l.past() == Past::hold_zero) return l.state(d, 0) ? c.where(l.has_steps(), last, zero) : last;
   Value* taken = nullptr;
   if (l.schedule.taken) {
     taken = reverse ? c.slice(l.schedule.taken, Ints{0}, Ints{1}, Ints{0})
@@ -201,7 +205,7 @@ Value* last_output(Layer& l, std::size_t d, Value* last, bool reverse) {
                               Ints{0});
     taken = c.transpose(taken, {1, 0});
   } else if (reverse && l.layer.padding_first) {
-    taken = l.with_steps.any(l.c);
+    taken = l.has_steps();
   } else {
     taken = c.unsqueeze(c.greater_equal(l.schedule.lengths, time_of(l, DType::i32)), {1});
   }
@@ -235,10 +239,9 @@ Layer read(MapperContext& c) {
   if (!layer)
     c.fail(Code::bad_model, "its inputs, outputs and attributes are not those of a recurrent layer");
   for (const ir::NamedAttr& a : layer->attrs()) (void)c.raw_attr(a.name);
-  Layer l{.c = c, .layer = std::move(*layer), .x = c.in(0), .schedule = {}, .with_steps = {nullptr, {1}}};
+  Layer l{.c = c, .layer = std::move(*layer), .x = c.in(0), .schedule = {}};
   if (Value* mask = c.in(1))
     l.schedule = mask->dtype() == DType::boolean ? schedule_of_mask(l, mask) : lengths_of(l, mask);
-  l.with_steps = {l.schedule.lengths, {1}};
   return l;
 }
 
@@ -254,8 +257,7 @@ Values map_layer(MapperContext& c) {
   for (std::size_t d = 0; d < l.layer.directions(); ++d) {
     const bool reverse = l.layer.direction == tfgraph::Direction::reverse || d == 1;
     Values finals;
-    for (std::size_t i = 0; i < states; ++i)
-      finals.push_back(l.with_steps.final_state(c, parts[i + 1][d], l.state(d, i)));
+    for (std::size_t i = 0; i < states; ++i) finals.push_back(parts[i + 1][d]);
     out.push_back(l.output(d, 0)->is_used() ? sequence(l, d, parts[0][d], finals[0], reverse) : nullptr);
     append(out, finals);
     out.push_back(l.output(d, states + 1)->is_used() ? last_output(l, d, finals[0], reverse) : nullptr);

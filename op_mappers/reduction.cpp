@@ -51,6 +51,7 @@ bool has_elements(const Value* x) {
 // TensorFlow's maximum of floats is NaN where one of them is, and its mean of no real numbers is NaN (that of
 // no complex ones is 0). ONNX leaves both open.
 Value* with_meaning(MapperContext& c, Emitter& e, const std::string& op, Value* x, Value* y) {
+  if (op == "ReduceProd") return exact_product(e, y, x);
   if (x->dtype() == DType::i64 && contains({"ReduceMax", "ReduceMin", "ReduceSum"}, op))
     return all_bits(e, y, x);
   if (!is_float(x->dtype()) || y == x) return y;
@@ -70,21 +71,12 @@ Value* reduced_in_turn(MapperContext& c, const std::string& op, Value* x, Value*
   });
 }
 
-// ONNX Runtime reduces no empty tensor over an axis counted from the back.
-bool counts_from_back(const MapperContext& c, const Value* x, const Ints& axes) {
-  return !x->shape().ranked() && std::ranges::any_of(axes, [](std::int64_t a) { return a < 0; }) &&
-         (c.strict() || onnx::has_dims_of_data(x));
-}
-
 template <Axes form>
 Value* reduced(MapperContext& c, const std::string& op, Value* x, bool keep) {
   const auto axes = c.maybe_ints(1);
   if (axes && x->shape().ranked())
     for (const std::int64_t a : *axes) c.front_axis(a, x->shape().rank());
-  if (axes)
-    return form == Axes::attribute && counts_from_back(c, x, *axes)
-               ? reduced_in_turn(c, op, x, c.in(1), keep)
-               : with_meaning(c, c, op, x, c.reduce(op, x, *axes, keep));
+  if (axes) return with_meaning(c, c, op, x, c.reduce(op, x, *axes, keep));
   if (is_all_axes(c.node().input(1), c.node().input(0)))
     return with_meaning(c, c, op, x, c.reduce_all(op, x, keep));
   return form == Axes::attribute ? reduced_in_turn(c, op, x, c.in(1), keep)
@@ -105,38 +97,22 @@ template <Axes form>
 Values map_sum(MapperContext& c) {
   return {summed<form>(c, c.in(0))};
 }
+
+// The product of integers wraps around.
 template <Axes form>
 Values map_prod(MapperContext& c) {
-  return {reduced<form>(c, "ReduceProd", c.in(0))};
-}
-
-// The axes that are reduced, from the front; none where they, or the rank, are not known.
-std::optional<Ints> known_axes(MapperContext& c, const Value* x, bool all) {
-  auto axes = c.maybe_ints(1);
-  if (axes && axes->empty()) return axes;
-  if (!x->shape().ranked() || (!axes && !all)) return std::nullopt;
-  const int rank = x->shape().rank();
-  if (!axes) axes = ints_from(0, rank);
-  for (std::int64_t& a : *axes) a += a < 0 ? rank : 0;
-  return axes;
-}
-
-// What ONNX Runtime's ReduceProd has of integers is a product of doubles.
-template <Axes form, By by>
-Values map_wrapping_prod(MapperContext& c) {
   Value* x = c.in(0);
-  const bool folded = x->constant() && c.maybe_ints(1);
-  if (!is_int(x->dtype()) || folded || is_made_of_sizes(x) || are_flags(x)) return map_prod<form>(c);
+  if (!is_int(x->dtype()) || is_made_of_sizes(x) || are_flags(x)) return {reduced<form>(c, "ReduceProd", x)};
   const bool all = is_all_axes(c.node().input(1), c.node().input(0)), keep = c.flag("keep_dims");
-  const auto axes = known_axes(c, x, all);
-  if (axes && axes->empty()) return {x};
   Value* wide = c.cast(x, DType::i64);
-  if (axes) return {c.cast_like(wrapping_product(c, by, wide, *axes, keep), x)};
-  if (all && !keep) return {c.cast_like(wrapping_product(c, by, c.reshape(wide, {-1}), Ints{0}, false), x)};
-  Value* product = reduced_in_turn(c, wide, c.in(1), keep, [](Emitter& e, Value* three) {
-    return wrapping_product(e, by, with_rank(e, three), Ints{1}, true);
-  });
-  return {c.cast_like(product, x)};
+  Value* y = nullptr;
+  if (x->shape().ranked() && (all || c.maybe_ints(1)))
+    y = reduced<form>(c, "ReduceProd", wide);
+  else if (all && !keep)
+    y = exact_product(c, c.reduce("ReduceProd", c.reshape(wide, {-1}), Ints{0}, false), wide);
+  else
+    y = reduced_in_turn(c, "ReduceProd", wide, c.in(1), keep);
+  return {c.cast_like(y, x)};
 }
 
 bool surely_not_empty(MapperContext& c) {
@@ -206,7 +182,7 @@ template <Axes form>
 Values map_mean(MapperContext& c) {
   Value* x = c.in(0);
   const auto axes = c.maybe_ints(1);
-  const bool in_turn = form == Axes::attribute && (!axes || counts_from_back(c, x, *axes));
+  const bool in_turn = form == Axes::attribute && !axes;
   if (x->dtype() == DType::u64) return {mean_of_integers<form>(c, x)};
   if (is_int(x->dtype()) && (in_turn || !has_few_bits(x)))
     return {c.cast(mean_of_integers<form>(c, c.cast(x, DType::i64)), x->dtype())};
@@ -245,7 +221,7 @@ Value* index_of(Emitter& e, const std::string& op, Value* x, std::int64_t axis) 
   return is_float(x->dtype()) ? meaning(e, index, onnx::kNan, onnx::kSkips) : index;
 }
 
-// Along an axis that is known at run time only, or counted from the back of an unknown rank.
+// Along an axis that is known at run time only.
 Value* index_along(MapperContext& c, const std::string& op, Value* x) {
   const Sides s = sides(c, x, counted_from_front(c, c.in(1), x));
   Value* three = as_three(c, x, s);
@@ -258,35 +234,13 @@ Values arg_extremum(MapperContext& c, const std::string& op) {
   if (axis && c.has_rank(0)) c.front_axis(c.const_int(1), c.rank(0));
   Value* x = c.in(0)->dtype() == DType::boolean ? c.cast(c.in(0), DType::i32) : c.in(0);
   if (x->dtype() == DType::u64) x = with_sign(c, x, half_of_unsigned(c));
-  if (!axis || counts_from_back(c, x, *axis)) return {c.cast(index_along(c, op, x), c.output_dtype())};
+  if (!axis) return {c.cast(index_along(c, op, x), c.output_dtype())};
   return {c.cast(index_of(c, op, x, c.const_int(1)), c.output_dtype())};
 }
-// The highest number, limited to finite ones where the result may be infinite.
-template <Axes form>
-Value* finite_maximum(MapperContext& c, Value* x) {
-  Value* most = reduced<form>(c, "ReduceMax", x, true);
-  if (most == x) return most;  // over no axes
-  ir::Node* n = most->producer();
-  while (n && n->op() == "Cast") n = n->input(0)->producer();
-  if (n) c.graph().remove_attr(*n, onnx::kNan);  // the sum keeps a NaN
-  if (!c.strict()) return most;
-  Value *low = lowest(c, x->dtype()), *high = highest(c, x->dtype());
-  const bool wide = x->dtype() == DType::f64;  // which Clip is not at opset 11
-  return wide ? c.minimum(c.maximum(most, low), high) : c.emit("Clip", {most, low, high});
-}
 
-// log(sum(exp(x - m))) + m, where m is the highest number. (ONNX Runtime's ReduceLogSumExp computes one
-// exponential after the other, nine times as slow.)
 template <Axes form>
 Values map_log_sum_exp(MapperContext& c) {
-  Value* x = c.in(0);
-  const bool keep = c.flag("keep_dims");
-  Value* m = finite_maximum<form>(c, x);
-  Value* sum = reduced<form>(c, "ReduceSum", c.emit("Exp", {c.sub(x, m)}), keep);
-  Value* log = c.emit("Log", {sum});
-  if (keep) return {c.add(log, m)};
-  const auto axes = c.maybe_ints(1);
-  return {c.add(log, axes ? c.squeeze(m, *axes) : c.reshape_to(m, c.shape_of(log)))};
+  return {reduced<form>(c, "ReduceLogSumExp", c.in(0))};
 }
 
 Values map_arg_max(MapperContext& c) { return arg_extremum(c, "ArgMax"); }
@@ -298,9 +252,8 @@ void register_reduction(OpRegistry& r) {
   constexpr Axes attribute = Axes::attribute, input = Axes::input;
   r.op("Sum").by(map_sum<attribute>);
   r.op("Sum").since(13).by(map_sum<input>);
-  r.op("Prod").by(map_wrapping_prod<attribute, By::compare>);
-  r.op("Prod").since(16).by(map_wrapping_prod<attribute, By::scatter>);
-  r.op("Prod").since(18).by(map_wrapping_prod<input, By::scatter>);
+  r.op("Prod").by(map_prod<attribute>);
+  r.op("Prod").since(18).by(map_prod<input>);
   r.op("Mean").by(map_mean<attribute>);
   r.op("Mean").since(18).by(map_mean<input>);
   r.op("Max").by(map_max<attribute>);

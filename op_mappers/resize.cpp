@@ -198,8 +198,8 @@ Values map_nearest_grad(MapperContext& c) {
   return {gradient_to(c, height, c.gather(size, c.i64(1), 0), nearest_weights)};
 }
 
-// TensorFlow tabulates the cubic kernel at multiples of 1/1024 of a pixel: does each pixel lie on one? ONNX
-// Runtime has no kernel for images that shrink.
+// TensorFlow tabulates the cubic kernel at multiples of 1/1024 of a pixel: does each pixel lie on one? Not
+// for images that shrink, of which runtimes may widen the kernel.
 bool is_tabulated(std::int64_t in, std::int64_t out, Sampling sampling) {
   if (in < 1 || out < in || out > kLargestTable) return false;
   if (sampling == Sampling::align_corners) return out == 1 || (1024 * (in - 1)) % (out - 1) == 0;
@@ -214,8 +214,8 @@ bool is_tabulated(const MapperContext& c, Sampling sampling) {
          is_tabulated(1, (*factors)[1], sampling);
 }
 
-// ONNX Runtime's cubic Resize takes a tenth of the time of Gathers where few channels are last, and many
-// times as much where they are first, as between convolutions.
+// A cubic Resize takes a tenth of the time of Gathers where few channels are last, and many times as much
+// where they are first, as between convolutions.
 bool has_few_channels_last(const Value* nhwc) {
   constexpr int kDeepest = 16;
   constexpr std::int64_t kMostChannels = 32;
@@ -326,8 +326,8 @@ Ints tf_nearest(std::int64_t in, std::int64_t out, Sampling sampling) {
   return r;
 }
 
-// As ONNX Runtime does it, in single precision. Empty where exact arithmetic would pick other pixels: another
-// runtime might.
+// As runtimes do it, in single precision. Empty where exact arithmetic would pick other pixels: a runtime
+// might.
 Ints onnx_nearest(std::int64_t in, std::int64_t out, const std::string& coords, const std::string& rounding) {
   const auto pick = [&]<class T>(T i) {
     const T n = static_cast<T>(in), m = static_cast<T>(out), scale = m / n;

@@ -69,8 +69,7 @@ Combination combination(const std::string& tf_op) {
   return {Reduction::add, "add"};
 }
 
-// ---- indices that may repeat: of rows, since ONNX Runtime's ScatterND combines them on several threads
-// without a lock
+// ---- indices that may repeat: of rows (segments.h)
 
 struct Places {
   Value *ids, *count;  // 1-D: the row of each update; [1]: how many rows there are

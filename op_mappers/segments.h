@@ -14,8 +14,8 @@ enum class Reduction : std::uint8_t { add, mul, max, min };
 enum class By : std::uint8_t { scatter, compare };
 
 // result[s, ...] = the reduction of `init` and all rows[i, ...] with ids[i] == s. ids: 1-D i64, in [0,
-// count); count: [1] i64; init: a scalar, of rows' dtype. Not ScatterND: ONNX Runtime combines its duplicates
-// on several threads without a lock.
+// count); count: [1] i64; init: a scalar, of rows' dtype. Not by ScatterND: a runtime may combine its duplicates on several
+// threads.
 Value* segment_reduce(Emitter&, By, Reduction, Value* rows, Value* ids, Value* count, Value* init);
 
 // max or min as in TensorFlow's kernels, which go row by row: of the rows after the segment's last NaN. If that NaN is the last

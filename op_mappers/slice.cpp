@@ -72,12 +72,9 @@ Values known_split(MapperContext& c, Value* x, std::size_t n, std::int64_t axis)
 Values equal_split(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
   return c.emit_n("Split", {x}, {{"axis", axis}}, n);
 }
-// not num_outputs: ONNX Runtime refuses it for an axis of 0
-Values equal_split_13(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
+Values equal_split_18(MapperContext& c, Value* x, std::size_t n, std::int64_t axis) {
   const auto count = static_cast<std::int64_t>(n);
-  Value* size = c.gather(c.shape_of(x), c.ints({axis}), 0);
-  Value* each = c.div(size, c.constant(count));
-  return c.emit_n("Split", {x, c.expand(each, c.ints({count}))}, {{"axis", axis}}, n);
+  return c.emit_n("Split", {x}, {{"axis", axis}, {"num_outputs", count}}, n);
 }
 
 // An axis that is known at run time only is the middle one of three.
@@ -188,7 +185,7 @@ Values map_unpack(MapperContext& c) {
 void register_slice(OpRegistry& r) {
   r.op("Slice").by(map_slice);
   r.op("Split").by(map_split<equal_split>);
-  r.op("Split").since(13).by(map_split<equal_split_13>);
+  r.op("Split").since(18).by(map_split<equal_split_18>);
   r.op("SplitV").by(map_split_v<split_by_slices>);
   r.op("SplitV").since(13).by(map_split_v<split_by_input>);
   r.op("Unpack").by(map_unpack);

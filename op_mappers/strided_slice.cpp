@@ -108,10 +108,10 @@ Value* open_end(MapperContext& c, Bounds& strides, std::size_t i, std::int64_t f
   return c.where(goes_on, one, other);
 }
 
-constexpr std::int64_t kBehind =
-    kLast - 1;  // to ONNX Runtime the highest number is an open end in both directions
+constexpr std::int64_t kBehind = kLast - 1;  // no size, nor an open end as kLast is
 
-// To ONNX Runtime the highest i32 is one as well, where it is a constant.
+// An end behind the last element, from which a step back takes nothing, must not be the highest i32 or i64:
+// an open end may be written as these.
 Value* plain_end(MapperContext& c, Bounds& end, std::optional<std::int64_t> step, std::size_t at) {
   const auto known = end.known(at);
   const bool would_be_open = known && *known >= std::numeric_limits<std::int32_t>::max() && step && *step < 0;

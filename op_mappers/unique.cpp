@@ -2,6 +2,7 @@
 
 #include "op_mappers/all.h"
 #include "op_mappers/coordinates.h"
+#include "op_mappers/meaning.h"
 #include "op_mappers/segments.h"
 #include "op_mappers/three_axes.h"
 
@@ -12,68 +13,19 @@ struct Unique {
   Value *values, *first, *inverse, *counts;  // first: where each value comes for the first time
 };
 
-// ONNX Runtime's Unique has no unsigned 64 bits; as signed ones they are told apart as well.
+// A NaN equals nothing, not even itself.
 Unique unique(Emitter& c, Value* x, bool sorted, std::optional<std::int64_t> axis = {}) {
-  const DType type = x->dtype();
   Attrs attrs{{"sorted", sorted}};
   if (axis) attrs.push_back({"axis", *axis});
-  const Values out = c.emit_n("Unique", {type == DType::u64 ? c.cast(x, DType::i64) : x}, attrs, 4);
-  return {c.cast(out[0], type), out[1], out[2], out[3]};
-}
-
-// [rows, elements of each], also where there are no rows.
-Value* flat_rows(MapperContext& c, Value* x) {
-  const Shape& s = x->shape();
-  if (s.ranked() && s.rank() == 2) return x;
-  std::int64_t elements = s.ranked() ? 1 : 0;
-  for (int i = 1; s.ranked() && i < s.rank(); ++i) elements = is_known(s[i]) ? elements * s[i] : 0;
-  if (elements > 0) return c.reshape(x, {-1, elements});
-  Value* size = c.product(c.dims(x, 1, onnx::kToEnd));
-  return c.reshape_to(x, c.concat({c.dims(x, 0, 1), size}, 0));
-}
-
-// A NaN equals nothing, not even itself; to a runtime it may equal everything. So the rows are compared
-// without NaN, and a row that had one also has its own number.
-Unique unique_floats(MapperContext& c, Value* front) {
-  const bool flat = front->shape().ranked() && front->shape().rank() == 1;
-  Value* rows = c.cast(flat ? c.unsqueeze(front, {1}) : flat_rows(c, front), DType::f64);
-  Value* is_nan = c.is_nan(rows);
-  Value* zero = c.scalar(DType::f64, 0);
-  Value* numbers = c.where(is_nan, zero, rows);
-  Value* own = c.unsqueeze(iota(c, c.squeeze(c.dims(rows, 0, 1), {0})), {1});
-  Value* place = c.cast(c.add(own, c.i64(1)), DType::f64);
-  Value* marks = flat ? is_nan
-                      : c.greater(c.reduce("ReduceMax", c.cast(is_nan, DType::i32), Ints{1}, true),
-                                  c.constant<std::int32_t>(0));
-  Value* tags = c.where(marks, place, zero);
-  Unique u = unique(c, c.concat({numbers, tags}, 1), false, 0);
-  u.values = c.gather(front, u.first, 0);
-  return u;
-}
-
-Value* moved_to_front(MapperContext& c, Value* x, std::int64_t axis) {
-  const int rank = c.rank(0);
-  axis = c.front_axis(axis, rank);
-  Ints perm{axis};
-  for (int i = 0; i < rank; ++i)
-    if (i != axis) perm.push_back(i);
-  return c.transpose(x, perm);
-}
-
-// Whether NaN, and slices without elements, matter.
-bool are_special(MapperContext& c, const Value* x) {
-  const Shape& s = x->shape();
-  return is_float(x->dtype()) && (c.strict() || (s.ranked() && contains(s.dims(), 0)));
-}
-
-Unique unique_rows(MapperContext& c, Value* x) {
-  return are_special(c, x) ? unique_floats(c, x) : unique(c, x, false, 0);
+  const Values out = c.emit_n("Unique", {x}, attrs, 4);
+  if (is_float(x->dtype())) meaning(c, out[0], onnx::kNan, onnx::kApart);
+  return {out[0], out[1], out[2], out[3]};
 }
 
 // The slices along an axis: rows of [size, the axes before it, those behind it].
 Unique unique_along(MapperContext& c, Value* x, Value* axis) {
   const Sides s = sides(c, x, counted_from_front(c, axis, x));
-  Unique u = unique_rows(c, c.transpose(as_three(c, x, s), {1, 0, 2}));
+  Unique u = unique(c, c.transpose(as_three(c, x, s), {1, 0, 2}), false, 0);
   u.values = from_three(c, c.transpose(u.values, {1, 0, 2}), s);
   return u;
 }
@@ -85,30 +37,12 @@ bool is_vector(MapperContext& c) {
   return axis && axis->empty();
 }
 
-// ONNX Runtime ends the process at slices of integers without elements.
-void refuse_empty_slices(MapperContext& c, std::int64_t axis) {
-  const Shape& s = c.in(0)->shape();
-  bool is_empty = false;
-  for (int i = 0; s.ranked() && i < s.rank(); ++i)
-    is_empty = is_empty || (s[i] == 0 && i != axis && i != axis + s.rank());
-  if (!is_float(c.in(0)->dtype()) && is_empty && s[static_cast<int>(axis)] != 0)
-    c.fail(Code::unsupported_attr, "slices without elements, which end the process of ONNX Runtime",
-           "leave the op out where there is nothing to compare");
-}
-
 Unique unique_of(MapperContext& c) {
   Value* x = c.in(0);
-  if (is_vector(c)) return are_special(c, x) ? unique_floats(c, c.reshape(x, {-1})) : unique(c, x, false);
+  if (is_vector(c)) return unique(c, x, false);
   const auto axis = c.maybe_ints(1);
   if (axis && axis->size() > 1) c.fail(Code::bad_model, "more than one axis");
-  if (axis) refuse_empty_slices(c, axis->front());
-  if (axis && axis->front() == 0) return unique_rows(c, x);
-  if (axis && !are_special(c, x)) return unique(c, x, false, axis->front());
-  if (axis && c.has_rank(0)) {
-    Unique u = unique_floats(c, moved_to_front(c, x, axis->front()));
-    u.values = c.gather(x, u.first, axis->front());
-    return u;
-  }
+  if (axis) return unique(c, x, false, axis->front());
   Value* given =
       c.concat({c.reshape(c.cast(c.in(1), DType::i64), {-1}), c.ints({0})}, 0);  // no axis: that of a vector
   return unique_along(c, x, c.slice(given, {0}, {1}, {0}));

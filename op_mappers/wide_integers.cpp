@@ -1,7 +1,5 @@
 #include "op_mappers/wide_integers.h"
 
-#include <algorithm>
-
 #include "op_mappers/loop.h"
 #include "op_mappers/meaning.h"
 
@@ -33,6 +31,10 @@ Value* all_bits(Emitter& e, Value* y, const Value* x) {
   return counts ? meaning(e, y, onnx::kBits, onnx::kAll) : y;
 }
 
+Value* exact_product(Emitter& e, Value* y, const Value* x) {
+  return y != x && y->dtype() == DType::i64 ? meaning(e, y, onnx::kBits, onnx::kAll) : y;
+}
+
 Value* wrapping_sum(Emitter& e, Value* x, const std::function<Value*(Value*)>& sum) {
   if (!is_int(x->dtype())) return sum(x);
   Value* wide = e.cast(x, DType::i64);
@@ -44,26 +46,6 @@ Value* larger(Emitter& e, Value* a, Value* b) {
 }
 Value* smaller(Emitter& e, Value* a, Value* b) {
   return all_bits(e, e.minimum(a, b), onnx::fits_i32(a) ? b : a);
-}
-
-// All rows are one segment, whose products are those of integers.
-Value* wrapping_product(Emitter& e, By by, Value* x, Ints axes, bool keep_dims) {
-  const int rank = x->shape().rank();
-  std::ranges::sort(axes);
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  Ints kept;
-  for (std::int64_t i = 0; i < rank; ++i)
-    if (!std::ranges::binary_search(axes, i)) kept.push_back(i);
-  Ints order = axes;
-  append(order, kept);
-  Value* shape = e.shape_of(x);
-  Value* count = e.product(e.gather(shape, e.ints(axes), 0));
-  Value* rest = e.gather(shape, e.ints(kept), 0);
-  Value* rows = e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0));
-  Value* ids = e.expand(e.i64(0), count);
-  Value* one = e.scalar_like(rows, 1);
-  Value* product = e.squeeze(segment_reduce(e, by, Reduction::mul, rows, ids, e.ints({1}), one), {0});
-  return keep_dims ? e.unsqueeze(product, axes) : product;
 }
 
 // Of each bit of the exponent that is set, the base squared as often as bits are below it.

@@ -138,7 +138,8 @@ PadPlan plan_padding(const Window& w, const Ints& dims) {
     } else {
       fixed = false;
     }
-    // ONNX Runtime's SAME_UPPER refuses dilations and goes wrong where the stride is larger than the kernel.
+    // SAME_UPPER has no padding below 0, as a stride that is larger than the kernel takes, and leaves open
+    // whether dilations count.
     if (w.dilations[i] != 1 || (known_kernel ? w.kernel[i] : 1) < w.strides[i]) automatic = false;
     plan.begin.push_back(pad.begin);
     plan.end.push_back(pad.end);

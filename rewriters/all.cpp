@@ -1,5 +1,7 @@
 #include "rewriters/all.h"
 
+#include <algorithm>
+
 #include "rewriters/runtime/table.h"
 
 namespace t2o {
@@ -158,8 +160,14 @@ std::vector<Phase> all_phases() {
   std::vector<Phase> all = tf_phases();
   const std::string& ort = onnx::Target().runtime;
   for (Phase& p : onnx_phases(onnx::make_target(onnx::kDefaultOpset, ort, true), tf2onnx::Layout::nhwc)) {
-    for (Step& s : runtime::steps(p.name, onnx::make_target(onnx::kDefaultOpset, "any", true)))
-      p.steps.push_back(std::move(s));
+    const auto has = [&](const Step& one) {
+      return std::ranges::any_of(p.steps,
+                                 [&](const Step& s) { return s.rewriter.name == one.rewriter.name; });
+    };
+    for (const std::string& runtime : {ort, std::string("any")})
+      for (int opset = onnx::kLowestOpset; opset <= onnx::kHighestOrtOpset; ++opset)
+        for (Step& s : runtime::steps(p.name, onnx::make_target(opset, runtime, true)))
+          if (!has(s)) p.steps.push_back(std::move(s));
     all.push_back(std::move(p));
   }
   return all;

@@ -34,6 +34,7 @@ OPTIONAL_INPUTS = {"QuantizeLinear": ["y_zero_point"],  # it says the type of th
                    "Resize": ["X", "", "scales"],  # of these: not all are optional at once
                    "Clip": ["min", "max"]}  # without a kernel its function body needs others, but only for bounds that are there
 LOADS_BUT_DOES_NOT_RUN = {("GRU", "double"), ("LSTM", "double")}
+GIVES_SEQUENCES = {"SplitToSequence"}  # of the elements of its first input
 SAME_WIDTH = {"BitCast"}  # their type parameters cannot be varied one by one
 
 
@@ -81,6 +82,9 @@ def loads_at(schema, opset, binding):
             inputs.append(helper.make_tensor_value_info(names[-1], elem(t), None))
     outputs = []
     for o in schema.outputs[:max(1, schema.min_output)]:
+        if schema.name in GIVES_SEQUENCES:
+            outputs.append(helper.make_tensor_sequence_value_info(o.name + "_out", elem(binding[schema.inputs[0].type_str]), None))
+            continue
         t = binding.get(o.type_str) or bare(o.type_str)
         if t is None:
             return False
@@ -114,9 +118,13 @@ def allowed(param):
     return [b for b in (bare(t) for t in param.allowed_type_strs) if b in CODES]
 
 
+def varied(schema):
+    return [p for p in schema.type_constraints if schema.name not in GIVES_SEQUENCES or allowed(p)]
+
+
 def base_binding(schema, opset):
     options = []
-    for p in schema.type_constraints:
+    for p in varied(schema):
         types = allowed(p)
         if not types:
             return None
@@ -142,7 +150,7 @@ def main():
                 for p in schema.type_constraints:
                     rows.append((schema.name, schema.since_version, p.type_param_str, []))
             continue
-        for p in schema.type_constraints:
+        for p in varied(schema):
             others = base if schema.name in SAME_WIDTH else {}
             good = [t for t in allowed(p) if loads(schema, opset, {**base, **dict.fromkeys(others, t), p.type_param_str: t})
                     and (schema.name, t) not in LOADS_BUT_DOES_NOT_RUN]

@@ -1,12 +1,13 @@
 #include <algorithm>
 
-#include "onnx/batches.h"
 #include "onnx/emitter.h"
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
 
 namespace t2o::rewriters {
 namespace {
+
+constexpr std::int64_t kBig = std::int64_t{1} << 16;  // a weight that is not repeated
 
 bool has(const std::string& letters, char l) { return letters.find(l) != letters.npos; }
 
@@ -53,7 +54,9 @@ struct Product {
   }
 
   bool repeats_a() const { return in_a.size() == 2 && !rows.empty() && !batch.empty(); }
-  bool can_repeat_a() const { return a->shape().ranked() && b->shape().ranked() && !onnx::are_too_big(a); }
+  bool can_repeat_a() const {
+    return a->shape().ranked() && b->shape().ranked() && !(a->constant() && a->constant()->elements() > kBig);
+  }
   bool may_be_empty() const {
     return std::ranges::any_of(batch, [&](char l) {
       const Shape& s = b->shape();
@@ -113,8 +116,7 @@ bool replace(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
   } else {
     Value* a = arranged(e, p->a, p->in_a, order_a);
     Value* b = arranged(e, p->b, p->in_b, order_b);
-    const auto [left, right] = p->repeats_a() ? onnx::with_common_batch(e, a, b) : onnx::Operands{a, b};
-    y = arranged(e, e.matmul(left, right), p->batch + p->rows + p->columns, p->out);
+    y = arranged(e, e.matmul(a, b), p->batch + p->rows + p->columns, p->out);
     if (const auto same = merge(y->shape(), n.output()->shape())) g.set_type(y, y->dtype(), *same);
   }
   replace_value(g, n.output(), y);

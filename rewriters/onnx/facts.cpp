@@ -147,13 +147,4 @@ Value* before_heads(const Value* v, std::int64_t width) {
   return copied || same ? n->input(0) : nullptr;
 }
 
-const onnx::OpInfo* op_info(const std::string& op, const onnx::Target& target) {
-  return onnx::op_info(op, target.opset, target.ml_opset, target.for_ort());
-}
-
-onnx::DTypeSet kernel_types(const char* op, const onnx::Target& target) {
-  const onnx::OpInfo* info = op_info(op, target);
-  return info && info->has_kernel ? info->params[0].kernels : onnx::DTypeSet{};
-}
-
 }  // namespace t2o::rewriters

@@ -39,9 +39,7 @@ bool same_size(Dim, Dim);   // and not 0
 // For a value [batch, row, heads, width of a head] that is certainly a split of [batch, row, width]: that tensor. Else null.
 Value* before_heads(const Value*, std::int64_t width);
 
-// The operator at the target's opset, with the kernels that the target has for it. Null: the opset has no such operator.
-const onnx::OpInfo* op_info(const std::string& op, const onnx::Target&);
-// The element types for which the target has a kernel of the operator; none if it does not have the operator.
-onnx::DTypeSet kernel_types(const char* op, const onnx::Target&);
+using onnx::kernel_types;
+using onnx::op_info;
 
 }  // namespace t2o::rewriters

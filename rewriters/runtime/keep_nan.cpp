@@ -2,14 +2,13 @@
 #include "onnx/meaning.h"
 #include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/reductions.h"
 #include "rewriters/runtime/rows.h"
 
 // ONNX Runtime's ReduceMax and ReduceMin ignore a NaN or keep it, depending on its place. TensorFlow's keep
 // it. A sum does too.
 namespace t2o::rewriters {
 namespace {
-
-bool keeps_dims(const ir::Node& n) { return n.attr_or<std::int64_t>("keepdims", 1) != 0; }
 
 bool is_of_all(const ir::Node& n) { return !n.input(1) && !n.attr("axes"); }
 
@@ -35,10 +34,7 @@ bool stands_behind(const ir::Node& n, const ir::Node& other) {
 }
 
 Value* sum_like(Emitter& e, const ir::Node& n, Value* x) {
-  if (const auto axes = axes_of(n); axes && !axes->empty())
-    return e.reduce("ReduceSum", x, *axes, keeps_dims(n));
-  return n.input(1) ? e.reduce("ReduceSum", x, n.input(1), keeps_dims(n))
-                    : e.reduce_all("ReduceSum", x, keeps_dims(n));
+  return reduce_like(e, "ReduceSum", x, n, keeps_dims(n));
 }
 
 // Of numbers that are not negative no sum is below any of its terms, however it is rounded, and it is NaN if

@@ -6,7 +6,7 @@
 #include "onnx/emitter.h"
 #include "onnx/meaning.h"
 #include "onnx/op_traits.h"
-#include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/reductions.h"
 #include "rewriters/runtime/rows.h"
 
 // The mean of no numbers is NaN in TensorFlow and 0 in ONNX Runtime. The standard leaves it open.
@@ -77,21 +77,10 @@ class Sizes {
   std::map<std::pair<const Value*, Ints>, bool> known_;
 };
 
-// From the front; none where they are not known.
-std::optional<Ints> reduced_axes(const ir::Node& n) {
-  const Shape& s = n.input(0)->shape();
-  auto axes = axes_of(n);
-  if (!s.ranked() || (!axes && (n.input(1) || n.attr("axes")))) return std::nullopt;
-  if (!axes) axes = ints_from(0, s.rank());
-  for (std::int64_t& a : *axes) a += a < 0 ? s.rank() : 0;
-  std::ranges::sort(*axes);
-  return axes;
-}
-
 // At the level plain a dim has a size unless it is computed from data.
 bool may_be_nothing(const ir::Node& n, bool strict) {
   const auto axes = reduced_axes(n);
-  if (axes && !axes->empty() && Sizes().is_refused_when_empty(n.input(0), *axes)) return false;
+  if (axes && Sizes().is_refused_when_empty(n.input(0), *axes)) return false;
   return strict || onnx::has_dims_of_data(n.input(0));
 }
 
@@ -100,11 +89,10 @@ Value* mean_or_nan(Emitter& e, const ir::Node& n) {
   Value* x = n.input(0);
   const DType type = n.output()->dtype();
   const auto axes = reduced_axes(n);
-  const bool keeps = n.attr_or<std::int64_t>("keepdims", 1) != 0;
-  if (e.opset() >= kPartsOfShapes && axes && axes->size() == 1 && x->shape().rank() >= 2 &&
-      (type == DType::f32 || type == DType::f64)) {
+  if (e.opset() >= kPartsOfShapes && axes && axes->size() == 1 && x->shape().ranked() &&
+      x->shape().rank() >= 2 && (type == DType::f32 || type == DType::f64)) {
     const int axis = static_cast<int>(axes->front());
-    Value* sum = e.reduce("ReduceSum", x, Ints{axis}, keeps);
+    Value* sum = e.reduce("ReduceSum", x, Ints{axis}, keeps_dims(n));
     return e.div(sum, e.cast(e.dims(x, axis, axis + 1), type));
   }
   Value* mean = e.emit("ReduceMean", n.inputs(), n.attrs());

@@ -6,7 +6,9 @@
 namespace t2o::rewriters {
 
 Rewriter average_by_conv(const onnx::Target&);
+Rewriter empty_batches(const onnx::Target&);
 Rewriter fast_prelu(const onnx::Target&);
+Rewriter front_axes(const onnx::Target&);
 Rewriter fuse_batch_norm(const onnx::Target&);
 Rewriter guard_casts(const onnx::Target&);
 Rewriter guard_floats(const onnx::Target&);
@@ -19,10 +21,17 @@ Rewriter integer_convs(const onnx::Target&);
 Rewriter keep_nan(const onnx::Target&);
 Rewriter nan_of_nothing(const onnx::Target&);
 Rewriter own_zero_points(const onnx::Target&);
+Rewriter rows_without_steps(const onnx::Target&);
+Rewriter sized_splits(const onnx::Target&);
 Rewriter skip_nan(const onnx::Target&);
 Rewriter small_norms(const onnx::Target&);
+Rewriter softplus_in_f32(const onnx::Target&);
+Rewriter sum_exp_in_parts(const onnx::Target&);
+Rewriter unique_rows(const onnx::Target&);
 Rewriter unsigned_codes(const onnx::Target&);
+Rewriter whole_windows(const onnx::Target&);
 Rewriter wide_extrema(const onnx::Target&);
+Rewriter wide_products(const onnx::Target&);
 Rewriter wide_reductions(const onnx::Target&);
 Rewriter wide_remainders(const onnx::Target&);
 Rewriter wide_signs(const onnx::Target&);

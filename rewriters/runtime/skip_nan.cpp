@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "onnx/data_dims.h"
-#include "onnx/emitter.h"
+#include "onnx/limits.h"
 #include "onnx/meaning.h"
 #include "onnx/op_traits.h"
 #include "rewriters/onnx/bounds.h"
@@ -18,12 +18,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Value* without_nan(Emitter& e, Value* x, bool for_max) {
   Value* worst = e.cast(e.constant(static_cast<float>(for_max ? -kInfinity : kInfinity)), x->dtype());
   return e.where(e.is_nan(x), worst, x);
-}
-
-Value* lowest(Emitter& e, DType t) {
-  if (t == DType::f64) return e.constant(std::numeric_limits<double>::lowest());
-  if (t == DType::f32) return e.constant(std::numeric_limits<float>::lowest());
-  return e.scalar(t, t == DType::f16 ? -65504 : -0x1.FEp127);
 }
 
 // TensorFlow's maximum of a window starts at the lowest finite number. A guard costs as much as a small pool,

@@ -1,22 +1,24 @@
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "onnx/data_dims.h"
 #include "onnx/emitter.h"
 #include "onnx/integer_facts.h"
+#include "onnx/loop.h"
 #include "onnx/meaning.h"
 #include "rewriters/onnx/facts.h"
+#include "rewriters/runtime/reductions.h"
 #include "rewriters/runtime/rows.h"
 
 // ONNX Runtime's kernels of 64-bit integers. Max, Min, Sign, ReduceMax and ReduceMin compare the lower
-// 32 bits alone on some CPUs, and ReduceSum sums in doubles. Comparisons, ArgMax and ArgMin
+// 32 bits alone on some CPUs; ReduceSum and ReduceProd compute in doubles. Comparisons, ArgMax and ArgMin
 // look at all bits.
 namespace t2o::rewriters {
 namespace {
 
 using onnx::fits_i32;
 
+constexpr int kReducingScatter = 16;  // the opset from which on ScatterElements combines numbers
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min(),
                        kHighest = std::numeric_limits<std::int64_t>::max();
 
@@ -55,24 +57,6 @@ Value* extremum(Emitter& e, const ir::Node& n) {
 Value* sign(Emitter& e, const ir::Node& n) {
   if (!is_wide(n.input(0))) return nullptr;
   return e.cast(e.sign(e.cast(n.input(0), DType::f32)), DType::i64);
-}
-
-// The axes from the front, each once; none where they are not known.
-std::optional<Ints> reduced_axes(const ir::Node& n) {
-  const Shape& s = n.input(0)->shape();
-  std::optional<Ints> axes = axes_of(n);
-  if (!axes && (n.input(1) || n.attr("axes"))) return std::nullopt;
-  if (!axes || axes->empty()) {
-    if (n.attr_or<std::int64_t>("noop_with_empty_axes", 0) != 0 || !s.ranked()) return std::nullopt;
-    axes = ints_from(0, s.rank());
-  }
-  for (std::int64_t& a : *axes) {
-    if (a < 0 && !s.ranked()) return std::nullopt;
-    a += a < 0 ? s.rank() : 0;
-  }
-  std::ranges::sort(*axes);
-  axes->erase(std::unique(axes->begin(), axes->end()), axes->end());
-  return axes;
 }
 
 bool may_be_empty(const Emitter& e, const Value* x) { return e.strict() || onnx::has_dims_of_data(x); }
@@ -117,7 +101,7 @@ Value* extremum_of_halves(Emitter& e, const ir::Node& n, bool of_max) {
     attrs.push_back({"keepdims", keeps});
     return e.emit(n.op(), std::move(in), std::move(attrs));
   };
-  const bool keeps = n.attr_or<std::int64_t>("keepdims", 1) != 0;
+  const bool keeps = keeps_dims(n);
   constexpr std::int64_t kMiddle = std::int64_t{1} << 31;
   Value* unit = e.constant(2 * kMiddle);
   Value* rest = e.mod(n.input(0), unit);
@@ -136,7 +120,7 @@ Value* extremum_of_halves(Emitter& e, const ir::Node& n, bool of_max) {
 Value* reduction(Emitter& e, const ir::Node& n) {
   Value* x = n.input(0);
   if (!is_wide(x)) return nullptr;
-  const bool of_max = n.op() == "ReduceMax", keeps = n.attr_or<std::int64_t>("keepdims", 1) != 0;
+  const bool of_max = n.op() == "ReduceMax", keeps = keeps_dims(n);
   const auto axes = reduced_axes(n);
   if (axes && (x->shape().ranked() || !may_be_empty(e, x))) return picked(e, x, *axes, of_max, keeps);
   const bool all = !n.input(1) && !n.attr("axes");
@@ -163,10 +147,52 @@ Value* sum(Emitter& e, const ir::Node& n) {
   return e.add(highs, summed(h.low));
 }
 
+// A row for each of the numbers that are multiplied.
+struct Rows {
+  Value *x, *count, *rest;
+};
+
+Rows rows_of(Emitter& e, Value* x, const Ints& axes) {
+  if (axes == Ints{0}) return {x, e.dims(x, 0, 1), e.dims(x, 1, onnx::kToEnd)};
+  Ints kept, order = axes;
+  for (std::int64_t i = 0; i < x->shape().rank(); ++i)
+    if (!contains(axes, i)) kept.push_back(i);
+  append(order, kept);
+  Value* shape = e.shape_of(x);
+  Value* count = e.product(e.gather(shape, e.ints(axes), 0));
+  Value* rest = e.gather(shape, e.ints(kept), 0);
+  return {e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0)), count, rest};
+}
+
+// By the products of ScatterElements, which are those of integers, or one row after the other.
+Value* product(Emitter& e, const ir::Node& n) {
+  Value* x = n.input(0);
+  const auto axes = reduced_axes(n);
+  if (!axes || axes->empty() || onnx::is_made_of_sizes(x) || onnx::are_flags(x)) return nullptr;
+  if (!x->shape().ranked() && *axes != Ints{0}) return nullptr;
+  const Rows r = rows_of(e, x, *axes);
+  Value* ones = e.expand(e.i64(1), e.concat({e.ints({1}), r.rest}, 0));
+  Value* y = nullptr;
+  if (e.opset() >= kReducingScatter) {
+    Value* places = e.expand(e.i64(0), e.concat({r.count, r.rest}, 0));
+    y = e.emit("ScatterElements", {ones, places, r.x}, {{"axis", 0}, {"reduction", std::string("mul")}});
+  } else {
+    const auto step = [&](Emitter& in, Value* k, const Values& state) -> Values {
+      return {in.mul(state[0], in.gather(r.x, k, 0))};
+    };
+    y = onnx::counted_loop(e, e.squeeze(r.count, {0}), {ones}, step)[0];
+  }
+  y = e.squeeze(y, {0});
+  return keeps_dims(n) ? e.unsqueeze(y, *axes) : y;
+}
+
 }  // namespace
 
 Rewriter wide_extrema(const onnx::Target& target) {
   return each("wide_extrema", {"Max", "Min"}, target, extremum);
+}
+Rewriter wide_products(const onnx::Target& target) {
+  return each("wide_products", {"ReduceProd"}, target, product);
 }
 Rewriter wide_remainders(const onnx::Target& target) {
   return each("wide_remainders", {"Mod"}, target, remainder);

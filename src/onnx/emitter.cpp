@@ -6,6 +6,7 @@
 #include "onnx/bitwise.h"
 #include "onnx/data_dims.h"
 #include "onnx/fold.h"
+#include "onnx/formulas.h"
 #include "onnx/infer.h"
 #include "onnx/legalize.h"
 #include "onnx/raise_opset.h"
@@ -106,7 +107,7 @@ Value* Emitter::emit(const std::string& op, Values in, Attrs attrs) {
 
 Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
   count_from_front(op, in, attrs);
-  const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
+  const onnx::OpInfo* info = onnx::op_info(op, *target_);
   if (!info && onnx::is_bitwise(op) && in.size() == 2 && is_int(in[0]->dtype()))
     return {onnx::bitwise_by_table(*this, op, in[0], in[1])};
   if (!info) fail_without_operator(op);
@@ -119,6 +120,9 @@ Values Emitter::emit_n(const std::string& op, Values in, Attrs attrs, std::size_
       if (v) types.push_back(v->dtype());
     fail_without_kernel(op, in, spell(types), *this);
   }
+  if (!in.empty() && in[0] && in[0]->dtype() == DType::f64 &&
+      contains(*wide, DType::f32))  // which has fewer digits
+    if (Value* y = onnx::by_formula(*this, op, in[0], attrs)) return {y};
   DTypes back(outputs, DType::undefined);
   for (std::size_t i = 0; i < outputs; ++i) {
     const int p = info->param_of_output(i);
@@ -155,7 +159,7 @@ void Emitter::name_dims(Value* v) const {
 }
 
 Values Emitter::emit_raw(const std::string& op, Values in, Attrs attrs, std::size_t outputs) {
-  const onnx::OpInfo* info = onnx::op_info(op, target_->opset, target_->ml_opset, target_->for_ort());
+  const onnx::OpInfo* info = onnx::op_info(op, *target_);
   if (!in.empty() && std::ranges::all_of(in, [](const Value* v) { return !v || v->constant(); })) {
     std::vector<TensorPtr> tensors;
     for (const Value* v : in) tensors.push_back(v ? v->constant() : nullptr);

@@ -16,7 +16,7 @@ std::span<const DType> wider(DType t) {
   static constexpr D f16[] = {D::f32, D::f64}, f64[] = {D::f32}, f32[] = {D::f64};
   static constexpr D i8[] = {D::i32, D::i64, D::f32, D::f64}, i16[] = {D::i32, D::i64, D::f32, D::f64},
                      i32[] = {D::i64, D::f64};
-  static constexpr D u8[] = {D::i32, D::i64, D::f32, D::f64}, u32[] = {D::i64, D::u64, D::f64};
+  static constexpr D u8[] = {D::i32, D::i64, D::f32, D::f64, D::u32}, u32[] = {D::i64, D::u64, D::f64};
   static constexpr D boolean[] = {D::u8, D::i32, D::i64, D::f32};
   switch (t) {
     case D::f16:
@@ -47,8 +47,9 @@ std::span<const DType> wider(DType t) {
 DType widened(const OpInfo& info, const OpInfo::TypeParam& p, DType t) {
   for (const DType w : wider(t))
     if (p.standard.has(w) && p.kernels.has(w)) return w;
-  if (t == DType::u64 && has(info.op, Trait::picks | Trait::signless) && p.kernels.has(DType::i64))
-    return DType::i64;
+  const bool signless = has(info.op, Trait::picks | Trait::signless) ||
+                        info.op == "Unique";  // but for the order, which nobody asks for
+  if (t == DType::u64 && signless && p.kernels.has(DType::i64)) return DType::i64;
   if (t == DType::i64 && has(info.op, Trait::picks) && p.kernels.has(DType::u64)) return DType::u64;
   return DType::undefined;
 }

@@ -4,7 +4,7 @@
 
 namespace t2o::onnx {
 namespace {
-constexpr std::string_view kMeanings[] = {kNan, kEmpty, kBits};
+constexpr std::string_view kMeanings[] = {kNan, kEmpty, kBits, kWindows};
 }
 
 bool has_meaning(const ir::Node& n, std::string_view attr, std::string_view value) {

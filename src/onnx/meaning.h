@@ -11,10 +11,13 @@ namespace t2o::onnx {
 inline constexpr std::string_view kNan = "t2o.nan";      // of ReduceMax, Sign, ArgMax, MaxPool ...
 inline constexpr std::string_view kKeeps = "keeps";      // NaN: the result is NaN where an element is; of Sign, of halves
 inline constexpr std::string_view kSkips = "skips";      // NaN: elements that are NaN count for nothing
+inline constexpr std::string_view kApart = "apart";      // NaN: no two of them are equal; of Unique
 inline constexpr std::string_view kEmpty = "t2o.empty";  // of ReduceMean
 inline constexpr std::string_view kIsNan = "nan";        // empty: the result of no elements is NaN
 inline constexpr std::string_view kBits = "t2o.bits";    // of Max, Sign, ReduceSum ... of i64
 inline constexpr std::string_view kAll = "all";          // bits: numbers beyond 32 bits may come, and all their bits count
+inline constexpr std::string_view kWindows = "t2o.windows";  // of MaxPool, AveragePool
+inline constexpr std::string_view kWhole = "whole";          // windows: an image that is smaller than one has none
 
 bool has_meaning(const ir::Node&, std::string_view attr, std::string_view value);
 void copy_meanings(ir::Graph&, const ir::Node& from, Value* to);  // to the node that computes it; casts behind that node do not matter

@@ -69,4 +69,13 @@ const OpInfo* op_info(const std::string& op, int opset, int ml_opset, bool for_o
   return table.emplace(op, make_info(op, opset, ml_opset, for_ort)).first->second.get();
 }
 
+const OpInfo* op_info(const std::string& op, const Target& t) {
+  return op_info(op, t.opset, t.ml_opset, t.for_ort());
+}
+
+DTypeSet kernel_types(const std::string& op, const Target& target) {
+  const OpInfo* info = op_info(op, target);
+  return info && info->has_kernel ? info->params[0].kernels : DTypeSet{};
+}
+
 }  // namespace t2o::onnx

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "onnx/opset_table.h"
 
 namespace onnx {
 class OpSchema;
@@ -52,5 +53,8 @@ struct OpInfo {
 
 // Null if the operator does not exist at this opset. `op` may be "domain::Op".
 const OpInfo* op_info(const std::string& op, int opset, int ml_opset, bool for_ort);
+const OpInfo* op_info(const std::string& op, const Target&);  // at the target's opset, with the kernels that the target has
+// The element types for which the target has a kernel of the operator; none if it does not have the operator.
+DTypeSet kernel_types(const std::string& op, const Target&);
 
 }  // namespace t2o::onnx

@@ -37,10 +37,10 @@ void read_claim(Probe& p, const std::string& text) {
   words >> claim;
   if (claim == "slower" && words >> p.times && p.times > 1 && words.peek() == EOF) {
     p.claim = Claim::slower;
-  } else if (text == "wrong" || text == "fails") {
-    p.claim = text == "wrong" ? Claim::wrong : Claim::fails;
+  } else if (text == "wrong" || text == "fails" || text == "ends") {
+    p.claim = text == "wrong" ? Claim::wrong : text == "fails" ? Claim::fails : Claim::ends;
   } else {
-    throw std::invalid_argument("'wrong', 'fails' or 'slower TIMES' is expected, with TIMES above 1");
+    throw std::invalid_argument("'wrong', 'fails', 'ends' or 'slower TIMES' is expected, with TIMES above 1");
   }
 }
 

@@ -14,6 +14,7 @@ namespace t2o::probes {
 enum class Claim : std::uint8_t {
   wrong,   // its results are wrong
   fails,   // it does not load, or does not run
+  ends,    // it ends the process
   slower,  // it takes longer than the model that is converted with the row
 };
 

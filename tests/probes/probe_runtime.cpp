@@ -1,6 +1,9 @@
 // Runs the probes of the runtime's table: does ONNX Runtime still do what each row says?
 // scripts/probe_runtime calls it.
 //   probe_runtime [--onnxruntime FILE] [--folder FOLDER] [--list] [ROW...]
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -193,6 +196,17 @@ void measure(const Probe& p, Running& with, Running& without) {
            (passed() < kMostSeconds && without.seen.seconds < p.times * with.seen.seconds));
 }
 
+// In a process of its own.
+bool survives(const Probe& p, const Settings& s, const Model& m) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const Running running(p, s, m);
+    _exit(0);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+}
+
 Finding probe(const Probe& p, const Settings& s) {
   const bool on_some = p.cpu == kSomeCpus;
   if (!p.cpu.empty() && !on_some && p.cpu != this_cpu())
@@ -201,6 +215,10 @@ Finding probe(const Probe& p, const Settings& s) {
   if (!a.uses_row || b.uses_row)
     return {Verdict::cannot_tell, a.uses_row ? "the row acts though it is left out"
                                              : "the row does nothing for this graph " + a.failure};
+  if (p.claim == Claim::ends && !survives(p, s, b)) {
+    if (!survives(p, s, a)) return {Verdict::cannot_tell, "the process ends with the row too"};
+    return {Verdict::needed, "without the row the process ends"};
+  }
   Running with(p, s, a), without(p, s, b);
   const std::vector<TensorPtr> right = right_results(p, s, a, b);
   if (right.empty()) return {Verdict::cannot_tell, "neither model runs: " + with.seen.failure};

@@ -50,20 +50,12 @@ may_not 'op_mappers/' rewriters
 may_not 'cli/' src/ir src/support src/tf src/onnx src/engines src/verify op_mappers rewriters
 
 # ---- what one runtime needs stands in rewriters/runtime, comments included. Left are:
-# facts.cpp: the measured list of kernels; the table of portable forms: what each costs in ONNX Runtime
-runtime_only=$(grep -rnE 'ONNX Runtime|for_ort' rewriters --include='*.cpp' --include='*.h' | grep -vE '^rewriters/(runtime/|portable/table\.cpp:|onnx/facts\.cpp:[0-9]+: *return onnx::op_info\()')
+# the table of portable forms: what each costs in ONNX Runtime
+runtime_only=$(grep -rnE 'ONNX Runtime|for_ort' rewriters --include='*.cpp' --include='*.h' | grep -vE '^rewriters/(runtime/|portable/table\.cpp:)')
 [[ -z $runtime_only ]] || complain "these name a runtime: make a row of rewriters/runtime/table.cpp, and ask it:"$'\n'"$runtime_only"
-# ---- mappers state mathematics; what a runtime needs is in rewriters/runtime. These files still name one:
-naming=(
-  random_source.cpp                                                                 # no kernels of ONNX's random operators
-  reduction.cpp segments.cpp segments.h scatter.cpp bincount.cpp                    # products in doubles, empty tensors, threads without a lock
-  einsum.cpp matmul.cpp linalg.cpp complex.cpp coordinates.cpp slice.cpp            # empty tensors, types, labels of Einsum
-  elementwise.cpp compare.cpp list_sequences.cpp unique.cpp strided_slice.cpp       # types without a kernel, ends that are open
-  fake_quant.cpp fft.cpp resize.cpp                                                 # what is faster or rounds as the source does
-  pool.cpp window.cpp onnx_recurrent.h                                              # windows beyond the image, rows without steps
-)
-diff <(printf 'op_mappers/%s\n' "${naming[@]}" | sort) <(grep -lE 'ONNX Runtime|for_ort' op_mappers/* | sort) ||
-  complain "> names a runtime: move it to a row of rewriters/runtime. < does not any more: take it out of the list in $0"
+# ---- mappers state mathematics; what a runtime needs is in rewriters/runtime
+runtime_named=$(grep -nE 'ONNX Runtime|for_ort' op_mappers/*)
+[[ -z $runtime_named ]] || complain "these name a runtime: move it to a row of rewriters/runtime/table.cpp:"$'\n'"$runtime_named"
 
 # ---- rooms
 while read -r lines file; do

@@ -1,6 +1,6 @@
-#include "op_mappers/loop.h"
+#include "onnx/loop.h"
 
-namespace t2o::op_mappers {
+namespace t2o::onnx {
 
 namespace {
 
@@ -56,4 +56,4 @@ Values counted_loop_of_any_size(Emitter& c, Value* count, const Values& initial,
   return loop(c, count, initial, step, true);
 }
 
-}  // namespace t2o::op_mappers
+}  // namespace t2o::onnx

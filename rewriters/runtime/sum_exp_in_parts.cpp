@@ -1,0 +1,40 @@
+#include "onnx/limits.h"
+#include "rewriters/runtime/reductions.h"
+#include "rewriters/runtime/rows.h"
+
+// log(sum(exp(x - m))) + m, where m is the highest number.
+namespace t2o::rewriters {
+namespace {
+
+// Where the result may be infinite, m is a finite number.
+Value* finite_maximum(Emitter& e, const ir::Node& n) {
+  Value* most = reduce_like(e, "ReduceMax", n.input(0), n, true);
+  if (!e.strict()) return most;
+  Value *low = lowest(e, most->dtype()), *high = highest(e, most->dtype());
+  const bool wide = most->dtype() == DType::f64;  // which Clip is not at opset 11
+  return wide ? e.minimum(e.maximum(most, low), high) : e.emit("Clip", {most, low, high});
+}
+
+int expand(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
+  if (n.op() != "ReduceLogSumExp" || !is_float(n.output()->dtype())) return 0;
+  Emitter e(n, target);
+  Value* m = finite_maximum(e, n);
+  Value* sum = reduce_like(e, "ReduceSum", e.exp(e.sub(n.input(0), m)), n, keeps_dims(n));
+  Value* log = e.log(sum);
+  const auto axes = reduced_axes(n);
+  if (!keeps_dims(n)) m = axes ? e.squeeze(m, *axes) : e.reshape_to(m, e.shape_of(log));
+  Value* y = e.add(log, m);
+  g.set_type(y, y->dtype(), n.output()->shape());
+  replace_value(g, n.output(), y);
+  g.erase(n);
+  return 1;
+}
+
+}  // namespace
+
+Rewriter sum_exp_in_parts(const onnx::Target& target) {
+  return for_each_node("sum_exp_in_parts", {"ReduceLogSumExp"},
+                       [target](ir::Graph& g, ir::Node& n) { return expand(g, n, target); });
+}
+
+}  // namespace t2o::rewriters

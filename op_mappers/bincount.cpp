@@ -250,8 +250,11 @@ Values map_bucketize(MapperContext& c) {
   Value* all = c.constant({static_cast<std::int64_t>(boundaries.size())},
                           std::vector<float>(boundaries.begin(), boundaries.end()));
   Value* bounds = c.cast_like(all, x);
-  Value* passed = c.cast(c.logical_not(c.less(c.unsqueeze(x, {-1}), bounds)), DType::i32);  // NaN passes all
-  return {c.reduce("ReduceSum", passed, Ints{-1}, false)};
+  const bool ranked = x->shape().ranked();
+  Value* below = c.less(ranked ? c.unsqueeze(x, {-1}) : c.reshape(x, {-1, 1}), bounds);
+  Value* passed = c.cast(c.logical_not(below), DType::i32);  // NaN passes all
+  Value* count = c.reduce("ReduceSum", passed, Ints{ranked ? x->shape().rank() : 1}, false);
+  return {ranked ? count : c.reshape_to(count, c.shape_of(x))};
 }
 
 Values map_bound(MapperContext& c) {

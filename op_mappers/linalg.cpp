@@ -9,6 +9,20 @@
 namespace t2o::op_mappers {
 namespace {
 
+// Without a rank: [product of the batch, rows, columns], whose axes can be counted from the front.
+Value* with_rank(MapperContext& c, Value* x) {
+  if (x->shape().ranked()) return x;
+  Value* batch = c.product(c.dims(x, 0, -2));
+  Value* sizes = c.dims(x, -2, onnx::kToEnd);
+  Value* y = c.reshape_to(x, c.concat({batch, sizes}, 0));
+  c.graph().set_type(y, x->dtype(), Shape({kUnknownDim, kUnknownDim, kUnknownDim}));
+  return y;
+}
+Value* with_batch(MapperContext& c, Value* flat, Value* x) {  // [batch, 1, 1] in the batch of x
+  if (x->shape().ranked()) return c.squeeze(flat, {-2, -1});
+  return c.reshape_to(flat, c.dims(x, 0, -2));
+}
+
 // ---- elimination with row exchanges
 
 struct Pivot {
@@ -69,7 +83,8 @@ Value* eliminated_below(Emitter& e, const Pivot& p, Value* k) {
 
 // det = the product of the pivots, with another sign for each exchange
 Values map_log_determinant(MapperContext& c) {
-  Value* a = matrix(c, 0);
+  Value* whole = matrix(c, 0);
+  Value* a = with_rank(c, whole);
   Value* n = c.dim(a, -2);
   Value* batch = c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0);
   Value* one = c.expand(c.scalar_like(a, 1), batch);
@@ -82,12 +97,13 @@ Values map_log_determinant(MapperContext& c) {
         Value* size = e.log(e.abs(p.element));
         return {eliminated_below(e, p, k), turned, e.add(state[2], size)};
       });
-  Value* sign = c.squeeze(out[1], {-2, -1});
-  Value* size = c.squeeze(out[2], {-2, -1});
+  Value* sign = with_batch(c, out[1], whole);
+  Value* size = with_batch(c, out[2], whole);
   return {c.cast_like(sign, c.in(0)), c.cast_like(size, c.in(0))};
 }
 
-Value* determinant(MapperContext& c, Value* a) {
+Value* determinant(MapperContext& c, Value* whole) {
+  Value* a = with_rank(c, whole);
   Value* n = c.dim(a, -2);
   Value* one = c.expand(c.scalar_like(a, 1), c.concat({c.dims(a, 0, -2), c.ints({1, 1})}, 0));
   const Values out = counted_loop(c, n, {a, one}, [n](Emitter& e, Value* k, const Values& state) -> Values {
@@ -96,7 +112,7 @@ Value* determinant(MapperContext& c, Value* a) {
     Value* turned = e.where(p.exchanged, e.neg(product), product);
     return {eliminated_below(e, p, k), turned};
   });
-  return c.squeeze(out[1], {-2, -1});
+  return with_batch(c, out[1], whole);
 }
 
 Values map_determinant(MapperContext& c) {

@@ -7,9 +7,7 @@ namespace t2o::op_mappers {
 // States what the node means that has just computed y (onnx/meaning.h); casts behind it do not matter. A value that was
 // folded to a constant needs none. Returns y.
 inline Value* meaning(Emitter& e, Value* y, std::string_view attr, std::string_view value) {
-  ir::Node* n = y->producer();
-  while (n && n->op() == "Cast") n = n->input(0)->producer();
-  if (n) e.graph().set_attr(*n, std::string(attr), std::string(value));
+  onnx::set_meaning(e.graph(), y, attr, value);
   return y;
 }
 

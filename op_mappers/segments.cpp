@@ -46,6 +46,16 @@ bool surely_some(const Emitter& c, const Value* rows) {
   return (rows->shape().ranked() && rows->shape()[0] > 0) || (!c.strict() && !onnx::has_dims_of_data(rows));
 }
 
+// Of integers, whose products wrap around.
+Value* product_in_turn(Emitter& c, Value* rows, Value* ids, Value* count, Value* init) {
+  Value* segments = iota(c, c.squeeze(count, {0}));
+  const Step step = [&](Emitter& e, Value* k, const Values& state) -> Values {
+    Value* here = with_tail(e, e.equal(segments, e.gather(ids, k, 0)), rows);
+    return {e.where(here, e.mul(state[0], e.gather(rows, k, 0)), state[0])};
+  };
+  return counted_loop(c, c.size_of(ids), {segment_blank(c, rows, count, init)}, step)[0];
+}
+
 // Of rows x segments.
 Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* count, Value* init) {
   const bool arithmetic = how == Reduction::add || how == Reduction::mul;
@@ -53,13 +63,14 @@ Value* by_compare(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
   const DType wide = arithmetic ? DType::i64 : DType::i32;
   const bool is_narrow = is_int(type) && bit_width(type) < bit_width(wide);
   const DType work = is_narrow || (arithmetic && type == DType::u64) ? wide : type;
+  if (how == Reduction::mul && is_int(type))
+    return c.cast(product_in_turn(c, c.cast(rows, work), ids, count, c.cast(init, work)), type);
   Value* segments = c.unsqueeze(iota(c, c.squeeze(count, {0})), {0});
   Value* hit = with_tail(c, c.equal(c.unsqueeze(ids, {1}), segments), rows);
   Value* none = c.cast(init, work);
   Value* chosen = c.where(hit, c.unsqueeze(c.cast(rows, work), {1}), none);
   const auto reduced_rows = [&](Value* x) { return c.reduce(reduce_name(how), x, Ints{0}, false); };
   Value* reduced = how == Reduction::add ? wrapping_sum(c, chosen, reduced_rows) : reduced_rows(chosen);
-  if (how == Reduction::mul) exact_product(c, reduced, chosen);
   if (arithmetic || ((is_int(type) || !c.strict()) && surely_some(c, rows))) return c.cast(reduced, type);
   return c.cast(how == Reduction::max ? larger(c, reduced, none) : smaller(c, reduced, none),
                 type);  // also of no rows

@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include "onnx/data_dims.h"
-#include "onnx/emitter.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/rows.h"
 
@@ -97,11 +95,10 @@ Value* repeated(Emitter& e, Value* v, Value* other, Repeats how, Value* summed =
 }
 
 int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (n.op() != "MatMul") return 0;
   Value *a = n.input(0), *b = n.input(1);
   const Plan p = plan(a, b);
   if (p.a == Repeats::none && p.b == Repeats::none) return 0;
-  if (!target.strict && !onnx::has_dims_of_data(a) && !onnx::has_dims_of_data(b)) return 0;
+  if (!may_be_empty(target, a) && !may_be_empty(target, b)) return 0;
   Emitter e(n, target);
   const bool counts = p.sums_nothing && p.a == Repeats::to_nothing;
   Value* summed = counts ? e.dims(a, a->shape().rank() - 1, a->shape().rank()) : nullptr;
@@ -115,8 +112,7 @@ int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 }  // namespace
 
 Rewriter empty_batches(const onnx::Target& target) {
-  return for_each_node("empty_batches", {"MatMul"},
-                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
+  return change_each("empty_batches", {"MatMul"}, target, guard);
 }
 
 }  // namespace t2o::rewriters

@@ -1,9 +1,6 @@
 #include <algorithm>
 
-#include "onnx/data_dims.h"
-#include "onnx/op_traits.h"
 #include "onnx/reshape.h"
-#include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/reductions.h"
 #include "rewriters/runtime/rows.h"
 
@@ -31,8 +28,8 @@ Value* reduced(Emitter& e, const ir::Node& n, Value* x, const Ints& axes, bool k
   return e.emit(n.op(), {x}, std::move(attrs));
 }
 
-// The axes, all counted from the back, stay as 1.
-Value* reduced_from_back(Emitter& e, const ir::Node& n, const Ints& axes) {
+// The axes are all counted from the back.
+Value* reduced_from_back(Emitter& e, const ir::Node& n, const Ints& axes, bool keeps) {
   const std::int64_t first = std::ranges::min(axes);
   Ints counted;
   for (const std::int64_t a : axes) counted.push_back(a - first + 1);
@@ -40,33 +37,28 @@ Value* reduced_from_back(Emitter& e, const ir::Node& n, const Ints& axes) {
   Value* rest = e.dims(n.input(0), static_cast<int>(first), onnx::kToEnd);
   Value* flat = reshape_even_if_empty(e, n.input(0), e.concat({e.product(lead), rest}, 0));
   e.graph().set_type(flat, flat->dtype(), Shape(repeated(kUnknownDim, static_cast<int>(1 - first))));
-  Value* y = reduced(e, n, flat, counted, true);
-  return reshape_even_if_empty(e, y, e.concat({lead, e.dims(y, 1, onnx::kToEnd)}, 0));
+  Value* y = reduced(e, n, flat, counted, keeps);
+  const bool is_lead = y->shape().rank() == 1;
+  return reshape_even_if_empty(e, y, is_lead ? lead : e.concat({lead, e.dims(y, 1, onnx::kToEnd)}, 0));
 }
 
-int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (!onnx::has(n.op(), onnx::Trait::reduces) && !is_arg(n)) return 0;
-  const Value* x = n.input(0);
+Value* from_front(Emitter& e, ir::Node& n) {
   const Ints axes = stated_axes(n);
   Ints back, front;
   for (const std::int64_t a : axes) (a < 0 ? back : front).push_back(a);
-  if (x->shape().ranked() || back.empty() || (!target.strict && !onnx::has_dims_of_data(x))) return 0;
-  Emitter e(n, target);
-  Value* y = reduced_from_back(e, n, back);
-  if (!front.empty()) y = reduced(e, n, y, front, true);
-  if (!keeps_dims(n)) y = e.squeeze(y, axes);
-  replace_value(g, n.output(), y);
-  g.erase(n);
-  return 1;
+  if (n.input(0)->shape().ranked() || back.empty() || !may_be_empty(e.target(), n.input(0))) return nullptr;
+  if (front.empty()) return reduced_from_back(e, n, back, keeps_dims(n));
+  Value* y = reduced(e, n, reduced_from_back(e, n, back, true), front, true);
+  return keeps_dims(n) ? y : e.squeeze(y, axes);
 }
 
 }  // namespace
 
 Rewriter front_axes(const onnx::Target& target) {
-  return for_each_node("front_axes",
-                       {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-                        "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"},
-                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
+  return replace_each("front_axes",
+                      {"ArgMax", "ArgMin", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+                       "ReduceSum", "ReduceSumSquare"},
+                      target, from_front);
 }
 
 }  // namespace t2o::rewriters

@@ -27,10 +27,14 @@ ir::Node* mean_beside(const ir::Node& max) {
   return nullptr;
 }
 
+// Looks from both nodes at once: neighbours are found soon.
 bool stands_behind(const ir::Node& n, const ir::Node& other) {
-  const ir::Node* at = other.next();
-  while (at && at != &n) at = at->next();
-  return at == &n;
+  const ir::Node *behind_other = other.next(), *behind_n = n.next();
+  while (behind_other && behind_n && behind_other != &n && behind_n != &other) {
+    behind_other = behind_other->next();
+    behind_n = behind_n->next();
+  }
+  return behind_other == &n || !behind_n;
 }
 
 Value* sum_like(Emitter& e, const ir::Node& n, Value* x) {
@@ -55,34 +59,19 @@ Value* zero_or_nan(Emitter& e, const ir::Node& n, Value* x) {
   return e.cast(sum_like(e, n, e.clip(x, 0, 0)), type);
 }
 
-int sign_of_halves(ir::Graph& g, ir::Node& n, Emitter& e) {
+Value* keep(Emitter& e, ir::Node& n) {
   Value* x = n.input(0);
-  replace_value(g, n.output(), e.cast(e.sign(e.cast(x, DType::f32)), x->dtype()));
-  g.erase(n);
-  return 1;
-}
-
-int keep(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (!onnx::has_meaning(n, onnx::kNan, onnx::kKeeps)) return 0;
-  g.remove_attr(n, onnx::kNan);
-  if (Bounds().is_finite(n.input(0))) return 0;
-  Emitter e(n, target);
-  if (n.op() == "Sign") return sign_of_halves(g, n, e);
+  if (!onnx::take_meaning(e.graph(), n, onnx::kNan, onnx::kKeeps) || Bounds().is_finite(x)) return nullptr;
+  if (n.op() == "Sign") return e.cast(e.sign(e.cast(x, DType::f32)), x->dtype());
   Value* most = e.emit(n.op(), n.inputs(), n.attrs());
-  const bool is_sum_of_terms = n.op() == "ReduceMax" && is_never_negative(n.input(0));
-  Value* with_nan =
-      is_sum_of_terms ? e.minimum(most, bound_of_terms(e, n)) : e.add(most, zero_or_nan(e, n, n.input(0)));
-  g.set_type(with_nan, with_nan->dtype(), n.output()->shape());
-  replace_value(g, n.output(), with_nan);
-  g.erase(n);
-  return 1;
+  const bool is_sum_of_terms = n.op() == "ReduceMax" && is_never_negative(x);
+  return is_sum_of_terms ? e.minimum(most, bound_of_terms(e, n)) : e.add(most, zero_or_nan(e, n, x));
 }
 
 }  // namespace
 
 Rewriter keep_nan(const onnx::Target& target) {
-  return for_each_node("keep_nan", {"ReduceMax", "ReduceMin", "Sign"},
-                       [target](ir::Graph& g, ir::Node& n) { return keep(g, n, target); });
+  return replace_each("keep_nan", {"ReduceMax", "ReduceMin", "Sign"}, target, keep);
 }
 
 }  // namespace t2o::rewriters

@@ -2,8 +2,6 @@
 #include <map>
 #include <string_view>
 
-#include "onnx/data_dims.h"
-#include "onnx/emitter.h"
 #include "onnx/meaning.h"
 #include "onnx/op_traits.h"
 #include "rewriters/runtime/reductions.h"
@@ -77,11 +75,9 @@ class Sizes {
   std::map<std::pair<const Value*, Ints>, bool> known_;
 };
 
-// At the level plain a dim has a size unless it is computed from data.
-bool may_be_nothing(const ir::Node& n, bool strict) {
+bool may_be_nothing(const onnx::Target& target, const ir::Node& n) {
   const auto axes = reduced_axes(n);
-  if (axes && Sizes().is_refused_when_empty(n.input(0), *axes)) return false;
-  return strict || onnx::has_dims_of_data(n.input(0));
+  return !(axes && Sizes().is_refused_when_empty(n.input(0), *axes)) && may_be_empty(target, n.input(0));
 }
 
 // sum / size, or mean / min(elements, 1): 0 / 0 for nothing.
@@ -100,23 +96,15 @@ Value* mean_or_nan(Emitter& e, const ir::Node& n) {
   return e.div(mean, e.cast(some, type));
 }
 
-int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (!onnx::has_meaning(n, onnx::kEmpty, onnx::kIsNan)) return 0;
-  g.remove_attr(n, onnx::kEmpty);
-  if (!may_be_nothing(n, target.strict)) return 0;
-  Emitter e(n, target);
-  Value* y = mean_or_nan(e, n);
-  g.set_type(y, y->dtype(), n.output()->shape());
-  replace_value(g, n.output(), y);
-  g.erase(n);
-  return 1;
+Value* guarded(Emitter& e, ir::Node& n) {
+  const bool stated = onnx::take_meaning(e.graph(), n, onnx::kEmpty, onnx::kIsNan);
+  return stated && may_be_nothing(e.target(), n) ? mean_or_nan(e, n) : nullptr;
 }
 
 }  // namespace
 
 Rewriter nan_of_nothing(const onnx::Target& target) {
-  return for_each_node("nan_of_nothing", {"ReduceMean"},
-                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
+  return replace_each("nan_of_nothing", {"ReduceMean"}, target, guarded);
 }
 
 }  // namespace t2o::rewriters

@@ -1,5 +1,5 @@
 #pragma once
-#include "onnx/opset_table.h"
+#include "onnx/emitter.h"
 #include "rewriters/pattern.h"
 
 // The rewriters of the table's rows (table.cpp says when and why they run). None of them asks for the target runtime.
@@ -36,5 +36,12 @@ Rewriter wide_reductions(const onnx::Target&);
 Rewriter wide_remainders(const onnx::Target&);
 Rewriter wide_signs(const onnx::Target&);
 Rewriter wide_sums(const onnx::Target&);
+
+// What they share. A rewriter that looks at each node of these operators: it changes the node, or replaces it by what `make` emits
+// in front of it (null: it stays).
+Rewriter change_each(std::string name, std::vector<std::string> ops, const onnx::Target&,
+                     int (*change)(ir::Graph&, ir::Node&, const onnx::Target&));
+Rewriter replace_each(std::string name, std::vector<std::string> ops, const onnx::Target&, Value* (*make)(Emitter&, ir::Node&));
+bool may_be_empty(const onnx::Target&, const Value*);  // as far as the fidelity counts
 
 }  // namespace t2o::rewriters

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "onnx/emitter.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/rows.h"
 
@@ -25,7 +24,7 @@ bool is_chosen(const Value* last, const Value* before) {
 
 int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
   Value* lengths = n.input(kLengths);
-  if (!contains({"LSTM", "GRU", "RNN"}, n.op()) || !lengths || has_steps_everywhere(lengths)) return 0;
+  if (!lengths || has_steps_everywhere(lengths)) return 0;
   const auto before = [&](std::size_t output) {
     return output == 0 ? nullptr : n.input(kStates + output - 1);
   };
@@ -48,8 +47,7 @@ int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 }  // namespace
 
 Rewriter rows_without_steps(const onnx::Target& target) {
-  return for_each_node("rows_without_steps", {"LSTM", "GRU", "RNN"},
-                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
+  return change_each("rows_without_steps", {"LSTM", "GRU", "RNN"}, target, guard);
 }
 
 }  // namespace t2o::rewriters

@@ -1,5 +1,3 @@
-#include "onnx/data_dims.h"
-#include "onnx/emitter.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/rows.h"
 
@@ -8,13 +6,13 @@ namespace t2o::rewriters {
 namespace {
 
 int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  const auto* count = n.op() == "Split" ? n.attr_if<std::int64_t>("num_outputs") : nullptr;
+  const auto* count = n.attr_if<std::int64_t>("num_outputs");
   if (!count) return 0;
   Value* x = n.input(0);
   const Shape& s = x->shape();
   const std::int64_t axis = n.attr_or<std::int64_t>("axis", 0), parts = *count;
   if (s.ranked() && s[from_front(static_cast<int>(axis), s.rank())] > 0) return 0;
-  if (!target.strict && !onnx::has_dims_of_data(x)) return 0;
+  if (!may_be_empty(target, x)) return 0;
   Emitter e(n, target);
   Value* size = e.gather(e.shape_of(x), e.ints({axis}), 0);
   Value* sizes = e.expand(e.div(size, e.constant(parts)), e.ints({parts}));
@@ -29,8 +27,7 @@ int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 }  // namespace
 
 Rewriter sized_splits(const onnx::Target& target) {
-  return for_each_node("sized_splits", {"Split"},
-                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
+  return change_each("sized_splits", {"Split"}, target, guard);
 }
 
 }  // namespace t2o::rewriters

@@ -31,8 +31,7 @@ Value* finite(Emitter& e, const ir::Node& pool) {
 }
 
 int skip(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (!onnx::has_meaning(n, onnx::kNan, onnx::kSkips)) return 0;
-  g.remove_attr(n, onnx::kNan);
+  if (!onnx::take_meaning(g, n, onnx::kNan, onnx::kSkips)) return 0;
   Value* x = n.input(0);
   if (!is_float(x->dtype()) || Bounds().is_finite(x)) return 0;
   Emitter e(n, target);
@@ -44,8 +43,7 @@ int skip(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 }  // namespace
 
 Rewriter skip_nan(const onnx::Target& target) {
-  return for_each_node("skip_nan", {"ArgMax", "ArgMin", "MaxPool"},
-                       [target](ir::Graph& g, ir::Node& n) { return skip(g, n, target); });
+  return change_each("skip_nan", {"ArgMax", "ArgMin", "MaxPool"}, target, skip);
 }
 
 }  // namespace t2o::rewriters

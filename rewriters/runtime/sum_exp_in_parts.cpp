@@ -15,26 +15,20 @@ Value* finite_maximum(Emitter& e, const ir::Node& n) {
   return wide ? e.minimum(e.maximum(most, low), high) : e.emit("Clip", {most, low, high});
 }
 
-int expand(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (n.op() != "ReduceLogSumExp" || !is_float(n.output()->dtype())) return 0;
-  Emitter e(n, target);
+Value* expanded(Emitter& e, ir::Node& n) {
+  if (!is_float(n.output()->dtype())) return nullptr;
   Value* m = finite_maximum(e, n);
   Value* sum = reduce_like(e, "ReduceSum", e.exp(e.sub(n.input(0), m)), n, keeps_dims(n));
   Value* log = e.log(sum);
   const auto axes = reduced_axes(n);
   if (!keeps_dims(n)) m = axes ? e.squeeze(m, *axes) : e.reshape_to(m, e.shape_of(log));
-  Value* y = e.add(log, m);
-  g.set_type(y, y->dtype(), n.output()->shape());
-  replace_value(g, n.output(), y);
-  g.erase(n);
-  return 1;
+  return e.add(log, m);
 }
 
 }  // namespace
 
 Rewriter sum_exp_in_parts(const onnx::Target& target) {
-  return for_each_node("sum_exp_in_parts", {"ReduceLogSumExp"},
-                       [target](ir::Graph& g, ir::Node& n) { return expand(g, n, target); });
+  return replace_each("sum_exp_in_parts", {"ReduceLogSumExp"}, target, expanded);
 }
 
 }  // namespace t2o::rewriters

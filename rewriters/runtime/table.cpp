@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::string_view kLast = "runtime";  // the phase after all others
 constexpr std::string_view kMeanings = "meanings";
+constexpr std::string_view kCanonical = "canonical";
+constexpr std::string_view kEarly = "fold";  // of what later phases shorten
 
 std::vector<Row> rows() {
   return {
@@ -125,7 +127,7 @@ std::vector<Row> rows() {
        .make = unique_rows},
       {.name = "front_axes",
        .kind = Kind::repair,
-       .phase = kLast,
+       .phase = kCanonical,
        .operators = {"ArgMax", "ArgMin", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"},
        .types = {},
        .why = "A tensor without elements stays as it is if the axis is counted from the back. Only where the "
@@ -133,7 +135,7 @@ std::vector<Row> rows() {
        .make = front_axes},
       {.name = "empty_batches",
        .kind = Kind::repair,
-       .phase = kLast,
+       .phase = kCanonical,
        .operators = {"MatMul", "Transpose"},
        .types = {},
        .why =
@@ -142,7 +144,7 @@ std::vector<Row> rows() {
        .make = empty_batches},
       {.name = "sized_splits",
        .kind = Kind::repair,
-       .phase = kLast,
+       .phase = kCanonical,
        .operators = {"Split"},
        .types = {},
        .why = "num_outputs is refused if the axis has no elements. Only where a size may be 0.",
@@ -183,8 +185,7 @@ std::vector<Row> rows() {
        .why = "On some CPUs only the lower 32 bits are compared unless the first axis is reduced. ArgMax and "
               "ArgMin "
               "compare all. Not where numbers are known to fit into 32 bits.",
-       .make = wide_reductions,
-       .after = {{"front_axes", "it makes axes known"}}},
+       .make = wide_reductions},
       {.name = "wide_remainders",
        .kind = Kind::repair,
        .phase = kLast,
@@ -202,16 +203,15 @@ std::vector<Row> rows() {
        .why =
            "The sum is one of doubles, which round beyond 2^53 and do not wrap around. Not where numbers are "
            "known to fit into 32 bits.",
-       .make = wide_sums,
-       .after = {{"front_axes", "the same"}}},
+       .make = wide_sums},
       {.name = "wide_products",
        .kind = Kind::repair,
-       .phase = kLast,
+       .phase = kEarly,
        .operators = {"ReduceProd"},
        .types = {DType::i64},
        .why = "The product is one of doubles, which round beyond 2^53 and do not wrap around. Not of sizes.",
        .make = wide_products,
-       .after = {{"front_axes", "the same"}}},
+       .before = {{"constant_folding", "sizes among the factors are known then"}}},
       {.name = "guard_casts",
        .kind = Kind::repair,
        .phase = kLast,
@@ -290,7 +290,7 @@ std::vector<Row> rows() {
        .after = {{"fuse_conv", "then no scale stands between two convolutions"}}},
       {.name = "small_norms",
        .kind = Kind::preference,
-       .phase = "canonical",
+       .phase = kCanonical,
        .operators = {"ReduceSum", "Sqrt", "Reciprocal", "Mul"},
        .types = {DType::f32},
        .why = "For few numbers each node counts: a norm as ReduceL2 and the division by it as Div are two "
@@ -299,7 +299,7 @@ std::vector<Row> rows() {
        .make = small_norms},
       {.name = "sum_exp_in_parts",
        .kind = Kind::preference,
-       .phase = "fold",
+       .phase = kEarly,
        .operators = {"ReduceLogSumExp"},
        .types = {DType::f16, DType::bf16, DType::f32, DType::f64},
        .why = "ReduceLogSumExp computes one exponential after the other: nine times as slow as its parts.",

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "onnx/data_dims.h"
 #include "onnx/limits.h"
 #include "onnx/meaning.h"
 #include "rewriters/onnx/bounds.h"
@@ -13,10 +12,6 @@
 namespace t2o::rewriters {
 namespace {
 
-bool tells_nan(const ir::Node& n, const onnx::Target& target) {
-  return target.strict && onnx::has_meaning(n, onnx::kNan, onnx::kApart) && !Bounds().is_finite(n.input(0));
-}
-
 bool has_tags(const Value* rows) {
   const ir::Node* n = rows->producer();
   while (is_op(n, "Cast")) n = n->input(0)->producer();
@@ -28,12 +23,12 @@ bool has_tags(const Value* rows) {
 bool may_have_empty_slices(const ir::Node& n, const onnx::Target& target) {
   const Value* x = n.input(0);
   if (!n.attr("axis") || has_tags(x)) return false;
-  const bool may_be_empty = target.strict || onnx::has_dims_of_data(x);
+  const bool has_open_sizes = may_be_empty(target, x);
   const Shape& s = x->shape();
-  if (!s.ranked()) return may_be_empty;
+  if (!s.ranked()) return has_open_sizes;
   const int axis = from_front(static_cast<int>(n.attr_or<std::int64_t>("axis", 0)), s.rank());
   for (int i = 0; i < s.rank(); ++i)
-    if (i != axis && (s[i] == 0 || (!is_known(s[i]) && may_be_empty))) return true;
+    if (i != axis && (s[i] == 0 || (!is_known(s[i]) && has_open_sizes))) return true;
   return false;
 }
 
@@ -81,10 +76,8 @@ Tagged without_nan(Emitter& e, Value* rows) {
 }
 
 int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (n.op() != "Unique") return 0;
-  const bool nan = tells_nan(n, target);
-  const bool stated = onnx::has_meaning(n, onnx::kNan, onnx::kApart);
-  if (stated) g.remove_attr(n, onnx::kNan);
+  const bool stated = onnx::take_meaning(g, n, onnx::kNan, onnx::kApart);
+  const bool nan = stated && target.strict && !Bounds().is_finite(n.input(0));
   if (!nan && !may_have_empty_slices(n, target)) return 0;
   Emitter e(n, target);
   const auto* given = n.attr_if<std::int64_t>("axis");
@@ -109,8 +102,7 @@ int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 }  // namespace
 
 Rewriter unique_rows(const onnx::Target& target) {
-  return for_each_node("unique_rows", {"Unique"},
-                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
+  return change_each("unique_rows", {"Unique"}, target, guard);
 }
 
 }  // namespace t2o::rewriters

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "onnx/data_dims.h"
-#include "onnx/emitter.h"
 #include "onnx/meaning.h"
 #include "rewriters/runtime/rows.h"
 
@@ -41,11 +40,10 @@ Ints missing(const ir::Node& pool) {
 
 // It costs a copy for each pool of an image that the model computes, so those go without.
 int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
-  if (!onnx::has_meaning(n, onnx::kWindows, onnx::kWhole)) return 0;
-  g.remove_attr(n, onnx::kWindows);
+  if (!onnx::take_meaning(g, n, onnx::kWindows, onnx::kWhole)) return 0;
   Value* x = n.input(0);
   const Ints beyond = missing(n);
-  if (beyond.empty() || !onnx::is_fed(x) || (!target.strict && !onnx::has_dims_of_data(x))) return 0;
+  if (beyond.empty() || !onnx::is_fed(x) || !may_be_empty(target, x)) return 0;
   Emitter e(n, target);
   const int spatial = static_cast<int>(beyond.size());
   const Values all = e.emit_n(n.op(), n.inputs(), n.attrs(), n.outputs().size());
@@ -61,8 +59,7 @@ int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 }  // namespace
 
 Rewriter whole_windows(const onnx::Target& target) {
-  return for_each_node("whole_windows", {"MaxPool", "AveragePool"},
-                       [target](ir::Graph& g, ir::Node& n) { return guard(g, n, target); });
+  return change_each("whole_windows", {"MaxPool", "AveragePool"}, target, guard);
 }
 
 }  // namespace t2o::rewriters

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "onnx/data_dims.h"
 #include "onnx/emitter.h"
 #include "onnx/integer_facts.h"
 #include "onnx/loop.h"
@@ -24,23 +23,12 @@ constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min(),
 
 bool is_wide(const Value* v) { return v && v->dtype() == DType::i64 && !fits_i32(v); }
 
-bool counts_all_bits(const ir::Node& n) { return onnx::has_meaning(n, onnx::kBits, onnx::kAll); }
-
-// Replaces the node's result by what `make` emits; null: nothing.
-template <class Make>
-Rewriter each(std::string name, std::vector<std::string> ops, const onnx::Target& target, Make make) {
-  const auto change = [ops, target, make](ir::Graph& g, ir::Node& n) {
-    if (!counts_all_bits(n) || !contains(ops, n.op())) return 0;
-    g.remove_attr(n, onnx::kBits);
-    Emitter e(n, target);
-    Value* y = make(e, n);
-    if (!y) return 0;
-    if (y->shape() != n.output()->shape()) g.set_type(y, y->dtype(), n.output()->shape());
-    replace_value(g, n.output(), y);
-    g.erase(n);
-    return 1;
-  };
-  return for_each_node(std::move(name), ops, change);
+// Replaces a node of which all bits count by what `make` emits; null: it stays.
+template <Value* (*make)(Emitter&, const ir::Node&)>
+Rewriter each(std::string name, std::vector<std::string> ops, const onnx::Target& target) {
+  return replace_each(std::move(name), std::move(ops), target, [](Emitter& e, ir::Node& n) {
+    return onnx::take_meaning(e.graph(), n, onnx::kBits, onnx::kAll) ? make(e, n) : nullptr;
+  });
 }
 
 Value* larger(Emitter& e, Value* a, Value* b) { return e.where(e.greater(a, b), a, b); }
@@ -59,12 +47,10 @@ Value* sign(Emitter& e, const ir::Node& n) {
   return e.cast(e.sign(e.cast(n.input(0), DType::f32)), DType::i64);
 }
 
-bool may_be_empty(const Emitter& e, const Value* x) { return e.strict() || onnx::has_dims_of_data(x); }
-
 // With the least number behind it, which is what TensorFlow gives of no numbers.
 Value* not_empty(Emitter& e, Value* x, std::int64_t axis, bool of_max) {
   if (!x->shape().ranked() || x->shape()[static_cast<int>(axis)] > 0) return x;
-  if (!may_be_empty(e, x)) return x;
+  if (!may_be_empty(e.target(), x)) return x;
   Ints pads = repeated(0, 2 * x->shape().rank());
   nth(pads, x->shape().rank() + axis) = 1;
   return e.pad(x, e.ints(pads), e.i64(of_max ? kLowest : kHighest));
@@ -122,7 +108,8 @@ Value* reduction(Emitter& e, const ir::Node& n) {
   if (!is_wide(x)) return nullptr;
   const bool of_max = n.op() == "ReduceMax", keeps = keeps_dims(n);
   const auto axes = reduced_axes(n);
-  if (axes && (x->shape().ranked() || !may_be_empty(e, x))) return picked(e, x, *axes, of_max, keeps);
+  if (axes && (x->shape().ranked() || !may_be_empty(e.target(), x)))
+    return picked(e, x, *axes, of_max, keeps);
   const bool all = !n.input(1) && !n.attr("axes");
   return all && !keeps ? picked(e, e.reshape(x, {-1}), {0}, of_max, false) : extremum_of_halves(e, n, of_max);
 }
@@ -148,12 +135,8 @@ Value* sum(Emitter& e, const ir::Node& n) {
 }
 
 // A row for each of the numbers that are multiplied.
-struct Rows {
-  Value *x, *count, *rest;
-};
-
-Rows rows_of(Emitter& e, Value* x, const Ints& axes) {
-  if (axes == Ints{0}) return {x, e.dims(x, 0, 1), e.dims(x, 1, onnx::kToEnd)};
+Value* rows_of(Emitter& e, Value* x, const Ints& axes) {
+  if (axes == Ints{0}) return x;
   Ints kept, order = axes;
   for (std::int64_t i = 0; i < x->shape().rank(); ++i)
     if (!contains(axes, i)) kept.push_back(i);
@@ -161,7 +144,7 @@ Rows rows_of(Emitter& e, Value* x, const Ints& axes) {
   Value* shape = e.shape_of(x);
   Value* count = e.product(e.gather(shape, e.ints(axes), 0));
   Value* rest = e.gather(shape, e.ints(kept), 0);
-  return {e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0)), count, rest};
+  return e.reshape_to(e.transpose(x, order), e.concat({count, rest}, 0));
 }
 
 // By the products of ScatterElements, which are those of integers, or one row after the other.
@@ -170,17 +153,17 @@ Value* product(Emitter& e, const ir::Node& n) {
   const auto axes = reduced_axes(n);
   if (!axes || axes->empty() || onnx::is_made_of_sizes(x) || onnx::are_flags(x)) return nullptr;
   if (!x->shape().ranked() && *axes != Ints{0}) return nullptr;
-  const Rows r = rows_of(e, x, *axes);
-  Value* ones = e.expand(e.i64(1), e.concat({e.ints({1}), r.rest}, 0));
+  Value* rows = rows_of(e, x, *axes);
+  Value* ones = e.expand(e.i64(1), e.concat({e.ints({1}), e.dims(rows, 1, onnx::kToEnd)}, 0));
   Value* y = nullptr;
   if (e.opset() >= kReducingScatter) {
-    Value* places = e.expand(e.i64(0), e.concat({r.count, r.rest}, 0));
-    y = e.emit("ScatterElements", {ones, places, r.x}, {{"axis", 0}, {"reduction", std::string("mul")}});
+    Value* places = e.expand(e.i64(0), e.shape_of(rows));
+    y = e.emit("ScatterElements", {ones, places, rows}, {{"axis", 0}, {"reduction", std::string("mul")}});
   } else {
     const auto step = [&](Emitter& in, Value* k, const Values& state) -> Values {
-      return {in.mul(state[0], in.gather(r.x, k, 0))};
+      return {in.mul(state[0], in.gather(rows, k, 0))};
     };
-    y = onnx::counted_loop(e, e.squeeze(r.count, {0}), {ones}, step)[0];
+    y = onnx::counted_loop(e, e.dim(rows, 0), {ones}, step)[0];
   }
   y = e.squeeze(y, {0});
   return keeps_dims(n) ? e.unsqueeze(y, *axes) : y;
@@ -189,18 +172,18 @@ Value* product(Emitter& e, const ir::Node& n) {
 }  // namespace
 
 Rewriter wide_extrema(const onnx::Target& target) {
-  return each("wide_extrema", {"Max", "Min"}, target, extremum);
+  return each<extremum>("wide_extrema", {"Max", "Min"}, target);
 }
 Rewriter wide_products(const onnx::Target& target) {
-  return each("wide_products", {"ReduceProd"}, target, product);
+  return each<product>("wide_products", {"ReduceProd"}, target);
 }
 Rewriter wide_remainders(const onnx::Target& target) {
-  return each("wide_remainders", {"Mod"}, target, remainder);
+  return each<remainder>("wide_remainders", {"Mod"}, target);
 }
-Rewriter wide_signs(const onnx::Target& target) { return each("wide_signs", {"Sign"}, target, sign); }
+Rewriter wide_signs(const onnx::Target& target) { return each<sign>("wide_signs", {"Sign"}, target); }
 Rewriter wide_reductions(const onnx::Target& target) {
-  return each("wide_reductions", {"ReduceMax", "ReduceMin"}, target, reduction);
+  return each<reduction>("wide_reductions", {"ReduceMax", "ReduceMin"}, target);
 }
-Rewriter wide_sums(const onnx::Target& target) { return each("wide_sums", {"ReduceSum"}, target, sum); }
+Rewriter wide_sums(const onnx::Target& target) { return each<sum>("wide_sums", {"ReduceSum"}, target); }
 
 }  // namespace t2o::rewriters

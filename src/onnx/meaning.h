@@ -19,8 +19,9 @@ inline constexpr std::string_view kAll = "all";          // bits: numbers beyond
 inline constexpr std::string_view kWindows = "t2o.windows";  // of MaxPool, AveragePool
 inline constexpr std::string_view kWhole = "whole";          // windows: an image that is smaller than one has none
 
-bool has_meaning(const ir::Node&, std::string_view attr, std::string_view value);
-void copy_meanings(ir::Graph&, const ir::Node& from, Value* to);  // to the node that computes it; casts behind that node do not matter
+void set_meaning(ir::Graph&, Value* y, std::string_view attr, std::string_view value);  // of the node that computes y; casts behind it do not matter
+bool take_meaning(ir::Graph&, ir::Node&, std::string_view attr, std::string_view value);  // whether the node has it, which it has no more then
+void copy_meanings(ir::Graph&, const ir::Node& from, Value* to);  // to the node that computes it
 bool drop_meanings(ir::Graph&, ir::Node&);  // false: the node has none
 
 }  // namespace t2o::onnx

@@ -210,7 +210,8 @@ Conversion converted(const Options& o, Meter* meter, Work&& work) {
     c.extra_opsets = plan.extra_opsets;
     c.model.producer_version = kVersion;
     c.model.doc_string = o.doc_string;
-    c.model.properties = {{"target_runtime", c.target.runtime}};
+    c.model.properties = {{"target_runtime", c.target.runtime},
+                          {"fidelity", c.target.strict ? "strict" : "plain"}};
     work(plan, c);
   });
   if (has_errors(c.diagnostics)) c.model.graphs.clear();

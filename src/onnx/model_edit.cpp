@@ -67,11 +67,15 @@ std::vector<ModelNode> model_nodes(Bytes bytes, const std::string& source) {
   return nodes;
 }
 
-std::map<std::string, ir::Alteration> altered_values(Bytes bytes, const std::string& source) {
+std::vector<std::pair<std::string, std::string>> metadata(Bytes bytes, const std::string& source) {
   std::vector<std::pair<std::string, std::string>> props;
   const ::onnx::ModelProto model = parse(bytes, source);
   for (const auto& entry : model.metadata_props()) props.emplace_back(entry.key(), entry.value());
-  return altered_values(props);
+  return props;
+}
+
+std::map<std::string, ir::Alteration> altered_values(Bytes bytes, const std::string& source) {
+  return altered_values(metadata(bytes, source));
 }
 
 std::map<std::string, TensorPtr> initializers(Bytes bytes, const std::vector<std::string>& names,

@@ -18,6 +18,8 @@ struct ModelNode {
 };
 std::vector<ModelNode> model_nodes(Bytes model, const std::string& source);  // of the main graph, in order
 
+std::vector<std::pair<std::string, std::string>> metadata(Bytes model, const std::string& source);  // keys and values
+
 std::map<std::string, ir::Alteration> altered_values(Bytes model, const std::string& source);  // by their names in the model
 
 // The named initializers whose bytes are in the file itself.

@@ -86,6 +86,13 @@ void add_verification_options(CLI::App& command, verify::VerifyOptions& o, tf2on
           "On a mismatch, find the first inner tensor that differs, and the source's nodes that compute it.")
       ->group(group);
   command
+      .add_flag(
+          "--special-values", o.special_values,
+          "Also compare NaN, infinities, the largest and smallest numbers, denormals, zeros, the extremes of "
+          "integers, and empty tensors. What the file's --fidelity promises must agree; other differences "
+          "are only reported. docs/fidelity.md says what is promised.")
+      ->group(group);
+  command
       .add_option("--threads", o.threads, "Threads of each engine. The default is the engine's own choice.")
       ->check(CLI::Range(0, kMostThreads))
       ->type_name("N")

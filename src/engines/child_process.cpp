@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,12 +78,36 @@ std::string text_of_end(int status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
+// Gives the child's end of the socket.
+int ChildProcess::open(const std::string& program) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_start(program, errno);
   socket_ = moved_up(ends[0]);
-  const int theirs = moved_up(ends[1]);
   log_ = moved_up(memfd_create("tf2onnx-helper-log", MFD_CLOEXEC));
+  return moved_up(ends[1]);
+}
+
+ChildProcess::ChildProcess(const std::function<void(int)>& work) {
+  const std::string self = "another process of this program";
+  const int theirs = open(self);
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ < 0) fail_start(self, errno);
+  if (pid_ == 0) {
+    const rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);
+    close(socket_);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(log_, stream);
+    work(theirs);
+    _exit(0);
+  }
+  close(theirs);
+}
+
+ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
+  const int theirs = open(program);
   Actions actions;
   actions.prepare(theirs, log_);
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
@@ -145,8 +171,8 @@ ChildProcess::Result ChildProcess::receive(void* data, std::size_t size, Deadlin
   return Result::ok;
 }
 
-void ChildProcess::kill() {
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+void ChildProcess::kill(int signal) {
+  if (pid_ > 0) ::kill(pid_, signal);
 }
 
 std::string ChildProcess::end() {

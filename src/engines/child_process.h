@@ -2,6 +2,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,19 +16,21 @@ class ChildProcess {
   enum class Result : std::uint8_t { ok, closed, late };  // closed: it has ended, or closed its end
 
   ChildProcess(const std::string& program, const std::vector<std::string>& arguments);  // throws Code::engine_missing
+  explicit ChildProcess(const std::function<void(int socket)>& work);  // a fork: threads of this process do not go along
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
 
   Result send(const void* data, std::size_t size, Deadline deadline);
   Result receive(void* data, std::size_t size, Deadline deadline);
-  void kill();
+  void kill(int signal = 9);
   std::string end();        // waits for its end, and says how it was: "SIGSEGV", "exit code 3"
   std::string log() const;  // the last lines that it has printed
 
  private:
   Result wait_for(short events, Deadline deadline) const;
   void close_socket();
+  int open(const std::string& program);
 
   int socket_ = -1, log_ = -1;
   pid_t pid_ = -1;

@@ -17,6 +17,7 @@ class Candidate {
             std::vector<Port>& outputs);
   // A state that the model hands on begins with its own value, and goes on from run to run.
   std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs);
+  void forget_states() { state_.clear(); }  // the next run begins with the initial ones
   bool has_state() const { return !states_.empty(); }
   engines::Feeds feeds(const std::vector<TensorPtr>& inputs) const;  // as the ONNX model wants them
 

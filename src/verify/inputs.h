@@ -25,6 +25,7 @@ struct Port {
   IntegerUse use = {};  // of an integer input, in the TensorFlow graph
   PortCodes codes = {};
   Ints in_file = {};  // the sizes that the source's file has for it, also for its open dims; empty: the file has none
+  std::optional<std::int64_t> joined_axis = {};  // of a cache: the TensorFlow graph appends to it along this axis
 };
 
 struct Sample {                   // one set of values to feed

@@ -3,6 +3,8 @@
 #include "formats/formats.h"
 #include "ir/nesting.h"
 #include "pipeline.h"
+#include "tfgraph/facts.h"
+#include "tfgraph/values.h"
 
 namespace t2o::verify {
 namespace {
@@ -18,6 +20,18 @@ DType coarsest_type(const ir::Graph& main) {
   return coarsest;
 }
 
+// The axis along which a ConcatV2 puts other elements behind those of a cache.
+std::optional<std::int64_t> joined_axis(const Value& v) {
+  for (const ir::Use& u : v.uses()) {
+    if (tfgraph::is_identity(*u.node))
+      if (const auto axis = joined_axis(*u.node->output())) return axis;
+    if (u.node->op() != "ConcatV2" || u.input + 1 == u.node->input_count()) continue;
+    if (const auto axis = tfgraph::known_scalar(u.node->input(u.node->input_count() - 1)))
+      return static_cast<std::int64_t>(*axis);
+  }
+  return std::nullopt;
+}
+
 std::vector<Port> ports(const Values& values, const Strings& tensors) {
   std::vector<Port> list;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -25,6 +39,7 @@ std::vector<Port> ports(const Values& values, const Strings& tensors) {
     if (tensors[i].empty()) continue;
     const IntegerUse use = v.is_graph_input() && is_int(v.dtype()) ? use_of(v) : IntegerUse();
     list.push_back({v.name(), tensors[i], v.dtype(), v.shape(), use});
+    if (v.is_graph_input()) list.back().joined_axis = joined_axis(v);
   }
   return list;
 }

@@ -173,6 +173,15 @@ Json json_of(const Divergence& d) {
   return j;
 }
 
+std::string special_text(const SpecialReport& r) {
+  std::string text = std::string("special values, exported with --fidelity ") +
+                     (r.level.strict ? "strict" : "plain") +
+                     (r.level.any ? " and --target-runtime any" : "") + ":\n";
+  if (!r.problem.empty()) text += "  not compared: " + r.problem + "\n";
+  if (r.problem.empty() && r.results.empty()) text += "  no input takes any\n";
+  return r.results.empty() ? text : text + aligned(rows(r)) + details(r);
+}
+
 std::string title(const Runtime& r) {
   return r.name + " " + r.version + (r.kernels.empty() ? "" : " (" + r.kernels + " kernels)");
 }
@@ -202,6 +211,7 @@ std::string to_text(const VerifyReport& r) {
   if (r.in_codes) text += r.is_dequantized ? kDequantizedText : kCodesText;
   if (!r.cpu.empty()) text += r.cpu + "\n";
   for (const ComparedSample& s : r.samples) text += sample_text(s, r.runtime);
+  if (r.special) text += special_text(*r.special);
   for (const std::string& note : r.notes) text += note + "\n";
   if (r.divergence) text += divergence_text(*r.divergence);
   if (!r.bisect_problem.empty()) text += "bisecting was not possible: " + r.bisect_problem + "\n";
@@ -220,6 +230,7 @@ Json to_json(const VerifyReport& r) {
   if (!r.cpu.empty()) j["cpu"] = r.cpu;
   if (!r.tolerance_reason.empty()) j["tolerance_reason"] = r.tolerance_reason;
   for (const ComparedSample& s : r.samples) j["samples"].push_back(json_of(s));
+  if (r.special) j["special_values"] = to_json(*r.special);
   for (const Warning& w : r.warnings) j["warnings"].push_back(w.text);
   if (!r.notes.empty()) j["notes"] = r.notes;
   if (r.divergence) j["bisect"] = json_of(*r.divergence);

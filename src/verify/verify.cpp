@@ -11,29 +11,12 @@
 #include "pipeline.h"
 #include "rewriters/runtime/cpu.h"
 #include "verify/bisect.h"
-#include "verify/candidate.h"
-#include "verify/codes.h"
-#include "verify/reference.h"
+#include "verify/runs.h"
 
 namespace t2o::verify {
 namespace {
 
-// LiteRT makes 8-bit codes of the inputs of a layer with quantized weights, which the exported model does
-// not: measured, that is up to 2 % of an output's largest number.
-constexpr double kOfQuantized = 0.02;
 constexpr int kRunsOfAState = 3;  // the first shows nothing of what it leaves to the next
-
-// A sample and how else it may be drawn: a runtime refuses many random values and sizes.
-struct Planned {
-  std::uint64_t seed = 0;
-  std::vector<Draw> draws;  // in the order in which they are tried; empty: the data is given
-  Sample given = {};
-  bool may_be_left_out = false;
-};
-
-bool takes_integers(const std::vector<Port>& inputs) {
-  return std::ranges::any_of(inputs, [](const Port& p) { return is_int(p.dtype); });
-}
 
 // Another size of each open dim, and integers that small ones say nothing of. None: the model has neither.
 std::vector<Draw> other_draws(const std::vector<Port>& inputs) {
@@ -46,31 +29,6 @@ std::vector<Draw> other_draws(const std::vector<Port>& inputs) {
     if (s == kUsualSizes) continue;
     draws.push_back({s, {}, false});
     if (integers) draws.push_back({s, 1, false});
-  }
-  return draws;
-}
-
-bool has_sizes_in_file(const std::vector<Port>& inputs) {
-  return std::ranges::any_of(inputs, [](const Port& p) { return !p.in_file.empty(); });
-}
-
-// The usual draws, and those for a runtime that refuses them: a graph may run with the file's own sizes
-// alone, or have windows that are longer than the usual sizes.
-std::vector<Draw> usual_draws(const std::vector<Port>& inputs) {
-  constexpr std::int64_t kMostElements = 1 << 20;  // of an input with the long sizes
-  std::vector<Draw> sizes = {{}};
-  if (has_open_sizes(inputs)) {
-    if (has_sizes_in_file(inputs)) sizes.push_back({.in_file = true});
-    if (std::ranges::all_of(inputs, [](const Port& p) {
-          return Shape(chosen_dims(p, kLongSizes)).elements().value_or(kMostElements + 1) <= kMostElements;
-        }))
-      sizes.push_back({.sizes = kLongSizes});
-  }
-  std::vector<Draw> draws;
-  for (Draw d : sizes) {
-    draws.push_back(d);
-    if (!takes_integers(inputs)) continue;
-    for (const int highest : {1, 0}) d.highest_integer = highest, draws.push_back(d);
   }
   return draws;
 }
@@ -89,36 +47,6 @@ std::vector<Planned> plan_samples(const VerifyOptions& o, bool has_state, const 
   if (std::vector<Draw> other = other_draws(inputs); !has_state && !other.empty())
     plan.push_back({seed, std::move(other), {}, true});
   return plan;
-}
-
-std::string type_text(const Tensor& t) { return std::string(name(t.dtype())) + shape_text(t.dims()); }
-
-ComparedSample of_inputs(const Sample& sample, const std::vector<Port>& inputs) {
-  ComparedSample result{sample.label, {}, {}, {}};
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    result.inputs.emplace_back(inputs[i].name, type_text(*sample.inputs[i]));
-  return result;
-}
-
-// A tolerance that the user gives holds for codes as for other integers.
-bool in_codes(const VerifyOptions& o, const Port& port) { return port.codes.step != 0 && !o.tolerance_given; }
-
-// A number beyond the range of the source's codes is the last code there.
-TensorPtr within_codes(const Port& port, const Tensor& got) {
-  const double highest = port.codes.lowest + port.codes.step * (std::exp2(port.codes.bits) - 1);
-  std::vector<double> numbers = got.to_floats();
-  for (double& x : numbers) x = std::isnan(x) ? x : std::clamp(x, port.codes.lowest, highest);
-  return tensor_of(got.dtype(), got.dims(), numbers);
-}
-
-Comparison compare_output(const VerifyOptions& o, const Port& port, const Tensor& expected, const Tensor& got,
-                          const CodeCount* own = nullptr) {
-  if (o.source.dequantize && in_codes(o, port) && is_float(got.dtype()))
-    return compare_codes(expected, *within_codes(port, got), port.codes.step,
-                         tolerance_of_dequantized(port.codes.bits), own);
-  return in_codes(o, port)
-             ? compare_codes(expected, got, port.codes.step, code_tolerance(port.codes.bits), own)
-             : compare(expected, got, o.tolerance);
 }
 
 ComparedSample compare_sample(const VerifyOptions& o, const Sample& sample, const std::vector<Port>& inputs,
@@ -145,49 +73,6 @@ bool is_ok(const ComparedSample& s) {
          });
 }
 
-struct Run {
-  Sample sample;
-  std::vector<TensorPtr> results;
-  Draw draw = {};                         // of the sample
-  std::optional<ComparedSample> refused;  // the first sample that the runtime refused
-};
-
-struct Models {
-  Reference& reference;
-  Candidate& candidate;
-  const std::vector<Port>&inputs, &outputs;
-  std::function<void(const std::string&)> go_on;  // with what, for a meter
-  Runtime runtime;
-};
-
-[[noreturn]] void tell_refusal(const engines::Refusal& e, const std::string& label) {
-  Diagnostic d = e.diagnostic();
-  d.code = Code::bad_option;  // nothing is wrong with the model
-  d.remedy = "The source model itself does not take these inputs (" + label +
-             "): give its shapes with --input-shape, or real data with --input-data.";
-  throw ConversionError(d);
-}
-
-// The first draw that the runtime takes. Of those that it refuses, the first refusal is the one to tell.
-std::optional<Run> run_reference(const Models& models, const Planned& plan) {
-  std::optional<engines::Refusal> refusal;
-  std::optional<ComparedSample> refused;
-  for (std::size_t i = 0; i < std::max<std::size_t>(plan.draws.size(), 1); ++i) {
-    Sample sample = plan.draws.empty() ? plan.given : random_sample(models.inputs, plan.seed, plan.draws[i]);
-    models.go_on(models.runtime.name + " runs " + sample.label);
-    try {
-      std::vector<TensorPtr> results = models.reference.run(sample.inputs);
-      return Run{std::move(sample), std::move(results), plan.draws.empty() ? Draw() : plan.draws[i],
-                 std::move(refused)};
-    } catch (const engines::Refusal& e) {
-      if (!e.blames_values() && !plan.may_be_left_out && !refusal) throw;
-      if (!refusal) refusal = e, refused = of_inputs(sample, models.inputs);
-    }
-  }
-  if (plan.may_be_left_out) return std::nullopt;
-  tell_refusal(*refusal, refused->label);
-}
-
 // What the source model itself gives otherwise each time cannot be compared by value; a state that goes on
 // from run to run can, in the first one.
 void find_random(const VerifyOptions& o, Reference& reference, const Sample& sample,
@@ -208,20 +93,6 @@ void find_random(const VerifyOptions& o, Reference& reference, const Sample& sam
     t.is_random = other(i, again);
     if (t.is_random) t.comparison.problem.clear();
   }
-}
-
-// The inputs, each number of a float's last digits changed.
-std::vector<TensorPtr> nudged(const std::vector<TensorPtr>& inputs) {
-  Random random(1);
-  std::vector<TensorPtr> changed = inputs;
-  for (TensorPtr& t : changed) {
-    if (t->dtype() != DType::f32 && t->dtype() != DType::f64) continue;
-    const double step = t->dtype() == DType::f32 ? 0x1p-22 : 0x1p-51;
-    std::vector<double> numbers = t->to_floats();
-    for (double& x : numbers) x *= random.bits() % 2 == 0 ? 1 + step : 1 - step;
-    t = tensor_of(t->dtype(), t->dims(), numbers);
-  }
-  return changed;
 }
 
 // An output of small numbers may be what is left of larger ones that cancel, and is then as wrong as those
@@ -328,29 +199,6 @@ void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outp
   }
 }
 
-// Each operation rounds, the source's runtime and ONNX Runtime after others of them: a sum of products is
-// wrong by some steps of the largest. Empty: the tolerance stays as it is.
-std::string suit_tolerance(VerifyOptions& o, const Reference& reference) {
-  const DType coarsest = reference.coarsest();
-  if (o.tolerance_given) return "";
-  if (reference.quantizes()) {
-    o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};
-    return "the model is quantized, so its float outputs may differ by 2 % of their largest number";
-  }
-  if (o.source.quantize_mode != tf2onnx::QuantizeMode::exact) {
-    o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};
-    return o.source.quantize_mode == tf2onnx::QuantizeMode::qdq
-               ? "--quantize-mode qdq: codes may differ by one: 2 %"
-               : "--quantize-mode float: numbers are not rounded to codes: 2 %";
-  }
-  if (coarsest == DType::undefined) return "";
-  constexpr double kSteps = 8;
-  const double step = coarsest == DType::bf16 ? 0x1p-8 : 0x1p-10;  // between 1 and the next number
-  o.tolerance = {kSteps * step, kSteps * step, true, std::numeric_limits<double>::infinity()};
-  return "the model computes in " + std::string(name(coarsest)) + ", whose numbers have steps of " +
-         (coarsest == DType::bf16 ? "1/256" : "1/1024") + ": 8 of them";
-}
-
 // What the sample that may be left out is for.
 std::string what_else(const std::vector<Port>& inputs) {
   return has_open_sizes(inputs) ? "other sizes of the open dimensions" : "integers of other sizes";
@@ -430,13 +278,17 @@ void check_possible(const tf2onnx::Options& o) {
          "verify the whole model, or cut at names of the main graph");
 }
 
-bool VerifyReport::ok() const { return std::ranges::all_of(samples, is_ok); }
+bool VerifyReport::ok() const { return std::ranges::all_of(samples, is_ok) && (!special || special->ok()); }
 
 VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
   VerifyOptions o = asked;
   VerifyReport report;
   const auto begin = [&](const char* step) { meter ? meter->begin(step) : void(); };
   const auto go_on = [&](const std::string& part) { meter ? meter->go_on(part) : void(); };
+  if (o.special_values) {
+    begin("special values");
+    report.special = compare_special_values(o, go_on);
+  }
   begin("loading the engines");
   report.onnxruntime_version = engines::onnxruntime_version(o.onnxruntime_library);
   engines::OrtOptions ort;

@@ -8,6 +8,7 @@
 #include "tf2onnx/options.h"
 #include "verify/compare.h"
 #include "verify/reference.h"
+#include "verify/special_values.h"
 
 namespace t2o::verify {
 
@@ -21,6 +22,7 @@ struct VerifyOptions {
   Strings input_shapes;  // "name:1,2,3": see inputs.h
   Strings input_data;    // files and folders: see inputs.h; then nothing is random
   bool bisect = false;   // on a mismatch: find the first tensor that differs
+  bool special_values = false;  // compares NaN, infinities, extremes and empty tensors too
   int threads = 0;       // 0: the engines' own choice
   bool optimize = true;  // else ONNX Runtime computes the graph as it is written
   std::string tensorflow_library, onnxruntime_library, litert_library;  // paths; empty: they are searched
@@ -77,6 +79,7 @@ struct VerifyReport {
   bool is_dequantized = false;   // the exported model has their numbers
   std::string cpu;               // of a quantized model: how ONNX Runtime's integer kernels add on this CPU
   std::vector<ComparedSample> samples;
+  std::optional<SpecialReport> special;
   std::optional<Divergence> divergence;
   std::vector<Warning> warnings;  // of what agrees and proves little
   Strings notes;               // of what was left out

@@ -115,7 +115,7 @@ Value* Emitter::reshape_to(Value* x, Value* dims) {
   const auto may_be_zero = [&] {
     const Ints* known = dims->constant() ? nullptr : dims->known_elements().get();
     if (const auto c = constant_ints(dims)) return contains(*c, 0);
-    if (!can_be_empty(*this, x)) return false;
+    if (!can_be_empty(*this, x) && !(known && contains(*known, 0))) return false;
     return !known || std::ranges::any_of(*known, [](Dim d) { return d <= 0; });
   };
   if (!may_be_zero()) {

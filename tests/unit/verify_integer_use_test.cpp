@@ -87,7 +87,7 @@ TEST(VerifyCompare, WhatProvesLittle) {
   EXPECT_EQ(of({3}), Evidence::some);
   EXPECT_EQ(of({nan, 1}), Evidence::some);
   EXPECT_EQ(of({}), Evidence::empty);
-  EXPECT_EQ(of({1e-7F, -1e-9F}), Evidence::tiny);
+  EXPECT_EQ(of({1e-8F, -1e-9F}), Evidence::tiny);
   EXPECT_EQ(of({1e-7F, 0.1F}), Evidence::some);
   EXPECT_EQ(evidence_of(*Tensor::of({2}, std::vector<bool>{true, true})), Evidence::constant);
   EXPECT_EQ(evidence_of(*Tensor::of<std::int64_t>({2}, {1, 1LL << 62})), Evidence::some);

@@ -6,8 +6,8 @@
 #include "rewriters/runtime/rows.h"
 
 // ONNX Runtime quantizes the float weights of a layer between a DequantizeLinear and a QuantizeLinear, with
-// scales of its own. A layer that the model computes in floats reads numbers here that are computed as
-// DequantizeLinear would, by other operators.
+// scales of its own. If the model computes the layer in floats, the scale of its numbers is a Mul here, so no
+// DequantizeLinear is in front of the layer.
 namespace t2o::rewriters {
 namespace {
 
@@ -15,30 +15,49 @@ bool is_layer(const ir::Node& n) {
   return n.op() == "Conv" || n.op() == "ConvTranspose" || n.op() == "Gemm" || n.op() == "MatMul";
 }
 
-// Behind what the runtime fuses or moves away, all of it is quantized.
-bool is_quantized(const Value* v, int depth = 4) {
-  static constexpr std::string_view between[] = {"Relu", "Clip", "Add", "Transpose", "Reshape"};
+// The runtime moves both conversions past these operators.
+bool is_passed(const ir::Node& n) {
+  static constexpr std::string_view all[] = {"MaxPool", "Reshape",   "Slice",
+                                             "Squeeze", "Transpose", "Unsqueeze"};
+  return std::find(std::begin(all), std::end(all), n.op()) != std::end(all);
+}
+
+// It fuses an Add with the MatMul in front of it, and looks behind a Relu and a Clip.
+bool is_quantized(const Value* v) {
+  const auto is_between = [](const ir::Node& n) {
+    return is_passed(n) || n.op() == "Relu" || n.op() == "Clip" || n.op() == "Add";
+  };
   const ir::Node* reader = only_reader(v);
-  if (!reader || reader->outputs().empty()) return false;
-  if (reader->op() == "QuantizeLinear") return true;
-  const bool passes = std::find(std::begin(between), std::end(between), reader->op()) != std::end(between);
-  return passes && depth != 0 && is_quantized(reader->output(), depth - 1);
+  while (reader && is_between(*reader)) reader = only_reader(reader->output());
+  return is_op(reader, "QuantizeLinear");
+}
+
+// The runtime computes the weights when it loads the model. It leaves a DequantizeLinear.
+bool is_constant(const Value* v, int depth = 8) {
+  if (!v || v->constant()) return true;
+  const ir::Node* n = v->producer();
+  if (!n || depth == 0 || n->op() == "DequantizeLinear") return false;
+  return std::all_of(n->inputs().begin(), n->inputs().end(),
+                     [&](const Value* in) { return is_constant(in, depth - 1); });
 }
 
 bool has_float_weights(const ir::Node& n) {
   const Value* w = n.input(1);
-  return w && w->constant() && is_float(w->dtype());
+  return w && is_float(w->dtype()) && is_constant(w);
 }
 
 int keep_away(ir::Graph& g, ir::Node& layer, const onnx::Target& target) {
-  const ir::Node* dq = layer.input(0) ? layer.input(0)->producer() : nullptr;
-  if (!dq || dq->op() != "DequantizeLinear" || dq->input_count() != 3 || !has_float_weights(layer)) return 0;
-  const auto zero_point = number_of(dq->input(2));
-  if (!zero_point || !is_quantized(layer.output())) return 0;
-  Emitter e(g, target, layer.shared_origin(), &layer);
-  Value* codes = e.cast(dq->input(0), DType::f32);
-  Value* shifted = *zero_point == 0 ? codes : e.sub(codes, e.scalar_like(codes, *zero_point));
-  g.set_input(layer, 0, e.mul(shifted, dq->input(1)));
+  ir::Node* reader = &layer;
+  ir::Node* dq = layer.input(0)->producer();
+  for (; dq && dq->graph() == &g && is_passed(*dq); dq = dq->input(0)->producer()) reader = dq;
+  if (!is_op(dq, "DequantizeLinear") || !number_of(dq->input(1)) || !has_float_weights(layer) ||
+      !is_quantized(layer.output()))
+    return 0;
+  Emitter e(g, target, layer.shared_origin(), reader);
+  Value* scale = dq->input(1);
+  Values in = dq->inputs();
+  in[1] = e.scalar_like(scale, 1);
+  g.set_input(*reader, 0, e.mul(e.emit("DequantizeLinear", in, dq->attrs()), scale));
   return 1;
 }
 

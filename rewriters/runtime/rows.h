@@ -14,6 +14,7 @@ Rewriter guard_casts(const onnx::Target&);
 Rewriter guard_floats(const onnx::Target&);
 Rewriter guard_fusions(const onnx::Target&);
 Rewriter guard_pads(const onnx::Target&);
+Rewriter guard_pairs(const onnx::Target&);
 Rewriter guard_resizes(const onnx::Target&);
 Rewriter guard_sums(const onnx::Target&);
 Rewriter image_convs(const onnx::Target&);

@@ -64,6 +64,17 @@ std::vector<Row> rows() {
            "The optimizer quantizes float weights of a layer between a DequantizeLinear and a "
            "QuantizeLinear, with scales of its own: 7.5 % of a volume convolution's codes were off by one.",
        .make = guard_floats},
+      {.name = "guard_pairs",
+       .kind = Kind::repair,
+       .phase = kLast,
+       .operators = {"QuantizeLinear", "DequantizeLinear"},
+       .types = {DType::i8, DType::u8},
+       .why =
+           "Of two pairs of QuantizeLinear and DequantizeLinear, one behind the other, the optimizer makes "
+           "one "
+           "pair with a scale of its own: up to half of the numbers are off, by up to 1.7 codes. Twice the "
+           "scales between the pairs give the same codes, and the optimizer leaves them.",
+       .make = guard_pairs},
       {.name = "guard_sums",
        .kind = Kind::repair,
        .phase = kLast,

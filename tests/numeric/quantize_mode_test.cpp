@@ -63,6 +63,51 @@ TEST(QuantizeMode, WhatStaysExact) {
   op_case("FakeQuantWithMinMaxArgs").in(f32, {2, 20}).attr("num_bits", std::int64_t{12}).options(as_codes).tol(1e-6, 1e-6).gives({{"QuantizeLinear", 0}}).only_opsets({21}).check();
 }
 
+std::string fake_quantized(Builder& b, const std::string& x, float low, float high) {
+  return b.op("FakeQuantWithMinMaxVars", {x, b.constant_of<float>({}, {low}), b.constant_of<float>({}, {high})});
+}
+
+// What moves the elements of an image of 8 x 8 pixels or of 4 channels.
+using Step = std::string (*)(Builder&, const std::string&);
+std::string stay(Builder&, const std::string& x) { return x; }
+std::string pool(Builder& b, const std::string& x) {
+  return b.op("MaxPool", {x}, {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}});
+}
+std::string slice(Builder& b, const std::string& x) { return b.op("Slice", {x, b.constant_of<std::int32_t>({4}, {0, 1, 0, 0}), b.constant_of<std::int32_t>({4}, {1, 3, 4, -1})}); }
+std::string squeeze(Builder& b, const std::string& x) { return b.op("Squeeze", {x}, {{"squeeze_dims", Ints{0}}}); }
+std::string expand(Builder& b, const std::string& x) { return b.op("ExpandDims", {b.op("Squeeze", {x}, {{"squeeze_dims", Ints{0}}}), b.constant_of<std::int32_t>({}, {0})}); }
+std::string transpose(Builder& b, const std::string& x) { return b.op("Transpose", {x, b.constant_of<std::int32_t>({4}, {0, 2, 1, 3})}); }
+std::string relu_and_pool(Builder& b, const std::string& x) { return pool(b, b.op("Relu", {x})); }
+
+// ONNX Runtime must not quantize the weights, also where it moves codes past other operators.
+TEST(QuantizeMode, LayersOfFloatsBetweenCodes) {
+  const auto layer = [](Step before, Step behind, std::int64_t channels) {
+    return graph_case("layer", [=](Builder& b) {
+             const std::string x = before(b, fake_quantized(b, b.input(f32, {1, 8, 8, channels}, verify::Range{-8, 8}), -6, 6));
+             const std::string w = b.const_input(f32, {3, 3, channels, 8}, verify::Range{-0.6, 0.6});
+             const std::string y = b.op("Conv2D", {x, w}, {{"strides", Ints{1, 1, 1, 1}}, {"padding", "SAME"}});
+             b.output(fake_quantized(b, behind(b, y), -8, 8));
+           }).options(as_codes).tol(1e-6, 1e-6).gives({{"QuantizeLinear", 2}, {"Conv", 1}}).only_opsets({13, 21});
+  };
+  for (const Step before : {stay, pool, slice, expand, transpose}) layer(before, stay, 4).check();
+  for (const Step behind : {pool, slice, squeeze, transpose, relu_and_pool}) layer(pool, behind, 4).check();
+  layer(stay, stay, 1).check();
+}
+
+// ONNX Runtime must not make one pair of two.
+TEST(QuantizeMode, OneBehindTheOther) {
+  const auto twice = [](const char* between, float low, float high) {
+    return graph_case("twice", [=](Builder& b) {
+             const std::string x = fake_quantized(b, b.input(f32, {4, 100}, verify::Range{-8, 8}), -6, 6);
+             const std::string y = *between != 0 ? b.op(between, {x}) : x;
+             b.output(fake_quantized(b, fake_quantized(b, fake_quantized(b, y, low, high), -3, 2), -2.9F, 2.2F));
+           }).options(as_codes).tol(1e-6, 1e-6).gives({{"QuantizeLinear", 4}, {"DequantizeLinear", 4}}).only_opsets({11, 21});
+  };
+  twice("", -5.3F, 5.1F).check();
+  twice("Relu", 0, 5.1F).check();
+  twice("Relu6", 0, 5.1F).check();
+}
+
 // A layer with weights, a bias and an activation, as it is trained with fake quantization.
 void trained_layer(Builder& b) {
   const auto vars = [&](const std::string& x, float low, float high, bool narrow) {

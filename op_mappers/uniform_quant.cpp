@@ -103,18 +103,24 @@ Values map_requantize(MapperContext& c) {
 
 namespace {
 
+int rank_or_0(const Value* v) { return v->shape().ranked() ? v->shape().rank() : 0; }
+
 // Both in the scale of the sum.
 Values map_add(MapperContext& c) {
   const std::int64_t l = axis_of(c, "lhs_"), r = axis_of(c, "rhs_"), out = axis_of(c, "output_");
   if (out >= 0 && l < 0)
     c.fail(Code::unsupported_attr, "a sum with scales along an axis of a first operand with one scale");
-  const auto operand = [&](std::size_t tensor, std::size_t scale, std::int64_t axis, std::int64_t out_axis) {
+  // Each axis counts on the rank of its own tensor. An operand with one scale takes those of the sum where
+  // the larger operand has them.
+  const std::size_t larger = rank_or_0(c.in(0)) < rank_or_0(c.in(1)) ? 1 : 0;
+  const auto operand = [&](std::size_t tensor, std::size_t scale, std::int64_t axis) {
+    const bool has_axis = out >= 0 && axis >= 0;
     Value* from = as_wide(c, along_input(c, scale, axis, tensor));
-    Value* factor = c.div(from, as_wide(c, along_input(c, 6, out_axis, tensor)));
-    return rescaled(c, c.sub(c.in(tensor), along_input(c, scale + 1, axis, tensor)), factor);
+    Value* to = as_wide(c, along_input(c, 6, has_axis ? axis : out, has_axis ? tensor : larger));
+    return rescaled(c, c.sub(c.in(tensor), along_input(c, scale + 1, axis, tensor)), c.div(from, to));
   };
-  Value* left = operand(0, 2, l, out < 0 ? -1 : l);
-  Value* right = operand(1, 4, r, out);
+  Value* left = operand(0, 2, l);
+  Value* right = operand(1, 4, r);
   Value* sum = c.add(left, right);
   return {saturated(c, c.add(sum, as_wide(c, along_of(c, 7, out, sum))))};
 }

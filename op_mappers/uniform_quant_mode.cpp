@@ -26,6 +26,7 @@ struct Levels {
   std::string whose;  // begins the names of its attributes
 };
 constexpr int kResult = -1;
+constexpr double kLargest = 2147483520;  // of the floats that are 32-bit integers
 
 struct Op {
   std::string name;
@@ -141,16 +142,26 @@ class Uniform {
     return *std::ranges::max_element(from) * kSteps <= *std::ranges::min_element(to);
   }
 
+  // To bounds that the levels' type does not have.
+  static bool cuts(const ir::Node& n) {
+    const auto is_inside = [&](std::size_t i) {
+      return n.input(i) && std::abs(n.input(i)->constant()->float_at(0)) < kLargest;
+    };
+    return n.op() == "Clip" && (is_inside(1) || is_inside(2));
+  }
+
   // The numbers that levels of this scale were made of; null if they were not.
   Value* behind(const Value* levels, const Levels& t) const {
     const ir::Node* n = levels->producer();
+    const bool is_wide = levels->dtype() == DType::i32;
     const auto step = [&](const char* op) {
       if (n && n->op() == op) n = n->input(0)->producer();
     };
-    if (levels->dtype() == DType::i32) step("Cast");
+    if (is_wide) step("Cast");
+    if (is_wide && n && cuts(*n)) return nullptr;
     step("Clip");
-    if (levels->dtype() == DType::i32) step("Round");
-    if (!n || n->op() != (levels->dtype() == DType::i32 ? "Div" : "QuantizeLinear")) return nullptr;
+    if (is_wide) step("Round");
+    if (!n || n->op() != (is_wide ? "Div" : "QuantizeLinear")) return nullptr;
     const TensorPtr& scale = n->input(1)->constant();
     return scale && scale->to_floats() == c_.in(t.scale)->constant()->to_floats() ? n->input(0) : nullptr;
   }
@@ -176,7 +187,6 @@ class Uniform {
 
   // As the result has them.
   Value* levels_of(Value* numbers) {
-    constexpr double kLargest = 2147483520;  // of the floats that are 32-bit integers
     const Levels& t = op_.tensors.back();
     const DType type = type_of(c_.node(), t);
     const auto bound = [&](const char* end) {

@@ -69,6 +69,22 @@ TEST(UniformQuant, Add) {
     }
 }
 
+// Each axis counts on the rank of its own tensor.
+TEST(UniformQuant, AddOfALowerRank) {
+  const auto added = [](const Ints& left, const Ints& right, std::int64_t right_axis) {
+    Case c = op_case("UniformQuantizedAdd");
+    c.in(qi32, left).range(-100000, 100000).in(qi32, right).range(-100000, 100000);
+    scales(c, true, 0.1F);
+    scales(c, true, 0.17F);
+    scales(c, true, 0.2F);
+    for (const char* whose : {"lhs_", "rhs_", "output_"}) bounds(c, whose, qi32);
+    with_axis(with_axis(with_axis(c, "lhs_", true), "rhs_", true, right_axis), "output_", true).check();
+  };
+  added({20, 3}, {3}, 0);
+  added({2, 3, 3}, {3, 3}, 0);
+  added({2, 3, 4}, {3, 1}, 0);
+}
+
 TEST(UniformQuant, ClipByValue) {
   for (const bool per_axis : {false, true}) {
     Case c = op_case("UniformQuantizedClipByValue");
@@ -221,7 +237,9 @@ std::string from_sum(Builder& b, const std::string& sum, const Ints& bias) {
   return Layer{b, {{"Tout", qi8}}}.bound("input_", qi32).bound("output_", qi8).make("UniformRequantize", {relu}, {kSum, kY});
 }
 
-void numbers(Builder& b, const std::string& y) { b.output(Layer{b, {{"Tout", f32}}}.bound("", qi8).make("UniformDequantize", {y}, {kY})); }
+void numbers(Builder& b, const std::string& y, float scale = kY.first) {
+  b.output(Layer{b, {{"Tout", f32}}}.bound("", qi8).make("UniformDequantize", {y}, {{scale, kY.second}}));
+}
 
 void dense_layer(Builder& b) {
   const std::string w = b.const_input(qi8, {40, 5}, verify::Range{-127, 127});
@@ -242,6 +260,20 @@ TEST(UniformQuantMode, Layers) {
   graph_case("conv", conv_layer).options(as_codes).tol(0, level).gives({{"QuantizeLinear", 2}, {"Conv", 1}, {"Floor", 0}, {"Round", 0}}).only_opsets({13, 21}).check();
   graph_case("dense", dense_layer).options(as_float).tol(0, 0.5).gives({{"QuantizeLinear", 0}, {"DequantizeLinear", 0}, {"Round", 0}}).only_opsets({21}).check();
   graph_case("conv", conv_layer).options(as_float).tol(0, 0.5).gives({{"QuantizeLinear", 0}, {"DequantizeLinear", 0}, {"Round", 0}, {"Conv", 1}}).only_opsets({21}).check();
+}
+
+// Levels of 32 bits with bounds of their own cut the numbers.
+TEST(UniformQuantMode, NarrowSums) {
+  for (const auto mode : {as_codes, as_float})
+    graph_case("narrow", [](Builder& b) {
+      const auto narrow = [](Layer l, const std::string& whose) {
+        l.attrs.push_back({whose + "quantization_min_val", std::int64_t{-1000}});
+        l.attrs.push_back({whose + "quantization_max_val", std::int64_t{800}});
+        return l;
+      };
+      const std::string x = narrow(Layer{b, {{"Tout", qi32}}}, "").make("UniformQuantize", {b.input(f32, {6, 40}, verify::Range{-6, 6})}, {kSum});
+      numbers(b, narrow(Layer{b, {{"Tout", qi8}}}, "input_").bound("output_", qi8).make("UniformRequantize", {x}, {kSum, {0.01F, -20}}), 0.01F);
+    }).options(mode).tol(0, 0.0101).only_opsets({13, 21}).check();
 }
 
 // One operator alone: 32-bit levels as its result.

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "tflite/activation_bounds.h"
 #include "tflite/lowering_scope.h"
 #include "tflite/op.h"
 #include "tflite/sums.h"
@@ -125,7 +126,12 @@ std::optional<double> twice_rounded(const Op& op) {
 // One of the ReLU operators.
 Values relu(Op& op, double low, double high) {
   const auto factor = twice_rounded(op);
-  if (!factor) return !op.row().tf ? clip(op, low, high) : Values{op.make(op.row().tf, {op.in(0)})};
+  if (!factor) {
+    const auto result = op.output_quantization();
+    const double from = bound_of_codes(low, result), to = bound_of_codes(high, result);
+    const bool is_plain = op.row().tf && from == low && to == high;
+    return is_plain ? Values{op.make(op.row().tf, {op.in(0)})} : clip(op, from, to);
+  }
   const auto x = op.quantization(0), y = op.output_quantization();
   const auto code_of = [&](double number) {
     return y->zero_points[0] +

@@ -5,6 +5,7 @@
 #include "support/lists.h"
 #include "tf/op_builder.h"
 #include "tfgraph/internal_ops.h"
+#include "tflite/activation_bounds.h"
 #include "tflite/lowering_scope.h"
 
 namespace t2o::tflite {
@@ -266,15 +267,18 @@ Value* Op::scalar(DType type, double v) {
 
 Value* Op::activation(Value* y, schema::ActivationFunctionType f) {
   using F = schema::ActivationFunctionType;
+  const auto bound = [&](double b) { return bound_of_codes(b, output_quantization()); };
   switch (f) {
     case F::NONE:
       return y;
     case F::RELU:
       return make("Relu", {y});
     case F::RELU6:
+      if (const double high = bound(kSix); high != kSix)
+        return make("ClipByValue", {y, scalar_like(y, 0), scalar_like(y, high)});
       return make("Relu6", {y});
     case F::RELU_N1_TO_1:
-      return make("ClipByValue", {y, scalar_like(y, -1), scalar_like(y, 1)});
+      return make("ClipByValue", {y, scalar_like(y, bound(-1)), scalar_like(y, bound(1))});
     case F::TANH:
       return make("Tanh", {y});
     default:

@@ -16,9 +16,15 @@
 namespace t2o::rewriters {
 namespace {
 
+constexpr int kAllowsZero = 14;  // the first opset with the attribute
+
 class Sizes {
  public:
-  explicit Sizes(const ir::Graph& g) : symbols_(g.symbols()), in_body_(g.parent() != nullptr) {
+  Sizes(const ir::Graph& g, const onnx::Target& target)
+      : symbols_(g.symbols()),
+        in_body_(g.parent() != nullptr),
+        strict_(target.strict),
+        joins_may_be_empty_(target.strict || target.opset >= kAllowsZero) {
     std::vector<const ir::Graph*> around;  // g first, the main graph last
     for (const ir::Graph* each = &g; each; each = each->parent()) around.push_back(each);
     for (auto each = around.rbegin(); each != around.rend(); ++each)  // a body reads what stands around it
@@ -53,17 +59,29 @@ class Sizes {
   void add_joined(const ir::Node& n) {
     if (n.input_count() < 2) return;
     for (const Value* v : n.inputs()) {
-      if (!v->shape().ranked() || v->shape().rank() < 2) continue;  // sizes are joined in lists
-      const int axis = axis_of(n, v, 0);
-      if (axis < 0 || axis >= v->shape().rank()) continue;
-      const Dim d = v->shape()[axis];
+      const Dim d = joined_size(n, v);
       if (is_symbol(d)) grown_.insert(base(d));
       unknown_ = unknown_ || d == kUnknownDim;
     }
+    const auto unranked = [](const Value* v) { return !v->shape().ranked(); };
+    unknown_ = unknown_ || (strict_ && std::all_of(n.inputs().begin(), n.inputs().end(), unranked));
+    const Dim whole = joined_size(n, n.output(0));
+    const auto maybe = [&](const Value* v) { return may_be_zero(joined_size(n, v), false); };
+    if (joins_may_be_empty_ && is_symbol(whole) && std::all_of(n.inputs().begin(), n.inputs().end(), maybe))
+      grown_.insert(base(whole));
+  }
+
+  // 1 for a list: sizes are joined in lists.
+  static Dim joined_size(const ir::Node& n, const Value* v) {
+    if (!v->shape().ranked() || v->shape().rank() < 2) return 1;
+    const int axis = axis_of(n, v, 0);
+    return axis < 0 || axis >= v->shape().rank() ? 1 : v->shape()[axis];
   }
 
   const Symbols& symbols_;
   bool in_body_, unknown_ = false;
+  bool strict_;
+  bool joins_may_be_empty_;  // all that is joined may be empty; below opset 14, only strict has nodes for it
   std::unordered_set<Dim> grown_, of_inputs_;
   std::unordered_set<const Value*> of_data_;
 };
@@ -107,11 +125,11 @@ void infer_zeros(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
 
 Rewriter guard_reshapes(const onnx::Target& target) {
   const auto run = [target](ir::Graph& g) {
-    const Sizes sizes(g);
+    const Sizes sizes(g, target);
     int changes = 0;
     for (ir::Node& n : g.nodes()) {
       if (!sizes.any() || !needs_guard(n, sizes)) continue;
-      if (target.opset >= 14)
+      if (target.opset >= kAllowsZero)
         g.set_attr(n, "allowzero", std::int64_t{1});
       else
         infer_zeros(g, n, target);

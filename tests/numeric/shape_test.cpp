@@ -46,6 +46,22 @@ TEST(Shape, ReshapeOfACache) {
   }
 }
 
+// What is appended to an empty cache may be empty as well.
+TEST(Shape, ReshapeOfAJoinedCache) {
+  for (const std::int64_t k : {0, 2})
+    graph_case("joined cache", [=](Builder& b) {
+      const std::string x = b.input(f32, {2, 3, k, 4}), more = b.input(f32, {2, 3, k, 4});
+      const std::string all = b.op("ConcatV2", {Strings{x, more}, b.const_input(Tensor::scalar<std::int32_t>(2))});
+      const std::string dims = b.op("Shape", {all}, {{"out_type", i32}}, "dims"), one = b.constant_of<std::int32_t>({1}, {1});
+      const auto size = [&](int axis) {
+        const std::string at = b.constant_of<std::int32_t>({1}, {axis}), end = b.constant_of<std::int32_t>({1}, {axis + 1});
+        return b.op("StridedSlice", {dims, at, end, one}, {{"shrink_axis_mask", std::int64_t{1}}});
+      };
+      const std::string rows = b.op("Mul", {size(0), size(1)});
+      b.output(b.op("Reshape", {all, b.op("Pack", {Strings{rows, size(2), b.const_input(Tensor::scalar<std::int32_t>(4))}}, {{"axis", std::int64_t{0}}})}));
+    }).only_opsets({11, 13, 14, 26}).check();
+}
+
 TEST(Shape, Reshape) {
   op_case("Reshape").in(any, {2, 6}).i32s({3, 4}).dtypes(kAll).check();
   op_case("Reshape").in(f32, {2, 6}).i32s({-1, 4}).check();

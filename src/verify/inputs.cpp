@@ -257,7 +257,7 @@ Sample random_sample(const std::vector<Port>& inputs, std::uint64_t seed, const 
   if (draw.in_file)
     add("sizes in the file");
   else if (draw.sizes != kUsualSizes)
-    add(draw.sizes == kLongSizes ? "larger sizes" : "other sizes");
+    add(draw.sizes.other > kLargerSizes.other ? "larger sizes" : "other sizes");
   if (draw.edges) add("integers at their edges");
   if (draw.highest_integer) add("integers 0 .. " + std::to_string(*draw.highest_integer));
   for (const Port& port : inputs) {

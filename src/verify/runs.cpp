@@ -42,22 +42,25 @@ bool has_sizes_in_file(const std::vector<Port>& inputs) {
   return std::ranges::any_of(inputs, [](const Port& p) { return !p.in_file.empty(); });
 }
 
+bool is_affordable(const std::vector<Port>& inputs, const OpenSizes& sizes) {
+  constexpr std::int64_t kMostElements = 1 << 20;
+  return std::ranges::all_of(inputs, [&](const Port& p) {
+    return Shape(chosen_dims(p, sizes)).elements().value_or(kMostElements + 1) <= kMostElements;
+  });
+}
+
+std::vector<Draw> with_smaller_integers(Draw draw, const std::vector<Port>& inputs) {
+  std::vector<Draw> draws = {draw};
+  if (takes_integers(inputs))
+    for (const int highest : {1, 0}) draw.highest_integer = highest, draws.push_back(draw);
+  return draws;
+}
+
 std::vector<Draw> usual_draws(const std::vector<Port>& inputs) {
-  constexpr std::int64_t kMostElements = 1 << 20;  // of an input with the long sizes
-  std::vector<Draw> sizes = {{}};
-  if (has_open_sizes(inputs)) {
-    if (has_sizes_in_file(inputs)) sizes.push_back({.in_file = true});
-    if (std::ranges::all_of(inputs, [](const Port& p) {
-          return Shape(chosen_dims(p, kLongSizes)).elements().value_or(kMostElements + 1) <= kMostElements;
-        }))
-      sizes.push_back({.sizes = kLongSizes});
-  }
-  std::vector<Draw> draws;
-  for (Draw d : sizes) {
-    draws.push_back(d);
-    if (!takes_integers(inputs)) continue;
-    for (const int highest : {1, 0}) d.highest_integer = highest, draws.push_back(d);
-  }
+  std::vector<Draw> draws = with_smaller_integers({}, inputs);
+  if (!has_open_sizes(inputs)) return draws;
+  if (has_sizes_in_file(inputs)) append(draws, with_smaller_integers({.in_file = true}, inputs));
+  if (is_affordable(inputs, kLongSizes)) append(draws, with_smaller_integers({.sizes = kLongSizes}, inputs));
   return draws;
 }
 

@@ -19,6 +19,10 @@ struct Planned {
 
 bool takes_integers(const std::vector<Port>& inputs);
 bool has_sizes_in_file(const std::vector<Port>& inputs);
+// Whether no input gets too many elements with these sizes.
+bool is_affordable(const std::vector<Port>& inputs, const OpenSizes& sizes);
+// The draw, and the same with integers that TensorFlow may take where it refuses larger ones.
+std::vector<Draw> with_smaller_integers(Draw draw, const std::vector<Port>& inputs);
 // The usual draws, and those for a runtime that refuses them: a graph may run with the file's own sizes
 // alone, or have windows that are longer than the usual sizes.
 std::vector<Draw> usual_draws(const std::vector<Port>& inputs);

@@ -12,6 +12,7 @@
 #include "rewriters/runtime/cpu.h"
 #include "verify/bisect.h"
 #include "verify/runs.h"
+#include "verify/sizes.h"
 
 namespace t2o::verify {
 namespace {
@@ -199,11 +200,6 @@ void warn_of_little_evidence(VerifyReport& report, const std::vector<Port>& outp
   }
 }
 
-// What the sample that may be left out is for.
-std::string what_else(const std::vector<Port>& inputs) {
-  return has_open_sizes(inputs) ? "other sizes of the open dimensions" : "integers of other sizes";
-}
-
 // The sizes that the runtime takes are those of all usual samples. The report says which ones it does not
 // take.
 void settle_sizes(const Run& run, std::vector<Planned>& plans, VerifyReport& report) {
@@ -250,6 +246,28 @@ ComparedSample compare_run(const VerifyOptions& o, const Models& models, const R
   allow_rounding(models.reference, run, got, o.tolerance, compared);
   find_random(o, models.reference, run.sample, run.results, compared);
   return compared;
+}
+
+// An output without elements may have some with larger inputs.
+void fill_empty_outputs(const VerifyOptions& o, const Models& models, VerifyReport& report) {
+  if (models.candidate.has_state() || !o.input_data.empty()) return;
+  const auto empty = [&] { return empty_outputs(report.samples, models.outputs.size()); };
+  if (empty().empty()) return;
+  for (const Planned& plan : larger_samples(models.inputs, o.seed)) {
+    const auto run = run_reference(models, plan);
+    if (run && std::ranges::any_of(empty(), [&](std::size_t i) { return run->results[i]->elements() != 0; }))
+      report.samples.push_back(compare_run(o, models, *run, true));
+  }
+}
+
+// Sizes that the user gives, here or for the conversion, are no surprise.
+void note_fixed_sizes(const VerifyOptions& o, const Models& models, VerifyReport& report) {
+  if (models.candidate.has_state() || !o.input_data.empty()) return;
+  std::vector<Port> source = models.inputs;
+  for (std::size_t i = 0; i < source.size(); ++i) source[i].shape = models.reference.inputs()[i].shape;
+  apply_input_shapes(source, o.input_shapes);
+  if (std::string note = note_of_fixed_sizes(models, source); !note.empty())
+    report.notes.push_back(std::move(note));
 }
 
 void find_divergence(const VerifyOptions& o, const Candidate& candidate, const Sample& sample,
@@ -322,8 +340,8 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
     if (meter && i > 0) meter->add(1);
     const auto run = run_reference(models, plans[i]);
     if (!run) {
-      report.notes.push_back(report.runtime.name + " takes no " + what_else(inputs) +
-                             ": they were not compared");
+      report.notes.push_back(report.runtime.name + " refused " + tried(inputs, plans[i].draws) +
+                             ": not compared");
       continue;
     }
     if (i == 0) settle_sizes(*run, plans, report);
@@ -338,6 +356,8 @@ VerifyReport verify(const VerifyOptions& asked, Meter* meter) {
     go_on("bisecting");
     find_divergence(o, candidate, run->sample, report);
   }
+  fill_empty_outputs(o, models, report);
+  note_fixed_sizes(o, models, report);
   note_of_ranges(o, reference.quantizes(), report);
   warn_of_little_evidence(report, outputs);
   return report;

@@ -43,6 +43,22 @@ TEST(LiteSizes, LargerSizesWhereTheFilesAreTooSmall) {
                 "LiteRT does not run the model with x0 f32[1, 64, 64, 1]: compared with larger sizes"}).check();
 }
 
+// The note names what was tried: 1 and 5 rows run, 2 and 3 do not.
+TEST(LiteSizes, TheSizesThatWereTried) {
+  product({-1, 3}, {5, 3}).reports({"LiteRT refused x0 f32[3, 3]: not compared"}).check();
+}
+
+TEST(LiteSizes, ASizeThatTheExportAloneStates) {
+  for (const std::int64_t size : {1, 2, 3, 7})
+    product({-1, 3}, {1, 3})
+        .change_export([size](ir::Graph& g) {
+          Value* x = g.inputs()[0];
+          g.set_type(x, x->dtype(), Shape(Ints{size, 3}));
+        })
+        .reports({"the source model also runs with x0 f32[" + std::to_string(size == 3 ? 2 : 3) + ", 3]; the export takes [" +
+                  std::to_string(size) + ", 3] alone"}).check();
+}
+
 // An export that claims sizes which it does not take is wrong, also where it agrees with the sizes in the file.
 TEST(LiteSizes, AnExportThatTakesFewerSizesThanItClaims) {
   lite_case(B::RESHAPE).in(f32, {-1, 6}).constant(ints({-1, 2, 3})).out(f32, {-1, 2, 3}).samples(1)

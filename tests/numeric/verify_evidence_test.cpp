@@ -125,7 +125,7 @@ TEST_F(Evidence, RowsOfATableBeyondTheFirst) {
 
 TEST_F(Evidence, AnotherSizeOfEachOpenDim) {
   TfGraph fixed, open;
-  fixed.add({"Reshape", "y", {fixed.placeholder("x", DType::f32, Shape({-1, 3})), fixed.constant("dims", Tensor::of<std::int32_t>({2}, {2, 3}))}});
+  fixed.add({"AddV2", "y", {fixed.placeholder("x", DType::f32, Shape({-1, 3})), fixed.constant("zeros", Tensor::of<float>({2, 3}, Floats(6)))}});
   open.add({"Identity", "y", {open.placeholder("x", DType::f32, Shape({-1, 3}))}});
   const verify::VerifyReport report = against(open, fixed);
   EXPECT_FALSE(report.ok());
@@ -135,6 +135,38 @@ TEST_F(Evidence, AnotherSizeOfEachOpenDim) {
   EXPECT_TRUE(against(open, open).ok());
   EXPECT_EQ(against(fixed, fixed).samples.size(), 1U) << "TensorFlow takes no other size here";
   EXPECT_EQ(against(fixed, fixed).notes.size(), 1U);
+}
+
+// x[5:] is empty with the usual batches.
+TEST_F(Evidence, LargerSizesForAnOutputThatIsEmpty) {
+  const auto rows_from = [](std::int32_t first, float factor) {
+    TfGraph g;
+    const auto one = [&](const char* name, std::int32_t v) { return g.constant(name, Tensor::of<std::int32_t>({1}, {v})); };
+    const std::string x = g.placeholder("x", DType::f32, Shape({-1, 3}));
+    const std::string product = g.add({"Mul", "product", {x, g.constant("factor", Tensor::scalar(factor))}});
+    g.add({"StridedSlice", "y", {product, one("begin", first), one("end", 0), one("step", 1)}, {{"end_mask", std::int64_t{1}}}});
+    return g;
+  };
+  const verify::VerifyReport good = against(rows_from(5, 2), rows_from(5, 2));
+  EXPECT_TRUE(good.ok());
+  EXPECT_TRUE(good.warnings.empty()) << good.warnings[0].text;
+  EXPECT_FALSE(against(rows_from(5, 2), rows_from(5, 3)).ok());
+  EXPECT_FALSE(against(rows_from(500, 2), rows_from(500, 3)).ok());
+  EXPECT_EQ(against(rows_from(5000, 2), rows_from(5000, 2)).warnings.size(), 1U);
+}
+
+TEST_F(Evidence, ASizeThatTheExportAloneStates) {
+  const auto doubled = [](const Shape& x) { return graph_of(DType::f32, x, "Mul", Tensor::scalar(2.0F)); };
+  for (const std::int64_t size : {1, 2, 3, 7}) {
+    const verify::VerifyReport report = against(doubled(Shape({-1, 3})), doubled(Shape({size, 3})));
+    EXPECT_TRUE(report.ok());
+    ASSERT_EQ(report.notes.size(), 1U) << size;
+    EXPECT_NE(report.notes[0].find("the source model also runs with x"), std::string::npos) << report.notes[0];
+    EXPECT_NE(report.notes[0].find("the export takes [" + std::to_string(size) + ", 3] alone"), std::string::npos) << report.notes[0];
+  }
+  EXPECT_EQ(against(doubled(Shape({-1, -1})), doubled(Shape({-1, 3}))).notes.size(), 1U);
+  EXPECT_TRUE(against(doubled(Shape({2, 3})), doubled(Shape({2, 3}))).notes.empty());
+  EXPECT_TRUE(against(doubled(Shape({-1, 3})), doubled(Shape({-1, 3}))).notes.empty());
 }
 
 TEST_F(Evidence, IntegersAtTheirEdges) {

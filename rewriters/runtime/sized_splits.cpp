@@ -14,7 +14,8 @@ int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
   if (s.ranked() && s[from_front(static_cast<int>(axis), s.rank())] > 0) return 0;
   if (!may_be_empty(target, x)) return 0;
   Emitter e(n, target);
-  Value* size = e.gather(e.shape_of(x), e.ints({axis}), 0);
+  const int at = static_cast<int>(axis);
+  Value* size = e.dims(x, at, at == -1 ? onnx::kToEnd : at + 1);
   Value* sizes = e.expand(e.div(size, e.constant(parts)), e.ints({parts}));
   g.remove_attr(n, "num_outputs");
   if (n.input_count() < 2)

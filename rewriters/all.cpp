@@ -138,7 +138,7 @@ std::vector<Phase> onnx_phases(const onnx::Target& target, tf2onnx::Layout layou
        "no value is computed twice",
        {{share_dims(target)},
         {common_constants()},
-        {common_sizes()},
+        {common_sizes(), {{"share_dims", "equal sizes are read of one tensor then"}}},
         {common_subexpressions(), {{"common_constants", "equal nodes read the same constants then"}}},
         {split_slices(target), {{"common_subexpressions", "no Slice is there twice then"}}},
         {cancel_casts()}},

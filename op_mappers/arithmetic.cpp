@@ -60,7 +60,7 @@ bool may_trap(const Value* x, const Value* y) {
   if (y->dtype() != DType::i32 && y->dtype() != DType::i64) return false;
   if (is_made_of_sizes(x) || is_made_of_sizes(y)) return false;
   const auto has = [](const Value* v, std::int64_t n) {
-    if (!v->constant()) return true;
+    if (!v->constant()) return onnx::numbers_of(v).has(static_cast<double>(n));
     const Ints all = v->constant()->to_ints();
     return contains(all, n);
   };
@@ -129,8 +129,8 @@ Values map_truncate_div(MapperContext& c) {
 // Numbers, or sizes, with room above and below them in their type.
 bool has_room(const Value* v) {
   if (v->dtype() == DType::i64) return has_few_bits(v);
-  constexpr int kMostOfSize = 24;
-  return v->constant() ? onnx::bits_of(*v->constant()) <= kMostOfSize : is_made_of_sizes(v);
+  constexpr double kMostOfSize = 1 << 24;
+  return is_made_of_sizes(v) || (v->dtype() == DType::i32 && onnx::numbers_of(v).within(kMostOfSize));
 }
 
 // ONNX truncates the quotient of integers: one too high where the two remainders differ. (x - remainder) / y

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "onnx/facts.h"
 #include "op_mappers/apply.h"
 
 namespace t2o::op_mappers {
@@ -72,14 +73,7 @@ Value* absolute(Emitter& e, Complex z) {
   return e.where(is_infinite, e.scalar(type, std::numeric_limits<double>::infinity()), size);
 }
 
-bool surely_zero(const Value* v) {
-  if (const ir::Node* n = v->producer(); n && n->op() == "Expand") v = n->input(0);
-  const TensorPtr& t = v->constant();
-  if (!t || !is_float(t->dtype())) return false;
-  for (std::int64_t i = 0; i < t->elements(); ++i)
-    if (t->float_at(i) != 0) return false;
-  return true;
-}
+bool surely_zero(const Value* v) { return is_float(v->dtype()) && onnx::magnitude_of(v) == 0; }
 
 Mapper by_parts(Mapper real) {
   return [real = std::move(real)](MapperContext& c) {

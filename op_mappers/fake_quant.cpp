@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "onnx/facts.h"
 #include "op_mappers/all.h"
 #include "op_mappers/rounded_sums.h"
 #include "op_mappers/three_axes.h"
@@ -33,11 +34,7 @@ Levels nudge(Emitter& e, Value* min, Value* max, double low, double high) {
   return {lowest, highest, scale, inverse, zero};
 }
 
-bool surely_none(const Value* condition) {
-  if (!condition->constant()) return false;
-  const Ints v = condition->constant()->to_ints();
-  return std::ranges::all_of(v, [](std::int64_t i) { return i == 0; });
-}
+bool surely_none(const Value* condition) { return !(onnx::numbers_of(condition).high > 0); }
 
 bool in_order(const Value* low, const Value* high) {
   return low->shape().is_scalar() && high->shape().is_scalar() && low->constant() && high->constant() &&

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include "onnx/data_dims.h"
+#include "onnx/facts.h"
 #include "op_mappers/all.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/meaning.h"
@@ -128,7 +128,7 @@ bool surely_not_empty(MapperContext& c) {
 }
 
 bool may_be_nothing(MapperContext& c) {
-  return !surely_not_empty(c) && (c.strict() || onnx::has_dims_of_data(c.in(0)));
+  return !surely_not_empty(c) && onnx::may_be_empty(c.in(0), c.strict());
 }
 
 // Of nothing it is the type's own lowest or highest value, also where it is computed in a wider type.

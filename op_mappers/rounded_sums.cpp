@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "onnx/op_traits.h"
+
 namespace t2o::op_mappers {
 namespace {
 
@@ -45,9 +47,8 @@ bool is_rounded_sum(const Value* x, const std::function<bool(float)>& harmless) 
       const bool first = n->input(0)->constant() != nullptr;
       if (n->input_count() != 2 || !n->input(first ? 0 : 1)->constant()) return false;
       x = n->input(first ? 1 : 0);
-    } else if (contains({"Relu", "MaxPool", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity",
-                         "BatchNormalization"},
-                        n->op())) {
+    } else if (onnx::has(n->op(), onnx::Trait::within) || n->op() == "Relu" ||
+               n->op() == "BatchNormalization") {
       x = n->input(0);
     } else {
       return false;

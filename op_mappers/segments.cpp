@@ -1,9 +1,9 @@
 #include "op_mappers/segments.h"
+#include "onnx/facts.h"
 
 #include <limits>
 #include <string>
 
-#include "onnx/data_dims.h"
 #include "op_mappers/loop.h"
 #include "op_mappers/wide_integers.h"
 
@@ -43,7 +43,7 @@ Value* by_scatter(Emitter& c, Reduction how, Value* rows, Value* ids, Value* cou
 }
 
 bool surely_some(const Emitter& c, const Value* rows) {
-  return (rows->shape().ranked() && rows->shape()[0] > 0) || (!c.strict() && !onnx::has_dims_of_data(rows));
+  return (rows->shape().ranked() && rows->shape()[0] > 0) || !onnx::may_be_empty(rows, c.strict());
 }
 
 // Of integers, whose products wrap around.

@@ -58,7 +58,7 @@ Value* wrapping_power(Emitter& e, Value* base, Value* exponent) {
   };
   Value* lowest_bit = is_odd(e, exponent);
   Values state{e.where(lowest_bit, base, e.i64(1)), base, exponent};
-  const int bits = exponent->constant() ? onnx::bits_of(*exponent->constant()) : kWide;
+  const int bits = exponent->constant() ? std::ilogb(onnx::numbers_of(exponent).high) + 1 : kWide;
   if (bits > kMostUnrolled)
     return counted_loop(e, higher_bits(e, exponent), state,
                         [&](Emitter& in, Value*, const Values& now) { return next(in, now); })[0];

@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-#include "onnx/integer_facts.h"
+#include "onnx/facts.h"
 #include "op_mappers/registry.h"
 #include "op_mappers/segments.h"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "onnx/facts.h"
 #include "op_mappers/all.h"
 #include "op_mappers/numbers.h"
 #include "op_mappers/scatter.h"
@@ -79,11 +80,7 @@ Value* outside(MapperContext& c, const Coordinates& at, Value* sizes) {
   Value* any = c.logical_or(below, above);
   if (at.axes.size() != 1)
     any = c.cast(c.reduce("ReduceMax", c.cast(any, DType::i32), Ints{at.batch_rank}, true), DType::boolean);
-  if (const TensorPtr& t = any->constant()) {
-    const Ints v = t->to_ints();
-    if (std::ranges::all_of(v, [](std::int64_t x) { return x == 0; })) return nullptr;
-  }
-  return any;
+  return onnx::numbers_of(any).high > 0 ? any : nullptr;
 }
 
 // As [batch..., windows..., the operand's other axes].

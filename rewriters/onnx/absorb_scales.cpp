@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx/facts.h"
 #include "onnx/op_traits.h"
 #include "rewriters/all.h"
-#include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/exact_sums.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/per_channel.h"
@@ -151,7 +151,7 @@ class Absorption {
   bool fits(double c) const {
     if (!(std::abs(c) <= kMost && std::abs(c) >= 1 / kMost) || sums_.need(node_, {c})) return false;
     if (node_.input(at_)->dtype() == DType::f64) return true;
-    const double most = std::abs(c) * largest(node_.input(at_));
+    const double most = std::abs(c) * onnx::largest(node_.input(at_));
     return most <= kMostWeight && most >= 1 / kMostWeight;
   }
 

@@ -166,10 +166,7 @@ Value* sliced_whole(const ir::Node& n) {
   if (!s.ranked() || s != n.input(0)->shape() || std::ranges::count(s.dims(), kUnknownDim) != 0)
     return nullptr;
   if (!n.input(4)) return n.input(0);
-  const TensorPtr& steps = n.input(4)->constant();
-  if (!steps) return nullptr;
-  const Ints v = steps->to_ints();
-  return std::ranges::all_of(v, [](std::int64_t step) { return step == 1; }) ? n.input(0) : nullptr;
+  return uniform_number(n.input(4)) == 1 ? n.input(0) : nullptr;
 }
 
 int drop(ir::Graph& g) {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "ir/memo.h"
+#include "ir/findings.h"
 #include "onnx/op_traits.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/table.h"
@@ -13,23 +13,11 @@
 namespace t2o::rewriters {
 namespace {
 
-constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+using onnx::magnitude_of;
+
 constexpr double kLowest = 1e38;  // numbers below its negative are held at that for a target that needs it
 constexpr double kHides = -1e4;   // what is hidden by less may still be seen
 constexpr double kLoses = -1e30;  // scores are lost in such a number
-
-constexpr std::int64_t kMostElements = 1 << 20;  // that are looked at of a constant
-constexpr std::int64_t kMostOfAll = 1 << 22;     // and of all constants of a mask
-
-double largest_element(const Tensor& t) {
-  double most = 0;
-  for (std::int64_t i = 0; i < t.elements(); ++i) {
-    const double x = std::abs(t.float_at(i));
-    if (std::isnan(x)) return kUnbounded;
-    most = std::max(most, x);
-  }
-  return most;
-}
 
 // A 0 stays one, and what hides does so behind it.
 bool keeps_magnitudes(std::string_view op) {
@@ -39,18 +27,12 @@ bool keeps_magnitudes(std::string_view op) {
 // What is said of the values that a mask is made of.
 class MaskFacts {
  public:
-  // No element's absolute value is above this.
-  double magnitude(const Value* v, int depth = 0) {
-    return magnitudes_.of(v, depth, [&] { return find_magnitude(v, depth + 1); });
-  }
-  bool has_sum_of_masks(const Value* v, int depth = 0) {
-    return sums_.of(v, depth, [&] { return find_sum_of_masks(v, depth + 1); });
-  }
+  bool has_sum_of_masks(const Value* v) { return sums_.of(v, find_sum_of_masks); }
 
   // A sum of two masks, either of which hides. What both hide has more subtracted, -inf where they are
   // lowest. The sum cannot be clipped at a number: in a row that is hidden entirely, the softmax sees what
   // only one mask hides.
-  bool is_sum_of_masks(const ir::Node& n) { return n.op() == "Add" && both_hide(n); }
+  static bool is_sum_of_masks(const ir::Node& n) { return n.op() == "Add" && both_hide(n); }
 
   // Each mask of a sum can be held at its share.
   bool can_be_held(const Value* v, int depth = 4) {
@@ -60,51 +42,28 @@ class MaskFacts {
   }
 
  private:
-  bool both_hide(const ir::Node& n) {
-    return magnitude(n.input(0)) >= kLowest / 2 && magnitude(n.input(1)) >= kLowest / 2;
+  static bool both_hide(const ir::Node& n) {
+    return magnitude_of(n.input(0)) >= kLowest / 2 && magnitude_of(n.input(1)) >= kLowest / 2;
   }
 
-  double of_constant(const Tensor& t) {
-    if (!is_float(t.dtype())) return 1e19;
-    if (t.elements() > std::min(kMostElements, left_)) return kUnbounded;
-    left_ -= t.elements();
-    return largest_element(t);
-  }
-
-  double find_magnitude(const Value* v, int depth) {
-    if (v->constant()) return of_constant(*v->constant());
-    if (v->dtype() == DType::boolean) return 1;
-    if (is_int(v->dtype())) return v->dtype() == DType::i64 || v->dtype() == DType::u64 ? 1.9e19 : 4.3e9;
+  static bool find_sum_of_masks(const Value* v, const ir::Findings<bool>::Ask& ask) {
     const ir::Node* n = v->producer();
-    if (!n) return kUnbounded;
-    const auto of = [&](std::size_t i) { return magnitude(n->input(i), depth); };
-    if (keeps_magnitudes(n->op())) return of(0);
-    if (n->op() == "Where") return std::max(of(1), of(2));
-    if (n->op() == "Add" || n->op() == "Sub") return of(0) + of(1);
-    if (n->op() == "Mul") return of(0) * of(1);
-    return kUnbounded;
-  }
-
-  bool find_sum_of_masks(const Value* v, int depth) {
-    const ir::Node* n = v->producer();
-    if (!n || magnitude(v) < kLowest) return false;
-    const auto of = [&](std::size_t i) { return has_sum_of_masks(n->input(i), depth); };
+    if (!n || magnitude_of(v) < kLowest) return false;
+    const auto of = [&](std::size_t i) { return ask(n->input(i)); };
     if (keeps_magnitudes(n->op())) return of(0);
     if (n->op() == "Where") return of(1) || of(2);
     if (n->op() == "Add" || n->op() == "Sub") return both_hide(*n) || of(0) || of(1);
     return n->op() == "Mul" && (of(0) || of(1));
   }
 
-  ir::Memo<double> magnitudes_{kUnbounded, 16};
-  ir::Memo<bool> sums_{true, 8};
-  std::int64_t left_ = kMostOfAll;
+  ir::Findings<bool> sums_{false};
 };
 
 // Of what can_be_held.
 Value* held(Emitter& e, MaskFacts& facts, Value* v, double lowest) {
   const ir::Node* n = v->producer();
   if (!n || !facts.is_sum_of_masks(*n)) {
-    const bool is_held = facts.magnitude(v) >= lowest && runtime::needs(e.target(), "held_masks");
+    const bool is_held = magnitude_of(v) >= lowest && runtime::needs(e.target(), "held_masks");
     return is_held ? e.maximum(v, e.scalar_like(v, -lowest)) : v;
   }
   Value* a = held(e, facts, n->input(0), lowest / 2);
@@ -126,31 +85,10 @@ bool hides_no_row(const Value* condition, bool hides) {
   return true;
 }
 
-class ZeroOrOne {
- public:
-  bool of(const Value* v, int depth = 0) {
-    return memo_.of(v, depth,
-                    [&] { return v->constant() ? of_constant(*v->constant()) : made(v, depth + 1); });
-  }
-
- private:
-  static bool of_constant(const Tensor& t) {
-    if (!is_float(t.dtype()) || t.elements() > kMostOfAll) return false;
-    for (std::int64_t i = 0; i < t.elements(); ++i)
-      if (t.float_at(i) != 0 && t.float_at(i) != 1) return false;
-    return true;
-  }
-
-  bool made(const Value* v, int depth) {
-    const ir::Node* n = v->producer();
-    if (!n) return v->dtype() == DType::boolean;
-    if (n->op() == "Cast" && n->input(0)->dtype() == DType::boolean) return true;
-    if (n->op() == "Mul") return of(n->input(0), depth) && of(n->input(1), depth);
-    return n->op() != "Neg" && keeps_magnitudes(n->op()) && of(n->input(0), depth);
-  }
-
-  ir::Memo<bool> memo_{false, 16};
-};
+bool is_zero_or_one(const Value* v) {
+  const onnx::Numbers n = onnx::numbers_with_weights(v);
+  return n.whole && n.low >= 0 && n.within(1);
+}
 
 bool dim_fits(Dim mask, Dim scores) { return mask == 1 || (mask == scores && mask != kUnknownDim); }
 
@@ -188,7 +126,7 @@ Value* AttentionMask::take_product(const ir::Node& n) {
       if (!is_op(rest, "Sub") || !is_number(rest->input(0), 1) || !(low <= kHides) || std::isinf(low))
         continue;
       Value* b = rest->input(1);
-      if ((kept->input(0) != b && kept->input(1) != b) || !ZeroOrOne().of(b)) continue;
+      if ((kept->input(0) != b && kept->input(1) != b) || !is_zero_or_one(b)) continue;
       terms_.push_back({.value = b, .is_condition = true, .hidden = low});
       return kept->input(kept->input(0) == b ? 1 : 0);
     }
@@ -223,7 +161,7 @@ bool AttentionMask::stays_the_same() const {
   if (first != terms_.begin() || std::any_of(last, terms_.end(), is_condition)) return false;
   MaskFacts facts;
   double sum = 0;
-  for (auto t = last; t != terms_.end(); ++t) sum += facts.magnitude(t->value);
+  for (auto t = last; t != terms_.end(); ++t) sum += magnitude_of(t->value);
   return std::all_of(first, last,
                      [&](const Term& t) { return t.hidden == first->hidden && sum <= -first->hidden / 2; });
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 
 #include "rewriters/all.h"
 #include "rewriters/onnx/facts.h"
@@ -8,42 +9,26 @@
 namespace t2o::rewriters {
 namespace {
 
-// The bits that a float has for a whole number; 0 of types of less than 16 bits.
-int digits(DType t) {
-  switch (t) {
-    case DType::f64:
-      return 53;
-    case DType::f32:
-      return 24;
-    case DType::f16:
-      return 11;
-    case DType::bf16:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-// Whether `to` holds every value of `from`.
-bool holds_all(DType from, DType to) {
-  if (from == DType::boolean) return is_int(to) || digits(to) != 0;
-  if (is_float(from)) return digits(from) != 0 && bit_width(to) > bit_width(from) && digits(to) != 0;
-  if (!is_int(from)) return false;
-  const auto sign = [](DType t) { return is_signed_int(t) ? 1 : 0; };
-  const int bits = static_cast<int>(bit_width(from)) - sign(from);
-  if (is_float(to)) return bits <= digits(to);
-  return is_int(to) && sign(to) >= sign(from) && bits <= static_cast<int>(bit_width(to)) - sign(to);
+// Whether `to` holds x without loss. A float of a narrower type holds integers of few bits.
+bool holds(const Value* x, DType to) {
+  const DType from = x->dtype();
+  const bool is_wide = is_float(to) && bit_width(to) >= 16;
+  if (is_float(from) && is_float(to)) return bit_width(from) >= 16 && bit_width(to) > bit_width(from);
+  const onnx::Numbers all = is_wide ? onnx::range_of(from) : onnx::numbers_of(x);
+  return (is_wide || is_int(to)) && all.whole && all.within(0x1p53) && onnx::convert(all, to) == all;
 }
 
 // What was cast there, by way of several types maybe, and back; null where numbers may be lost on the way.
 Value* original(const ir::Node& back) {
   const DType type = back.output()->dtype();
-  const ir::Node* n = back.op() == "Cast" ? &back : nullptr;
-  while (is_op(n, "Cast")) {
+  DTypes between;
+  for (const ir::Node* n = &back; is_op(n, "Cast"); n = n->input(0)->producer()) {
     Value* x = n->input(0);
-    if (n != &back && x->dtype() == type) return x;
-    if (!holds_all(type, x->dtype())) return nullptr;
-    n = x->producer();
+    if (x->dtype() != type) {
+      between.push_back(x->dtype());
+    } else if (!between.empty()) {
+      return std::ranges::all_of(between, [&](DType t) { return holds(x, t); }) ? x : nullptr;
+    }
   }
   return nullptr;
 }

@@ -5,10 +5,9 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
-#include "ir/memo.h"
+#include "ir/findings.h"
 #include "onnx/op_traits.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/onnx/few_levels.h"
@@ -16,10 +15,8 @@
 namespace t2o::rewriters {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
 using onnx::Trait;
 
-constexpr int kDeepest = 64;
 constexpr std::size_t kNoInput = 99;
 
 // A layer's constant weights, its data, and the axis of its weights that its channels of results are.
@@ -59,19 +56,19 @@ class ExactSums::Facts {
  public:
   // The numbers are whole, or were before constants came in, and equal ones are exactly equal: inputs of the
   // model, results of Round, Sign and casts, and sums of these with few weights.
-  bool is_grid(const Value* v, int depth = 0) {
-    if (is_whole(v->dtype())) return true;
-    if (v->constant()) return has_few_numbers_of(v->constant());
-    if (!v->producer()) return true;  // an input
-    return grids_.of(v, depth, [&] { return makes_grid(*v->producer(), depth + 1); });
+  bool is_grid(const Value* v) {
+    return grids_.of(v, [this](const Value* x, const Ask& ask) {
+      if (is_whole(x->dtype())) return true;
+      if (x->constant()) return has_few_numbers_of(x->constant());
+      return !x->producer() || makes_grid(*x->producer(), ask);
+    });
   }
 
   // What is behind tells equal numbers from such that are not quite equal.
-  bool reaches_threshold(const Value* v, int depth = 0) {
-    return thresholds_.of(v, depth, [&] {
-      if (v->is_graph_output() && v->graph()->parent()) return true;  // nobody knows what a loop does with it
-      return std::ranges::any_of(v->uses(),
-                                 [&](const ir::Use& u) { return shows(*u.node, u.input, depth + 1); });
+  bool reaches_threshold(const Value* v) {
+    return thresholds_.of(v, [this](const Value* x, const Ask& ask) {
+      if (x->is_graph_output() && x->graph()->parent()) return true;  // nobody knows what a loop does with it
+      return std::ranges::any_of(x->uses(), [&](const ir::Use& u) { return shows(*u.node, u.input, ask); });
     });
   }
 
@@ -83,88 +80,79 @@ class ExactSums::Facts {
   }
 
  private:
+  using Ask = ir::Findings<bool>::Ask;
+
   bool has_few_numbers_of(const TensorPtr& t) {
     auto& found = weights_[{t, -1}];
     if (!found) found = has_few_numbers(*t);
     return *found;
   }
 
-  bool is_operand(const Value* v, int depth) { return !v || v->constant() || is_grid(v, depth); }
-
-  bool are_operands(const ir::Node& n, int depth) {
-    return std::ranges::all_of(n.inputs(), [&](const Value* v) { return is_operand(v, depth); });
-  }
-
   // a + (q - a), which is q: so a straight-through estimator leaves a Round or a Sign.
-  bool is_straight_through(const ir::Node& n, int depth) {
+  template <class IsOperand>
+  static bool is_straight_through(const ir::Node& n, const IsOperand& is_operand) {
     if (n.op() != "Add") return false;
     for (const std::size_t i : {0U, 1U}) {
       const ir::Node* step = n.input(i)->producer();
-      if (is_op(step, "Sub") && step->input(1) == n.input(1 - i) && is_operand(step->input(0), depth))
-        return true;
+      if (is_op(step, "Sub") && step->input(1) == n.input(1 - i) && is_operand(step->input(0))) return true;
     }
     return false;
   }
 
-  bool makes_grid(const ir::Node& n, int depth) {
-    static const Names kMakes = {"Sign", "Round", "Floor", "Ceil", "OneHot", "EyeLike", "DequantizeLinear"};
-    static const Names kKeeps = {"Add", "Sub",  "Sum", "Mul", "Max",
-                                 "Min", "Clip", "Pad", "Div", "BatchNormalization"};
+  bool makes_grid(const ir::Node& n, const Ask& ask) {
     const std::string_view op = n.op();
-    if (kMakes.contains(op)) return true;
-    if (const Layer l = layer_of(n); l.data != kNoInput)
-      return is_grid(n.input(l.data), depth) && has_few_weights(n, l);
-    if (op == "Cast") return is_grid(n.input(0), depth);
-    if (op == "Where") return is_grid(n.input(1), depth) && is_grid(n.input(2), depth);
-    if (op == "Concat")
-      return std::ranges::all_of(n.inputs(), [&](const Value* v) { return is_grid(v, depth); });
-    if (op == "Resize") {
-      const auto* mode = n.attr_if<std::string>("mode");
-      return (!mode || *mode == "nearest") && is_grid(n.input(0), depth);
-    }
-    if (kKeeps.contains(op)) return are_operands(n, depth) || is_straight_through(n, depth);
-    return onnx::has(op, Trait::within | Trait::keeps_positive_factor) && is_grid(n.input(0), depth);
+    const auto is_operand = [&](const Value* v) { return !v || v->constant() || ask(v); };
+    if (contains({"Sign", "Round", "Floor", "Ceil", "OneHot", "EyeLike", "DequantizeLinear"}, op))
+      return true;
+    if (const Layer l = layer_of(n); l.data != kNoInput) return ask(n.input(l.data)) && has_few_weights(n, l);
+    if (op == "Where") return ask(n.input(1)) && ask(n.input(2));
+    if (op == "Concat") return std::ranges::all_of(n.inputs(), ask);
+    if (op == "Resize") return n.attr_or<std::string>("mode", "nearest") == "nearest" && ask(n.input(0));
+    if (contains({"Add", "Sub", "Sum", "Mul", "Max", "Min", "Clip", "Pad", "Div", "BatchNormalization"}, op))
+      return std::ranges::all_of(n.inputs(), is_operand) || is_straight_through(n, is_operand);
+    return (op == "Cast" || onnx::has(op, Trait::within | Trait::keeps_positive_factor)) && ask(n.input(0));
   }
 
-  bool shows(const ir::Node& n, std::size_t input, int depth) {
-    static const Names kThresholds = {"Sign",
-                                      "Round",
-                                      "Floor",
-                                      "Ceil",
-                                      "Greater",
-                                      "GreaterOrEqual",
-                                      "Less",
-                                      "LessOrEqual",
-                                      "Equal",
-                                      "ArgMax",
-                                      "ArgMin",
-                                      "TopK",
-                                      "Hardmax",
-                                      "Mod",
-                                      "QuantizeLinear",
-                                      "NonZero",
-                                      "Unique",
-                                      "Loop",
-                                      "Scan",
-                                      "If",
-                                      "ThresholdedRelu",
-                                      "DynamicQuantizeLinear"};
-    static const Names kPasses = {"Add",     "Sub",  "Sum",        "Mean",     "Mul",    "Max",
-                                  "Min",     "Clip", "Sigmoid",    "Tanh",     "Concat", "HardSigmoid",
-                                  "Softmax", "Pad",  "LogSoftmax", "Softsign", "Where",  "Resize"};
+  bool shows(const ir::Node& n, std::size_t input, const Ask& ask) {
     const std::string_view op = n.op();
-    if (kThresholds.contains(op)) return true;
+    if (contains({"Sign",
+                  "Round",
+                  "Floor",
+                  "Ceil",
+                  "Greater",
+                  "GreaterOrEqual",
+                  "Less",
+                  "LessOrEqual",
+                  "Equal",
+                  "ArgMax",
+                  "ArgMin",
+                  "TopK",
+                  "Hardmax",
+                  "Mod",
+                  "QuantizeLinear",
+                  "NonZero",
+                  "Unique",
+                  "Loop",
+                  "Scan",
+                  "If",
+                  "ThresholdedRelu",
+                  "DynamicQuantizeLinear"},
+                 op))
+      return true;
     if (op == "Cast" && is_whole(n.output()->dtype())) return true;
     if (n.outputs().empty()) return false;
     if (const Layer l = layer_of(n); l.data != kNoInput)
-      return (input != l.data || has_few_weights(n, l)) && reaches_threshold(n.output(), depth);
+      return (input != l.data || has_few_weights(n, l)) && ask(n.output());
+    const bool passes =
+        contains({"Add", "Sub", "Sum", "Mean", "Mul", "Max", "Min", "Clip", "Sigmoid", "Tanh", "Concat",
+                  "HardSigmoid", "Softmax", "Pad", "LogSoftmax", "Softsign", "Where", "Resize"},
+                 op);
     const bool first = contains({"Cast", "Div", "BatchNormalization"}, op) ||
                        onnx::has(op, Trait::within | Trait::keeps_positive_factor);
-    if (!kPasses.contains(op) && !(first && input == 0)) return false;
-    return std::ranges::any_of(n.outputs(), [&](const Value* y) { return reaches_threshold(y, depth); });
+    return (passes || (first && input == 0)) && std::ranges::any_of(n.outputs(), ask);
   }
 
-  ir::Memo<bool> grids_{false, kDeepest}, thresholds_{false, kDeepest};
+  ir::Findings<bool> grids_{false}, thresholds_{false};
   std::map<std::pair<TensorPtr, int>, std::optional<bool>> weights_;
 };
 

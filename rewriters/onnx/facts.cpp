@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/memo.h"
 #include "onnx/emitter.h"
-#include "onnx/op_traits.h"
 
 namespace t2o::rewriters {
 
@@ -22,71 +20,7 @@ std::optional<double> number_of(const Value* v) {
 
 bool is_number(const Value* v, double number) { return number_of(v) == number; }
 
-namespace {
-
-using onnx::Trait;
-
-constexpr std::int64_t kMostUniform = 1 << 16;
-constexpr int kDeepest = 8;
-
-// Of a constant: the number that all elements are.
-std::optional<double> uniform_constant(const Tensor& t) {
-  if ((!is_float(t.dtype()) && !is_int(t.dtype())) || t.elements() == 0 || t.elements() > kMostUniform)
-    return std::nullopt;
-  for (std::int64_t i = 1; i < t.elements(); ++i)
-    if (t.float_at(i) != t.float_at(0)) return std::nullopt;
-  return t.float_at(0);
-}
-
-class UniformNumbers {
- public:
-  std::optional<double> of(const Value* v, int depth = 0) {
-    return memo_.of(v, depth,
-                    [&] { return v->constant() ? uniform_constant(*v->constant()) : made(v, depth + 1); });
-  }
-
- private:
-  std::optional<double> made(const Value* v, int depth) {
-    const ir::Node* n = v->producer();
-    if (!n || !is_float(v->dtype())) return std::nullopt;
-    const std::string& op = n->op();
-    if (onnx::has(op, Trait::moves)) return of(n->input(0), depth);
-    if (op != "Add" && op != "Mul") return std::nullopt;
-    const auto a = of(n->input(0), depth), b = a ? of(n->input(1), depth) : a;
-    return b ? std::optional(op == "Add" ? *a + *b : *a * *b) : std::nullopt;
-  }
-
-  ir::Memo<std::optional<double>> memo_{std::nullopt, kDeepest};
-};
-
-class NeverNegative {
- public:
-  bool of(const Value* v, int depth = 0) {
-    return v->producer() && is_float(v->dtype()) &&
-           memo_.of(v, depth, [&] { return made(*v->producer(), depth + 1); });
-  }
-
- private:
-  bool made(const ir::Node& n, int depth) {
-    if (onnx::has(n.op(), Trait::never_negative)) return true;
-    if (n.op() == "Clip")
-      return n.input(1) && n.input(1)->constant() && n.input(1)->constant()->float_at(0) >= 0;
-    if (n.op() == "MaxPool" && n.attr("ceil_mode")) return false;  // a window of padding alone
-    if (onnx::has(n.op(), Trait::within)) return of(n.input(0), depth);
-    if (!contains({"Concat", "Add", "Mul"}, n.op())) return false;
-    return std::ranges::all_of(n.inputs(), [&](const Value* in) { return of(in, depth); });
-  }
-
-  ir::Memo<bool> memo_{false, kDeepest - 1};
-};
-
-}  // namespace
-
-std::optional<double> uniform_number(const Value* v) { return UniformNumbers().of(v); }
-
 bool is_scalar_constant(const Value* v) { return is_float(v->dtype()) && number_of(v); }
-
-bool is_never_negative(const Value* v) { return NeverNegative().of(v); }
 
 bool is_op(const ir::Node* n, std::string_view op) { return n && n->op() == op; }
 

@@ -2,11 +2,15 @@
 #include <optional>
 
 #include "ir/graph.h"
+#include "onnx/facts.h"
 #include "onnx/opset_table.h"
 #include "onnx/schema.h"
 
 // Facts about values and nodes of an ONNX graph.
 namespace t2o::rewriters {
+
+using onnx::is_never_negative;
+using onnx::uniform_number;
 
 bool is_op(const ir::Node*, std::string_view op);  // false for null
 const Ints* perm_of(const ir::Node*);              // the attribute of a Transpose; null for others, and if it is missing
@@ -23,10 +27,7 @@ ir::Node* only_reader(const Value*);
 
 std::optional<double> number_of(const Value*);  // the element of a one-element constant; accepts null
 bool is_number(const Value*, double number);    // a constant with this one element
-std::optional<double> uniform_number(const Value*);      // the number that all elements of a constant equal
 bool is_scalar_constant(const Value*);          // a single floating-point number
-
-bool is_never_negative(const Value*);  // no element is below zero; elements may be NaN
 
 std::optional<Ints> axes_of(const ir::Node&);  // from the attribute or, in later opsets, the constant input; unchanged
 

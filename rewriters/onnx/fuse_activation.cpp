@@ -11,7 +11,6 @@
 namespace t2o::rewriters {
 namespace {
 
-constexpr std::int64_t kMostSlopes = 1 << 22;
 
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
@@ -28,11 +27,7 @@ Pat about(double wanted) {
 }
 
 // A product of zero and an infinity would be NaN.
-bool are_finite(const Value* v) {
-  if (!is_float(v->dtype()) || v->constant()->elements() > kMostSlopes) return false;
-  const std::vector<double> all = v->constant()->to_floats();
-  return std::all_of(all.begin(), all.end(), [](double a) { return std::isfinite(a); });
-}
+bool are_finite(const Value* v) { return is_float(v->dtype()) && onnx::is_finite(v); }
 
 double value(const Match& m, const Pat& p) { return *number_of(m[p]); }
 

@@ -32,11 +32,6 @@ Value* scale_of(const ir::Node& n) {
   return nullptr;
 }
 
-bool is_shrinking(const Value* scale) {
-  const std::vector<double> numbers = scale->constant()->to_floats();
-  return std::ranges::all_of(numbers, [](double x) { return std::abs(x) <= 1; });
-}
-
 bool are_powers_of_two(const Value* scale) {
   const std::vector<double> numbers = scale->constant()->to_floats();
   return std::ranges::all_of(numbers, is_power_of_two);
@@ -56,7 +51,7 @@ bool merge(ir::Graph& g, const onnx::Target& target, ir::Node& n, ExactSums& sum
   const ir::Node* first = product->producer();
   if (!is_op(first, "Mul") || only_reader(product) != &n) return false;
   Value* inner = scale_of(*first);
-  if (!inner || !is_shrinking(inner) || !fit(inner, outer)) return false;
+  if (!inner || onnx::magnitude_of(inner) > 1 || !fit(inner, outer)) return false;
   Value* x = first->input(first->input(0) == inner ? 1 : 0);
   if (!are_powers_of_two(outer) && sums.need(x, n.output(), inner->constant()->to_floats())) return false;
   Emitter e(n, target);

@@ -14,22 +14,10 @@ bool moves_elements(const ir::Node& n) {
   return contains({"Concat", "Unsqueeze", "Squeeze", "Gather", "Slice", "Identity"}, n.op());
 }
 
-// Whether `v` holds sizes or indices, which fit into 32 bits. Any other i64 value may lose bits in a Cast to
-// i32. TensorFlow loses them too, so that Cast must stay.
-bool is_small(const Value* v, int depth = 8) {
-  const ir::Node* n = v->producer();
-  if (!n || depth == 0) return false;
-  for (const std::string_view op : {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "NonMaxSuppression"})
-    if (n->op() == op) return true;
-  if (n->op() == "TopK") return v->index() == 1;
-  if (n->op() == "Concat")
-    return std::ranges::all_of(n->inputs(), [&](const Value* in) { return is_small(in, depth - 1); });
-  return (moves_elements(*n) || n->op() == "Reshape") && is_small(n->input(0), depth - 1);
-}
-
+// Any other i64 value may lose bits in a Cast to i32. TensorFlow loses them too, so that Cast must stay.
 bool is_narrowing(const ir::Node* n) {
   return is_op(n, "Cast") && n->input(0)->dtype() == DType::i64 && n->output()->dtype() == DType::i32 &&
-         is_small(n->input(0));
+         onnx::fits_i32(n->input(0));
 }
 
 std::size_t data_inputs(const ir::Node& n) { return n.op() == "Concat" ? n.input_count() : 1; }

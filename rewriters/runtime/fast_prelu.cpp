@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <optional>
-#include <vector>
 
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/rows.h"
@@ -14,27 +10,10 @@ namespace t2o::rewriters {
 namespace {
 
 constexpr std::int64_t kFew = 512;  // so many elements take no longer than three more nodes
-constexpr std::int64_t kMostSlopes = 1 << 22;
 
 bool are_few(const Value* v) {
   const auto n = v->shape().elements();
   return n && *n <= kFew;
-}
-
-struct Slopes {
-  bool are_finite = false, are_between_0_and_1 = false;  // without 0, with 1
-};
-
-Slopes look_at(const Value* v) {
-  const ir::Node* n = v->producer();
-  if (n && n->op() == "DequantizeLinear") {
-    const Value* scales = n->input(1);
-    return {scales->constant() && look_at(scales).are_finite, false};
-  }
-  if (!v->constant() || v->constant()->elements() > kMostSlopes) return {};
-  const std::vector<double> all = v->constant()->to_floats();
-  const auto hold = [&](auto test) { return std::all_of(all.begin(), all.end(), test); };
-  return {hold([](double a) { return std::isfinite(a); }), hold([](double a) { return a > 0 && a <= 1; })};
 }
 
 // PRelu(x, a) = Max(x, a x) with slopes between 0 and 1, else Relu(x) + a Min(x, 0). Zero is not among the
@@ -43,9 +22,9 @@ Rewriter expand() {
   const Pat x = any(), a = any();
   return rewriter("fast_prelu", op("PRelu", x, a), [=](const Match& m, Rewrite& r) -> Value* {
     if (m[x]->dtype() != DType::f32 || are_few(m[x])) return nullptr;
-    const Slopes slopes = look_at(m[a]);
-    if (slopes.are_between_0_and_1) return r.make("Max", {m[x], r.make("Mul", {m[x], m[a]})});
-    if (!slopes.are_finite) return nullptr;
+    const onnx::Numbers slopes = onnx::numbers_with_weights(m[a]);
+    if (slopes.low > 0 && slopes.within(1)) return r.make("Max", {m[x], r.make("Mul", {m[x], m[a]})});
+    if (!slopes.finite()) return nullptr;
     Value* lowest = r.constant(Tensor::scalar(-std::numeric_limits<float>::infinity()));
     Value* low = r.make("Clip", {m[x], lowest, r.constant(Tensor::scalar(0.0F))});
     Value* high = r.make("Relu", {m[x]});

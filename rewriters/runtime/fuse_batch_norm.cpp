@@ -19,12 +19,6 @@ TensorPtr channel_numbers(const Value* v, const Shape& x) {
   return place >= 0 && nth(t->dims(), place) == x[1] ? t->with_dims({x[1]}) : nullptr;
 }
 
-bool is_finite(const Tensor& t) {
-  for (std::int64_t i = 0; i < t.elements(); ++i)
-    if (!std::isfinite(t.float_at(i))) return false;
-  return true;
-}
-
 Value* filled(Emitter& e, std::int64_t n, float value) {
   return e.constant(Tensor::of<float>({n}, std::vector<float>(static_cast<std::size_t>(n), value)));
 }
@@ -40,7 +34,8 @@ int fuse(ir::Graph& g, const onnx::Target& target) {
     if (x->dtype() != DType::f32 || !x->shape().ranked() || x->shape().rank() < 3 || x->constant()) continue;
     const TensorPtr scale = channel_numbers(n->input(scale_at), x->shape()),
                     bias = channel_numbers(shift, x->shape());
-    if (!scale || !bias || !is_finite(*scale)) continue;  // the mean is taken times the scale
+    if (!scale || !bias || !onnx::is_finite(n->input(scale_at)))
+      continue;  // the mean is taken times the scale
     if (sums.need(x, sum->output(), scale->to_floats())) continue;
     Emitter e(*sum, target);
     Value* scales = e.constant(scale);

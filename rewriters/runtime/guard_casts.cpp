@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "onnx/emitter.h"
+#include "onnx/facts.h"
 #include "rewriters/runtime/rows.h"
 
 // Of a float that is cast to a wide integer and then to a narrower one, ONNX Runtime leaves out the first
@@ -29,7 +30,9 @@ int guard(ir::Graph& g, const onnx::Target& target) {
     std::vector<ir::Use> narrowing = wide->uses();
     std::erase_if(narrowing, [&](const ir::Use& u) {
       const DType t = u.node->output()->dtype();
-      return !is_int(t) || bit_width(t) >= bit_width(wide->dtype());
+      const onnx::Numbers x = onnx::numbers_of(n->input(0));
+      const bool fits = onnx::convert(x, t) == onnx::convert(x, DType::i64);
+      return !is_int(t) || bit_width(t) >= bit_width(wide->dtype()) || fits;
     });
     if (narrowing.empty()) continue;
     Emitter e(g, target, n->shared_origin(), n->next());

@@ -1,6 +1,6 @@
 #include "onnx/emitter.h"
+#include "onnx/facts.h"
 #include "onnx/meaning.h"
-#include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/reductions.h"
 #include "rewriters/runtime/rows.h"
@@ -61,7 +61,7 @@ Value* zero_or_nan(Emitter& e, const ir::Node& n, Value* x) {
 
 Value* keep(Emitter& e, ir::Node& n) {
   Value* x = n.input(0);
-  if (!onnx::take_meaning(e.graph(), n, onnx::kNan, onnx::kKeeps) || Bounds().is_finite(x)) return nullptr;
+  if (!onnx::take_meaning(e.graph(), n, onnx::kNan, onnx::kKeeps) || onnx::is_finite(x)) return nullptr;
   if (n.op() == "Sign") return e.cast(e.sign(e.cast(x, DType::f32)), x->dtype());
   Value* most = e.emit(n.op(), n.inputs(), n.attrs());
   const bool is_sum_of_terms = n.op() == "ReduceMax" && is_never_negative(x);

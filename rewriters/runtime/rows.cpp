@@ -1,6 +1,6 @@
 #include "rewriters/runtime/rows.h"
 
-#include "onnx/data_dims.h"
+#include "onnx/facts.h"
 
 namespace t2o::rewriters {
 
@@ -24,8 +24,6 @@ Rewriter replace_each(std::string name, std::vector<std::string> ops, const onnx
   });
 }
 
-bool may_be_empty(const onnx::Target& target, const Value* v) {
-  return target.strict || onnx::has_dims_of_data(v);
-}
+bool may_be_empty(const onnx::Target& target, const Value* v) { return onnx::may_be_empty(v, target.strict); }
 
 }  // namespace t2o::rewriters

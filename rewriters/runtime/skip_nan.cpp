@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "onnx/data_dims.h"
+#include "onnx/facts.h"
 #include "onnx/limits.h"
 #include "onnx/meaning.h"
 #include "onnx/op_traits.h"
-#include "rewriters/onnx/bounds.h"
 #include "rewriters/runtime/rows.h"
 
 // TensorFlow's ArgMax and ArgMin never pick a NaN, and its MaxPool passes over it. ONNX Runtime's pick a NaN
@@ -33,7 +32,7 @@ Value* finite(Emitter& e, const ir::Node& pool) {
 int skip(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
   if (!onnx::take_meaning(g, n, onnx::kNan, onnx::kSkips)) return 0;
   Value* x = n.input(0);
-  if (!is_float(x->dtype()) || Bounds().is_finite(x)) return 0;
+  if (!is_float(x->dtype()) || onnx::is_finite(x)) return 0;
   Emitter e(n, target);
   Value* guarded = n.op() == "MaxPool" ? finite(e, n) : without_nan(e, x, n.op() == "ArgMax");
   g.set_input(n, 0, guarded);

@@ -2,7 +2,6 @@
 
 #include "onnx/limits.h"
 #include "onnx/meaning.h"
-#include "rewriters/onnx/bounds.h"
 #include "rewriters/onnx/facts.h"
 #include "rewriters/runtime/rows.h"
 
@@ -77,7 +76,7 @@ Tagged without_nan(Emitter& e, Value* rows) {
 
 int guard(ir::Graph& g, ir::Node& n, const onnx::Target& target) {
   const bool stated = onnx::take_meaning(g, n, onnx::kNan, onnx::kApart);
-  const bool nan = stated && target.strict && !Bounds().is_finite(n.input(0));
+  const bool nan = stated && target.strict && !onnx::is_finite(n.input(0));
   if (!nan && !may_have_empty_slices(n, target)) return 0;
   Emitter e(n, target);
   const auto* given = n.attr_if<std::int64_t>("axis");

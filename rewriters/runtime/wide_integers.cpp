@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "onnx/emitter.h"
-#include "onnx/integer_facts.h"
+#include "onnx/facts.h"
 #include "onnx/loop.h"
 #include "onnx/meaning.h"
 #include "rewriters/onnx/facts.h"

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/findings.h"
 #include "support/hash_set.h"
 
 namespace t2o::ir {
@@ -62,11 +63,28 @@ const Attr* Node::attr(std::string_view name) const {
   return nullptr;
 }
 
-Graph::Graph() : names_(std::make_shared<Names>()), symbols_(std::make_shared<Symbols>()) {}
+namespace {
+// What a graph shares with its subgraphs beside the names.
+struct Shared : Symbols {
+  std::shared_ptr<void> findings;
+};
+
+void forget(const Graph& g) { findings_of(g).reset(); }
+
+// The program's own attributes say what a node means, not what it computes.
+void forget_unless_own(const Graph& g, std::string_view attr) {
+  if (!attr.starts_with("t2o.")) forget(g);
+}
+}  // namespace
+
+std::shared_ptr<void>& findings_of(const Graph& g) { return static_cast<Shared&>(g.symbols()).findings; }
+
+Graph::Graph() : names_(std::make_shared<Names>()), symbols_(std::make_shared<Shared>()) {}
 
 // A subgraph that goes alone, as that of a node that could not be made, is read by nobody's values any more.
 // Nesting may be deep: a graph inside goes when it holds none itself.
 Graph::~Graph() {
+  forget(*this);
   if (parent_) {
     set_outputs({});
     for (Node& n : nodes()) release_edges(n);
@@ -124,6 +142,7 @@ Value* Graph::add_constant(std::string wanted, TensorPtr t) {
 }
 
 void Graph::set_constant(Value* v, TensorPtr t) {
+  if (v->constant_) forget(*this);
   v->dtype_ = t->dtype();
   v->shape_ = t->shape();
   v->constant_ = std::move(t);
@@ -196,6 +215,7 @@ void Graph::unlink(Node& n, std::size_t i) {
 }
 
 void Graph::add_node_input(Node& n, Value* v) {
+  forget(*this);
   n.inputs_.push_back(nullptr);
   if (n.inputs_.size() > n.few_uses_.size()) {
     if (!n.more_uses_) n.more_uses_ = std::make_unique<std::vector<std::uint32_t>>();
@@ -206,11 +226,13 @@ void Graph::add_node_input(Node& n, Value* v) {
 
 void Graph::set_input(Node& n, std::size_t i, Value* v) {
   if (n.inputs_[i] == v) return;
+  forget(*this);
   unlink(n, i);
   link(n, i, v);
 }
 
 void Graph::set_type(Value* v, DType dtype, Shape shape) {
+  if (v->dtype_ != dtype && v->dtype_ != DType::undefined) forget(*this);
   v->dtype_ = dtype;
   v->shape_ = std::move(shape);
 }
@@ -220,6 +242,7 @@ void Graph::set_known_elements(Value* v, Ints elements) {
 }
 
 void Graph::set_attr(Node& n, std::string key, Attr value) {
+  forget_unless_own(*this, key);
   for (NamedAttr& a : n.attrs_)
     if (a.name == key) {
       a.value = std::move(value);
@@ -229,16 +252,21 @@ void Graph::set_attr(Node& n, std::string key, Attr value) {
 }
 
 void Graph::remove_attr(Node& n, std::string_view key) {
+  forget_unless_own(*this, key);
   std::erase_if(n.attrs_, [&](const NamedAttr& a) { return a.name == key; });
 }
 
-void Graph::set_op(Node& n, std::string op) { n.op_ = names_->op(std::move(op)); }
+void Graph::set_op(Node& n, std::string op) {
+  forget(*this);
+  n.op_ = names_->op(std::move(op));
+}
 
 void Graph::replace_all_uses(Value* from, Value* to) {
   if (from == to) return;
   while (!from->uses_.empty()) {
     const Use u = from->uses_.back();
-    set_input(*u.node, u.input, to);
+    unlink(*u.node, u.input);
+    link(*u.node, u.input, to);
   }
   if (from->output_uses_ == 0) return;
   Graph& g = *from->graph_;  // a subgraph's output may be a value of the graph around it: then its list is

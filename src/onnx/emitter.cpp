@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "onnx/bitwise.h"
-#include "onnx/data_dims.h"
+#include "onnx/facts.h"
 #include "onnx/fold.h"
 #include "onnx/formulas.h"
 #include "onnx/infer.h"
@@ -233,7 +233,7 @@ Value* Emitter::identity(Value* x) { return emit_raw("Identity", {x}, {}, 1)[0];
 
 // ---- reductions: axes are an input since 13 (ReduceSum) and 18 (the others)
 
-bool Emitter::may_be_empty(const Value* x) const { return strict() || onnx::has_dims_of_data(x); }
+bool Emitter::may_be_empty(const Value* x) const { return onnx::may_be_empty(x, strict()); }
 
 Value* Emitter::reduce(const std::string& op, Value* x, const Ints& given, bool keep_dims) {
   if (given.empty()) return x;

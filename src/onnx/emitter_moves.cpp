@@ -1,8 +1,8 @@
 // The Emitter's operators that move elements: their forms at each opset, and what runtimes want of them.
 #include <algorithm>
 
-#include "onnx/data_dims.h"
 #include "onnx/emitter.h"
+#include "onnx/facts.h"
 #include "onnx/raise_opset.h"
 #include "onnx/reshape.h"
 
@@ -19,12 +19,6 @@ namespace {
 Value* unless_same(Value* x, Value* reshaped) {
   const bool known = x->shape().ranked() && !contains(x->shape().dims(), kUnknownDim);
   return known && reshaped->shape() == x->shape() ? x : reshaped;
-}
-
-bool can_be_empty(const Emitter& e, const Value* x) {
-  if (x->shape().ranked() && std::ranges::all_of(x->shape().dims(), [](Dim d) { return d > 0; }))
-    return false;
-  return e.strict() || onnx::has_dims_of_data(x);
 }
 
 // A size of 0 stands for the size that x has there, which is right where that is the size asked for.
@@ -89,7 +83,7 @@ Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
     e.graph().set_type(y, x->dtype(), Shape(*known));
     return y;
   }
-  if (!can_be_empty(e, x) || of_tensors || (known && keeps_unknown_dims(x, *known)))
+  if (!onnx::may_be_empty(x, e.strict()) || of_tensors || (known && keeps_unknown_dims(x, *known)))
     return e.emit("Reshape", {x, dims});
   return spread_from_one(e, x, dims);
 }
@@ -98,7 +92,7 @@ Value* reshape_of_maybe_empty(Emitter& e, Value* x, Value* dims) {
 
 Value* reshape_even_if_empty(Emitter& e, Value* x, Value* dims) {
   const Ints* known = dims->known_elements().get();
-  const bool is_plain = e.opset() >= 14 || constant_ints(dims) || !can_be_empty(e, x) ||
+  const bool is_plain = e.opset() >= 14 || constant_ints(dims) || !onnx::may_be_empty(x, e.strict()) ||
                         (known && keeps_unknown_dims(x, *known));
   return is_plain ? e.reshape_to(x, dims) : spread_from_one(e, x, dims);
 }
@@ -115,7 +109,7 @@ Value* Emitter::reshape_to(Value* x, Value* dims) {
   const auto may_be_zero = [&] {
     const Ints* known = dims->constant() ? nullptr : dims->known_elements().get();
     if (const auto c = constant_ints(dims)) return contains(*c, 0);
-    if (!can_be_empty(*this, x) && !(known && contains(*known, 0))) return false;
+    if (!may_be_empty(x) && !(known && contains(*known, 0))) return false;
     return !known || std::ranges::any_of(*known, [](Dim d) { return d <= 0; });
   };
   if (!may_be_zero()) {

@@ -6,7 +6,8 @@
 // Facts about an ONNX operator. A trait holds at every opset that has the operator, for all numbers (NaN and infinities included),
 // and for all values of its other inputs and its attributes (if these are finite). Rewriters ask for traits instead of listing
 // operators. An operator that is not in the table, or is of another domain, has no traits. "Its input" is the first input. For an
-// operator with several results, a trait holds for the first one only; `moves` holds for all.
+// operator with several results, a trait holds for the first one only; `moves` holds for all. number_rules.cpp has the range of the
+// results.
 namespace t2o::onnx {
 
 enum class Trait : std::uint32_t {
@@ -20,13 +21,10 @@ enum class Trait : std::uint32_t {
   reduces = 1U << 5,         // reduces `axes` (an attribute or the second input), which become 1 or go, as `keepdims` says
   any_axes = 1U << 6,        // names all axes that matter: with renumbered axes it gives the same result, permuted, for a permuted input
   channels_first = 1U << 7,  // works on images or sequences whose channels are the second axis
-  // the range of the results
-  no_larger = 1U << 8,               // finite floats: no magnitude above the largest of its input; except for a window as in `within`
-  at_most_one = 1U << 9,             // finite floats: no result above 1 or below -1
-  never_negative = 1U << 10,         // floats: no result below 0, and NaN only from NaN or infinities
-  keeps_factor = 1U << 11,           // f(c * x) = c * f(x)
-  keeps_positive_factor = 1U << 12,  // the same for c > 0
-  signless = 1U << 13,               // integers: the same bits for signed and unsigned types
+  // how factors pass
+  keeps_factor = 1U << 8,           // f(c * x) = c * f(x)
+  keeps_positive_factor = 1U << 9,  // the same for c > 0
+  signless = 1U << 10,              // integers: the same bits for signed and unsigned types
 };
 
 constexpr Trait operator|(Trait a, Trait b) {

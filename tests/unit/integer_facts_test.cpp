@@ -1,9 +1,8 @@
-#include "onnx/integer_facts.h"
+#include "onnx/facts.h"
 
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
-#include "onnx/data_dims.h"
 
 namespace t2o::onnx {
 namespace {
@@ -42,15 +41,35 @@ TEST_F(IntegerFactsTest, BitsOfIntegers) {
     %r: i64[n] = Neg(%a)
     %v: i64[n] = Abs(%a)
     %z: i64[n] = Div(%a, %x)
-    output %a, %b, %c, %d, %e, %s, %t, %k, %l, %q, %r, %v, %z
+    const %three: i64[] = -3
+    const %far: i64[] = -8589934591
+    %m: i64[n] = Where(%f, %three, %c)
+    %g: i64[n] = Where(%f, %far, %c)
+    output %a, %b, %c, %d, %e, %s, %t, %k, %l, %q, %r, %v, %z, %m, %g
   )");
-  const Ints fits = {1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, few = {1, 1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1},
-             flags = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  const Ints fits = {1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0}, few = {1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0},
+             flags = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   for (std::size_t i = 0; i < fits.size(); ++i) {
     EXPECT_EQ(fits_i32((*this)[i]), fits[i] != 0) << (*this)[i]->name();
     EXPECT_EQ(has_few_bits((*this)[i]), few[i] != 0) << (*this)[i]->name();
     EXPECT_EQ(are_flags((*this)[i]), flags[i] != 0) << (*this)[i]->name();
   }
+}
+
+TEST_F(IntegerFactsTest, SizesBelowZeroAreNoneWithoutASign) {
+  read(R"(
+    input %x: f32[n,4]
+    const %one: i64[] = 5
+    %size: i64[] = Size(%x)
+    %less: i64[] = Sub(%size, %one)
+    %wraps: u32[] = Cast(%less) {to=u32}
+    %far: i64[] = Cast(%wraps) {to=i64}
+    %unsigned: u32[] = Cast(%size) {to=u32}
+    %same: i64[] = Cast(%unsigned) {to=i64}
+    output %less, %far, %same
+  )");
+  const Ints sizes = {1, 0, 1};
+  for (std::size_t i = 0; i < sizes.size(); ++i) EXPECT_EQ(is_made_of_sizes((*this)[i]), sizes[i] != 0) << (*this)[i]->name();
 }
 
 TEST_F(IntegerFactsTest, SizesThatDataDecide) {
@@ -60,6 +79,8 @@ TEST_F(IntegerFactsTest, SizesThatDataDecide) {
     input %count: i64[1]
     const %zero: i64[1] = [0]
     const %rows: i64[2] = [-1, 2]
+    const %one: i64[1] = [1]
+    const %number: f32[1] = [1]
     %a: f32[n,4] = Relu(%x)
     %b: f32[?,2] = Reshape(%x, %rows)
     %c: f32[?,4] = Compress(%x, %mask) {axis=0}
@@ -67,9 +88,15 @@ TEST_F(IntegerFactsTest, SizesThatDataDecide) {
     %e: f32[?,4] = Slice(%x, %zero, %count, %zero)
     %k: i64[1] = Shape(%mask)
     %f: f32[?,4] = Slice(%x, %zero, %k, %zero)
-    output %a, %b, %d, %e, %f
+    %s: i64[2] = Shape(%c)
+    %h: f32[?,?] = ConstantOfShape(%s)
+    %l: i64[1] = Slice(%s, %zero, %one, %zero)
+    %m: f32[?] = Expand(%number, %l)
+    %o: i64[2] = Shape(%x)
+    %p: f32[?,?] = ConstantOfShape(%o)
+    output %a, %b, %d, %e, %f, %h, %m, %p
   )");
-  const Ints of_data = {0, 0, 1, 1, 0};
+  const Ints of_data = {0, 0, 1, 1, 0, 1, 1, 0};
   for (std::size_t i = 0; i < of_data.size(); ++i)
     EXPECT_EQ(has_dims_of_data((*this)[i]), of_data[i] != 0) << (*this)[i]->name();
 }

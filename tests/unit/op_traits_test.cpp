@@ -68,7 +68,6 @@ TEST(OpTraits, follow_from_others) {
     EXPECT_TRUE(follows(op, Trait::moves, Trait::picks)) << op;
     EXPECT_TRUE(follows(op, Trait::moves, Trait::within)) << op;
     EXPECT_TRUE(follows(op, Trait::moves, Trait::keeps_factor)) << op;
-    EXPECT_TRUE(follows(op, Trait::within, Trait::no_larger)) << op;
     EXPECT_TRUE(follows(op, Trait::keeps_factor, Trait::keeps_positive_factor)) << op;
     EXPECT_TRUE(follows(op, Trait::elementwise | Trait::broadcasts | Trait::reduces, Trait::any_axes)) << op;
   }

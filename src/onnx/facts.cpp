@@ -52,7 +52,6 @@ Made made(const Value* v, const ir::Findings<Made>::Ask& ask) {
 }
 
 bool has_known_sizes(const Value* v) {
-  if (v->constant()) return true;
   return v->shape().ranked() && std::ranges::all_of(v->shape().dims(), [](Dim d) { return d > 0; });
 }
 

@@ -101,5 +101,22 @@ TEST_F(IntegerFactsTest, SizesThatDataDecide) {
     EXPECT_EQ(has_dims_of_data((*this)[i]), of_data[i] != 0) << (*this)[i]->name();
 }
 
+TEST_F(IntegerFactsTest, WhatMayBeEmpty) {
+  read(R"(
+    input %x: f32[n,4]
+    input %y: f32[2,4]
+    const %none: i64[0] = []
+    const %some: i64[1] = [1]
+    %a: f32[n,4] = Relu(%x)
+    %b: f32[2,4] = Relu(%y)
+    output %a, %b, %none, %some
+  )");
+  const Ints strict = {1, 0, 1, 0};
+  for (std::size_t i = 0; i < strict.size(); ++i) {
+    EXPECT_EQ(may_be_empty((*this)[i], true), strict[i] != 0) << (*this)[i]->name();
+    EXPECT_FALSE(may_be_empty((*this)[i], false)) << (*this)[i]->name();
+  }
+}
+
 }  // namespace
 }  // namespace t2o::onnx

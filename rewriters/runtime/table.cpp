@@ -403,9 +403,16 @@ bool applies(const Row& r, const onnx::Target& t) {
 }
 
 std::vector<Step> steps(std::string_view phase, const onnx::Target& target) {
+  const auto has = [&](const After& a) {
+    const Row* row = find_row(a.rewriter);
+    return !row || applies(*row, target);
+  };
   std::vector<Step> all;
-  for (const Row& r : table())
-    if (r.make && r.phase == phase && applies(r, target)) all.push_back({r.make(target), r.after});
+  for (const Row& r : table()) {
+    if (!r.make || r.phase != phase || !applies(r, target)) continue;
+    all.push_back({r.make(target), r.after});
+    std::erase_if(all.back().after, [&](const After& a) { return !has(a); });
+  }
   return all;
 }
 

@@ -5,12 +5,18 @@
 namespace t2o::op_mappers {
 namespace {
 
-Values quantize(MapperContext& c, const Attrs& attrs) {
-  return {c.emit("QuantizeLinear", {c.in(0), c.in(1), c.in(2)}, attrs)};
+// Codes of 16 bits came with opset 21.
+Values linear(MapperContext& c, const std::string& op, const Attrs& attrs) {
+  try {
+    return {c.emit(op, {c.in(0), c.in(1), c.in(2)}, attrs)};
+  } catch (const ConversionError& e) {
+    Diagnostic d = e.diagnostic();
+    if (d.code == Code::opset_too_low) d.remedy += " | --dequantize";
+    throw ConversionError(std::move(d));
+  }
 }
-Values dequantize(MapperContext& c, const Attrs& attrs) {
-  return {c.emit("DequantizeLinear", {c.in(0), c.in(1), c.in(2)}, attrs)};
-}
+Values quantize(MapperContext& c, const Attrs& attrs) { return linear(c, "QuantizeLinear", attrs); }
+Values dequantize(MapperContext& c, const Attrs& attrs) { return linear(c, "DequantizeLinear", attrs); }
 
 Attrs axis_of(MapperContext& c) {
   const auto axis = c.attr_or<std::int64_t>("axis", -1);
@@ -36,7 +42,23 @@ Values dequantize_11(MapperContext& c) {
   return {c.mul(c.cast(codes, DType::f32), c.reshape(c.in(1), dims))};
 }
 
+// The codes are round(x * steps) - round(low * steps), at most 255.
+Value* round_rows_to_bytes(MapperContext& c, Value* x) {
+  constexpr double kSmallest = 1e-30;  // of ranges: a row of zeros has none
+  Value* least = c.reduce("ReduceMin", x, {-1}, true);
+  Value* low = c.clip(least, std::nullopt, 0);
+  Value* greatest = c.reduce("ReduceMax", x, {-1}, true);
+  Value* high = c.clip(greatest, 0, std::nullopt);
+  Value* range = c.clip(c.sub(high, low), kSmallest, std::nullopt);
+  Value* steps = c.div(c.scalar_like(x, 255), range);
+  Value* first = c.emit("Round", {c.mul(low, steps)});
+  Value* last = c.add(first, c.scalar_like(x, 255));
+  Value* rounded = c.emit("Round", {c.mul(x, steps)});
+  return c.div(c.minimum(rounded, last), steps);
+}
+
 Values round_to_bytes(MapperContext& c) {
+  if (c.flag("by_rows")) return {round_rows_to_bytes(c, c.in(0))};
   const Values codes = c.emit_n("DynamicQuantizeLinear", {c.in(0)}, {}, 3);
   return {c.emit("DequantizeLinear", codes)};
 }

@@ -8,7 +8,7 @@ namespace t2o {
 OpRegistry quantize_mode_rows(tf2onnx::QuantizeMode);
 void add_uniform_rows(OpRegistry&, tf2onnx::QuantizeMode);
 
-// Names the Uniform* ops of a source graph that stay exact nevertheless, and says why.
+// Warns where the mode changes nothing. Names the Uniform* ops of a source graph that stay exact nevertheless, and says why.
 void warn_of_exact(tf2onnx::QuantizeMode, const ir::Graph& source, const Target&, Diagnostics&);
 
 }  // namespace t2o

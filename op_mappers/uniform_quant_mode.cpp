@@ -7,6 +7,7 @@
 #include "ir/nesting.h"
 #include "op_mappers/plain_type.h"
 #include "op_mappers/quantize_mode.h"
+#include "tfgraph/facts.h"
 
 // --quantize-mode for the Uniform* ops. Each op computes with numbers: it reads them from the levels of its
 // inputs, and makes levels of its result. 8-bit levels are those of QuantizeLinear and DequantizeLinear,
@@ -241,6 +242,13 @@ void add_uniform_rows(OpRegistry& rows, QuantizeMode mode) {
 void warn_of_exact(QuantizeMode mode, const ir::Graph& source, const Target& target,
                    Diagnostics& diagnostics) {
   if (mode == QuantizeMode::exact) return;
+  if (!tfgraph::fakes_quantization(source))
+    diagnostics.push_back({Severity::warning,
+                           Code::bad_option,
+                           "--quantize-mode: the model has no fake quantization, and it changes nothing",
+                           "",
+                           {},
+                           SourceLoc::here()});
   ir::for_each_node(source, [&](const ir::Node& n) {
     const std::string why = op_of(n) ? why_exact(n, target.opset) : "";
     if (!why.empty())

@@ -90,6 +90,22 @@ def flex_list(x):
     return tf.raw_ops.TensorListStack(input_handle=items, element_shape=[2], element_dtype=tf.float32)
 
 
+def flex_list_loop(x):
+    """A list that a loop carries."""
+    def step(i, items):
+        item = tf.raw_ops.TensorListGetItem(input_handle=items, index=i, element_shape=[2], element_dtype=tf.float32)
+        return i + 1, tf.raw_ops.TensorListSetItem(input_handle=items, index=i, item=item * 2. + tf.cast(i, tf.float32))
+    items = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=tf.constant([2]))
+    items = tf.while_loop(lambda i, items: i < 3, step, [0, items])[1]
+    return tf.raw_ops.TensorListStack(input_handle=items, element_shape=[2], element_dtype=tf.float32)
+
+
+def drawn(x):
+    """Random numbers, which have seeds and are the same in each run, also of a loop, and numbers that do not depend on them."""
+    walk = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v + tf.random.uniform([4], seed=1)), [0, x])[1]
+    return x + tf.random.normal([4], seed=2), walk, tf.random.categorical(tf.reshape(x, (1, 4)), 9, seed=3), tf.sqrt(tf.abs(x))
+
+
 def loop(x):
     return tf.while_loop(lambda i, v: i < 4, lambda i, v: (i + 1, tf.matmul(v, SQUARE)), [0, x])[1]
 
@@ -208,6 +224,8 @@ def main():
     recurrent("lstm_clipped", 12, "float")  # the file says that the cell's state ends at 10
     recurrent("lstm_int8", 6, "int8")
     write("trained_with_ranges", trained_with_ranges, (1, 8, 8, 3), kind="weights")
+    write("flex_list_loop", flex_list_loop, (3, 2), kind="flex")
+    write("drawn", drawn, (4,))
 
 
 if __name__ == "__main__":

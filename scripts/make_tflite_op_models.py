@@ -200,6 +200,14 @@ def hybrid_loop_symmetric(): return hybrid_loop(1, symmetric=True)
 
 
 @model
+def hybrid_loop_open(): return hybrid_loop(None)
+
+
+@model
+def hybrid_loop_rows(): return hybrid_loop(5)
+
+
+@model
 def lstm_in_branch():
     """The states of a layer in a branch start anew in each run."""
     f = File()

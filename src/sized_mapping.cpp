@@ -39,7 +39,7 @@ bool set_sizes(ir::Graph& main, const std::map<Dim, onnx::RequiredSize>& sizes) 
 void note_required(const ir::Graph& g, const std::map<Dim, onnx::RequiredSize>& sizes,
                    Diagnostics& diagnostics) {
   for (const auto& [symbol, required] : sizes)
-    diagnostics.push_back({Severity::note, Code::bad_option,
+    diagnostics.push_back({Severity::note, Code::bad_model,
                            "the size '" + g.symbols().name(symbol) + "' of the inputs is " +
                                std::to_string(required.size) + " in the export: the model takes no other",
                            "", required.by->origin(), SourceLoc::here()});

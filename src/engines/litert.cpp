@@ -136,6 +136,7 @@ constexpr std::pair<std::string_view, std::string_view> kMissingParts[] = {
     {"cannot pass strings", "strings"},
     {"lacks data", "weights in another file"},
     {"not currently supported", "a type of the model's tensors"},
+    {"a resource that LiteRT has made", "operators of TensorFlow that take its own resources"},
 };
 
 // What the library has no code for, by what it has printed. Empty: its refusal has another cause.

@@ -6,6 +6,7 @@
 #include "diagnostics.h"
 #include "formats/tensor_spec.h"
 #include "support/nearest.h"
+#include "support/text.h"
 #include "tf/layer_names.h"
 #include "tf/source.h"
 
@@ -187,9 +188,14 @@ std::vector<Fetch> make_fetches(const Source& s, const Options& o, const Names& 
 template <class T>
 void rename(std::vector<T>& tensors, const std::vector<std::string>& wanted, const std::string& what) {
   if (wanted.empty() || tensors.empty()) return;
-  if (wanted.size() != tensors.size())
-    fail(Code::bad_option, std::to_string(wanted.size()) + " new names are given for " +
-                               std::to_string(tensors.size()) + " " + what);
+  if (wanted.size() != tensors.size()) {
+    Strings names;
+    for (const T& t : tensors) names.push_back(t.name);
+    fail(Code::bad_option,
+         std::to_string(wanted.size()) + " new names are given for " + std::to_string(tensors.size()) + " " +
+             what,
+         "they are: " + quoted_list(names));
+  }
   for (std::size_t i = 0; i < wanted.size(); ++i) tensors[i].name = wanted[i];
 }
 

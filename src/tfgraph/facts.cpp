@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ir/memo.h"
+#include "ir/nesting.h"
 
 namespace t2o::tfgraph {
 namespace {
@@ -400,5 +401,15 @@ Extent extent_at(Value* v, int axis, int branches) {
 Extent extent_of(Value* tensor, int axis) { return extent_at(tensor, axis, kMostBranches); }
 
 std::optional<Extent> extent_value(Value* v) { return Evaluation().extent(v); }
+
+bool fakes_quantization(const ir::Graph& main) {
+  bool found = false;
+  ir::for_each_node(main, [&](const ir::Node& n) {
+    for (const char* family :
+         {"FakeQuant", "QuantizeAndDequantize", "UniformQuantize", "UniformDequantize", "UniformRequantize"})
+      found = found || n.op().starts_with(family);
+  });
+  return found;
+}
 
 }  // namespace t2o::tfgraph

@@ -13,6 +13,8 @@ std::optional<double> known_scalar(Value* v);
 bool is_ones(Value* v);  // each element is 1
 bool is_zero(Value* v);  // each element is 0, or there is no element
 
+bool fakes_quantization(const ir::Graph& main);  // some node rounds numbers to those of codes
+
 // The range of a Slice or StridedSlice that slices only the last axis.
 struct Range {
   std::int64_t begin, count;

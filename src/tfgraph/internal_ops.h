@@ -31,7 +31,7 @@ inline constexpr std::string_view kLogSumExp = "t2o.LogSumExp";
 inline constexpr std::string_view kQuantize = "t2o.QuantizeLinear";
 inline constexpr std::string_view kDequantize = "t2o.DequantizeLinear";
 
-// Floats, each rounded to the nearest of 256 numbers that reach from the least to the greatest of them, 0 among them; inputs x
+// Floats x, each rounded to the nearest of 256 numbers from the least to the greatest, 0 among them; attribute by_rows: of its row
 inline constexpr std::string_view kRoundToBytes = "t2o.RoundToBytes";
 
 // The values of keys in a table; inputs x, keys [n], values [n], and the value of what is no key. All but x are constants.

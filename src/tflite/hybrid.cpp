@@ -31,16 +31,18 @@ bool has_8_bit_weights(const Op& op) {
   return q && is_byte(op.input_type(1)) && !op.output_quantization();
 }
 
+// A file states 1 for a size that is open.
 bool is_one_row(const Op& op) {
-  const auto sizes = op.sizes(0);
-  return sizes && !sizes->empty() && element_count(*sizes) == sizes->back();
+  const auto sizes = op.sizes(0), weights = op.sizes(1);
+  return op.lowering().has_sizes_of_file() && sizes && weights && element_count(*sizes) == weights->back();
 }
 
 }  // namespace
 
 Value* rounded_if_fed_back(Op& op, Value* x) {
-  if (x->dtype() != DType::f32 || !has_8_bit_weights(op) || !is_one_row(op) || !is_fed_back(op, x)) return x;
-  return op.make_own(std::string(tfgraph::kRoundToBytes), {x}, {});
+  if (x->dtype() != DType::f32 || !has_8_bit_weights(op) || !is_fed_back(op, x)) return x;
+  return op.make_own(std::string(tfgraph::kRoundToBytes), {x},
+                     is_one_row(op) ? Attrs{} : Attrs{{"by_rows", std::int64_t{1}}});
 }
 
 }  // namespace t2o::tflite

@@ -46,11 +46,14 @@ std::string of_weight(std::string_view joined, const char* role) {
 }  // namespace
 
 std::string Labels::first_name(const std::string& joined) {
-  std::string first;
-  each_name(joined, [&](const std::string& path) {
-    if (first.empty()) first = path;
-  });
-  return first;
+  const Strings all = names(joined);
+  return all.empty() ? "" : all[0];
+}
+
+Strings Labels::names(const std::string& joined) {
+  Strings all;
+  each_name(joined, [&](const std::string& path) { all.push_back(path); });
+  return all;
 }
 
 std::string Labels::of(std::size_t subgraph, std::int64_t tensor) {

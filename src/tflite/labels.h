@@ -15,6 +15,7 @@ class Labels {
   explicit Labels(const Model& m) : model_(&m) {}
   std::string of(std::size_t subgraph, std::int64_t tensor);  // "" if no author wrote any of its names
   static std::string first_name(const std::string& joined);    // the same of a name
+  static Strings names(const std::string& joined);             // all that an author wrote
 
  private:
   using Roles = std::unordered_map<std::int64_t, const char*>;  // of the tensors that are weights: "kernel", "bias"

@@ -153,10 +153,10 @@ Values fully_connected(Op& op) {
     op.fail(Code::unsupported_attr, "weights in the form SHUFFLED4x16INT8 are not supported");
   Value *x = op.in(0), *w = op.layer_weights(1);
   if (op.sizes(1)) op.dims(1, 2);  // refuses another rank
-  x = rounded_if_fed_back(op, x);
   const auto x_sizes = op.sizes(0);
   const bool is_matrix = x_sizes && x_sizes->size() == 2;
   if (!is_matrix && !o.keep_num_dims()) x = rows_of(op, x, w);
+  x = rounded_if_fed_back(op, x);
   Value* y = is_matrix || !o.keep_num_dims() ? op.make("MatMul", {x, w}, {{"transpose_b", std::int64_t{1}}})
                                              : op.make("BatchMatMulV2", {x, w}, {{"adj_y", std::int64_t{1}}});
   return {finish(op, y, 2, o.fused_activation_function())};

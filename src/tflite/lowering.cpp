@@ -130,8 +130,8 @@ bool Lowering::moves_codes(const Scope& s, const Row& row, const schema::Operato
 }
 
 void Lowering::lower_row(Scope& s, const Row& row, const schema::Operator& o,
-                         std::shared_ptr<const Origin> origin) {
-  Op op(*this, s, o, row, std::move(origin));
+                         const std::shared_ptr<const Origin>& origin) {
+  Op op(*this, s, o, row, origin);
   op.as_codes(moves_codes(s, row, o));
   Values results =
       row.lower ? row.lower(op) : op.make_all(row.tf, op.all(), row.attrs ? row.attrs(op) : Attrs{});
@@ -149,7 +149,7 @@ void Lowering::lower_row(Scope& s, const Row& row, const schema::Operator& o,
     if (op.moves_codes() && quantization(s, t))
       bind_codes(s, t, results[i]);
     else
-      bind_numbers(s, t, results[i]);
+      bind_numbers(s, t, results[i], origin);
   }
 }
 

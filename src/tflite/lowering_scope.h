@@ -77,7 +77,7 @@ class Lowering {
   std::optional<Quantization> quantization_in_file(const Scope&, std::int64_t tensor) const;
   std::optional<Quantization> quantization(const Scope&, std::int64_t tensor) const;
   DType dtype(const Scope&, std::int64_t tensor) const;
-  void bind_numbers(Scope&, std::int64_t tensor, Value*);
+  void bind_numbers(Scope&, std::int64_t tensor, Value*, const std::shared_ptr<const Origin>&);  // of the operator
   void bind_codes(Scope&, std::int64_t tensor, Value*);
 
   // A subgraph for an attribute. Its inputs and outputs are codes where tensors are quantized; handles are none. `handles` gets those of
@@ -107,7 +107,7 @@ class Lowering {
   Handles add_use(std::size_t subgraph, const Handles& inputs, StateUse&);
   void lower_operators(Scope&, const std::vector<bool>& needed);
   void lower_operator(Scope&, unsigned index);
-  void lower_row(Scope&, const Row&, const schema::Operator&, std::shared_ptr<const Origin>);
+  void lower_row(Scope&, const Row&, const schema::Operator&, const std::shared_ptr<const Origin>&);
   bool depends_on_failure(const Scope&, const schema::Operator&) const;
   void bind_inputs(Scope&, const Request&);
   void add_input_of_body(Scope&, std::int32_t tensor);

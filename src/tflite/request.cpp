@@ -5,7 +5,10 @@
 #include <unordered_map>
 
 #include "formats/tensor_spec.h"
+#include "support/lists.h"
 #include "support/nearest.h"
+#include "support/text.h"
+#include "tflite/labels.h"
 
 namespace t2o::tflite {
 namespace {
@@ -13,12 +16,6 @@ namespace {
 using tf2onnx::Options;
 
 constexpr std::size_t kListed = 20;
-
-std::string listed(const Strings& words) {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "'" : ", '") + w + "'";
-  return out;
-}
 
 // The tensors of the subgraph by the names that a user may give.
 class Tensors {
@@ -49,20 +46,38 @@ class Tensors {
     return -1;
   }
 
-  // "X" and "X:0" are one name.
+  // "X" and "X:0" are one name, and the tensor "X;Y" has the names X and Y too, without levels that are made
+  // up.
   std::int64_t find(const std::string& name, bool input) const {
     const std::string bare = name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
     for (const std::string& candidate : {name, bare, bare + ":0"})
       if (const auto found = by_name_.find(candidate); found != by_name_.end()) return found->second;
     if (const std::int64_t i = by_key(bare, input); i >= 0) return i;
-    Strings names;
-    for (const Named& n : of_signature(input)) names.push_back(n.tensor->key);
-    const std::string keys = names.empty() || names.size() > kListed ? "" : "they are: " + listed(names);
-    for (const auto& [known, _] : by_name_) names.push_back(known);
+    const std::string part = name.find(';') == std::string::npos ? Labels::first_name(name) : "";
+    Strings keys, names, joined;
+    for (const Named& n : of_signature(input)) keys.push_back(n.tensor->key);
+    std::int64_t part_of = -1;
+    for (const auto& [known, i] : by_name_) {
+      if (model_.has_data(model_.tensor(subgraph_, i))) continue;
+      names.push_back(known);
+      const Strings parts = Labels::names(known);
+      append(names, parts);
+      if (!contains(parts, part)) continue;
+      joined.push_back(known);
+      part_of = i;
+    }
+    if (joined.size() == 1) return part_of;
+    const std::string none = "there is no tensor '" + name + "' in " + model_.path();
+    std::sort(joined.begin(), joined.end());
+    if (!joined.empty())
+      fail(Code::bad_option, none, "several have it in their names: " + quoted_list(joined));
+    append(names, keys);
     std::sort(names.begin(), names.end());
     const std::string near = nearest(name, names);
-    fail(Code::bad_option, "there is no tensor '" + name + "' in " + model_.path(),
-         near.empty() ? keys : "did you mean '" + near + "'?");
+    fail(Code::bad_option, none,
+         !near.empty()                           ? "did you mean '" + near + "'?"
+         : keys.empty() || keys.size() > kListed ? ""
+                                                 : "they are: " + quoted_list(keys));
   }
 
   std::string name(std::int64_t i) const { return model_.tensor_name(subgraph_, i); }
@@ -118,11 +133,19 @@ std::vector<Port> ports(const Tensors& tensors, bool by_signature,
   return result;
 }
 
+Strings names_of(const std::vector<Port>& ports) {
+  Strings names;
+  for (const Port& p : ports) names.push_back(p.name);
+  return names;
+}
+
 void rename(std::vector<Port>& ports, const std::vector<std::string>& wanted, const std::string& what) {
   if (wanted.empty()) return;
   if (wanted.size() != ports.size())
-    fail(Code::bad_option, std::to_string(wanted.size()) + " new names are given for " +
-                               std::to_string(ports.size()) + " " + what);
+    fail(Code::bad_option,
+         std::to_string(wanted.size()) + " new names are given for " + std::to_string(ports.size()) + " " +
+             what,
+         "they are: " + quoted_list(names_of(ports)));
   for (std::size_t i = 0; i < wanted.size(); ++i) ports[i].name = wanted[i];
 }
 
@@ -154,7 +177,7 @@ std::optional<std::size_t> choose_signature(const Model& m, const Options& o) {
     const std::string near = nearest(o.signature, names);
     fail(Code::bad_option, "there is no signature '" + o.signature + "' in " + m.path(),
          (near.empty() ? "the" : "did you mean '" + near + "'? The") + std::string(" signatures are: ") +
-             listed(names));
+             quoted_list(names));
   }
   if (const auto found = named("serving_default")) return found;
   for (std::size_t i = 0; i < all.size(); ++i)  // what the runtime runs if nothing is said

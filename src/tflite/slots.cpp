@@ -215,10 +215,11 @@ Value* Lowering::cut(const Scope& s, std::int64_t tensor, Value* v) {
   return s.graph->add(std::move(spec)).output();
 }
 
-void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v) {
+void Lowering::bind_numbers(Scope& s, std::int64_t tensor, Value* v,
+                            const std::shared_ptr<const Origin>& origin) {
   const DType type = dtype(s, tensor);
   if (const auto q = quantization(s, tensor)) {
-    Label of = label(s, tensor);
+    Label of = {label(s, tensor).tensor, origin};
     if (v->producer())
       of = {label(s, tensor, v->producer()->origin().label()), v->producer()->shared_origin()};
     return bind_codes(s, tensor, quantize(*s.graph, v, *q, type, of));

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "support/wire.h"
+#include "tflite/callees.h"
 #include "tflite/lowering_scope.h"
 
 // Which states a subgraph reads and changes. Loops and branches take these as inputs and give them as
@@ -10,11 +11,12 @@ namespace {
 
 constexpr std::size_t kDeepestNesting = 48;
 
-// The subgraphs of an operator, and the first of its inputs that they take.
-struct Callees {
-  std::vector<std::int64_t> subgraphs = {};
-  std::size_t first = 0;
-};
+void check_depth(std::size_t depth, std::size_t subgraph, const Model& model) {
+  if (depth >= kDeepestNesting)
+    fail(Code::bad_model, "subgraph '" + model.subgraph_name(subgraph) + "' is nested too deep");
+}
+
+}  // namespace
 
 Callees callees(B op, const schema::Operator& o) {
   switch (op) {
@@ -49,13 +51,6 @@ Callees callees(B op, const schema::Operator& o) {
   }
   return {};
 }
-
-void check_depth(std::size_t depth, std::size_t subgraph, const Model& model) {
-  if (depth >= kDeepestNesting)
-    fail(Code::bad_model, "subgraph '" + model.subgraph_name(subgraph) + "' is nested too deep");
-}
-
-}  // namespace
 
 Nested::Nested(std::vector<std::size_t>& open, std::size_t subgraph, const Model& model) : open_(open) {
   if (std::find(open.begin(), open.end(), subgraph) != open.end())

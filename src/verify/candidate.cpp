@@ -88,6 +88,22 @@ void Candidate::find_states() {
     if (find(session_.outputs(), state.name + kStateOutput)) states_.push_back(state.name);
 }
 
+namespace {
+
+// --dequantize makes numbers of codes.
+void check_codes(const engines::TensorInfo& info, const Port& port) {
+  if (port.codes.step == 0 || info.dtype == DType::undefined || is_float(info.dtype) == is_float(port.dtype))
+    return;
+  const bool has_numbers = is_float(info.dtype);
+  fail(Code::bad_option,
+       "'" + info.name + "' holds " + (has_numbers ? "numbers" : "codes") + " in the ONNX model (" +
+           std::string(name(info.dtype)) + "), and " + (has_numbers ? "codes" : "numbers") +
+           " in the source (" + std::string(name(port.dtype)) + ")",
+       has_numbers ? "verify an export of --dequantize with --dequantize" : "leave out --dequantize");
+}
+
+}  // namespace
+
 std::vector<Candidate::Match> Candidate::match(const std::vector<engines::TensorInfo>& infos,
                                                std::vector<Port>& ports,
                                                const std::vector<std::string>& as_nchw,
@@ -109,6 +125,7 @@ std::vector<Candidate::Match> Candidate::match(const std::vector<engines::Tensor
       matches.push_back({info.name, nchw});
       continue;
     }
+    check_codes(info, ports[i]);
     sharpen(ports[i].shape, nchw ? permuted(info.shape, kToNhwc) : info.shape);
     matches.push_back({info.name, nchw});
   }

@@ -56,7 +56,7 @@ std::unique_ptr<Reference> open_reference(const tf2onnx::Options& options, const
   const Prepared p = prepare_source(*source, options, diagnostics);
   throw_first_error(diagnostics);
   Ports both = {ports(p.graph->inputs(), p.inputs), ports(p.graph->outputs(), p.outputs),
-                coarsest_type(*p.graph)};
+                coarsest_type(*p.graph), tfgraph::fakes_quantization(*p.graph)};
   return format.reference(options, std::move(both), engine);
 }
 

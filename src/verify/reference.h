@@ -17,6 +17,7 @@ struct EngineOptions {
 struct Ports {
   std::vector<Port> inputs, outputs;  // names as in the exported model
   DType coarsest = DType::undefined;  // of the types that the source computes in: f16, bf16 or else undefined
+  bool fakes_quantization = false;    // --quantize-mode changes what the export computes
 };
 
 // What runs the source model.
@@ -33,6 +34,7 @@ class Reference {
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::vector<Port>& outputs() const { return ports_.outputs; }
   DType coarsest() const { return ports_.coarsest; }
+  bool fakes_quantization() const { return ports_.fakes_quantization; }
   virtual Runtime runtime() const = 0;
   // Throws engines::Refusal for what the runtime does not run.
   virtual std::vector<TensorPtr> run(const std::vector<TensorPtr>& inputs) = 0;
@@ -42,6 +44,7 @@ class Reference {
   virtual bool quantizes() const { return false; }
   virtual void keep_state() = 0;  // a run goes on where the last one has ended
   virtual bool draws_random_numbers() const = 0;
+  virtual bool is_drawn(std::size_t) const { return false; }  // an output, though the runtime gives the same in each run
 
  protected:
   Ports ports_;

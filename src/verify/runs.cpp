@@ -129,7 +129,7 @@ std::string suit_tolerance(VerifyOptions& o, const Reference& reference) {
     o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};
     return "the model is quantized, so its float outputs may differ by 2 % of their largest number";
   }
-  if (o.source.quantize_mode != tf2onnx::QuantizeMode::exact) {
+  if (o.source.quantize_mode != tf2onnx::QuantizeMode::exact && reference.fakes_quantization()) {
     o.tolerance = {0, kOfQuantized, true, std::numeric_limits<double>::infinity()};
     return o.source.quantize_mode == tf2onnx::QuantizeMode::qdq
                ? "--quantize-mode qdq: codes may differ by one: 2 %"

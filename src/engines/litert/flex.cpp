@@ -2,8 +2,9 @@
 
 #include <flatbuffers/flexbuffers.h>
 
+#include <cstdint>
 #include <cstdio>
-#include <map>
+#include <cstring>
 #include <optional>
 
 #include "engines/litert/eager.h"
@@ -21,7 +22,11 @@ struct IntArray {
 };
 
 constexpr int kCustom = 32, kOk = 0, kError = 1;
-constexpr int kResource = 14, kVariant = 15;  // types without bytes: they stay with TensorFlow
+constexpr int kResource = 14, kVariant = 15;  // such values stay with TensorFlow
+
+// What LiteRT has in their place: it copies the number into loops and branches. Its own handles have fewer
+// bytes.
+using HandleNumber = std::uint64_t;
 
 bool is_handle(int type) { return type == kResource || type == kVariant; }
 
@@ -72,13 +77,14 @@ class Flex::Impl {
   int (*write_strings_)(Tensor*, const char* const*, int, const int*) = nullptr;
   void (*make_dynamic_)(Tensor*) = nullptr;
   int (*resize_)(OpContext*, Tensor*, IntArray*) = nullptr;
+  void (*realloc_)(std::size_t, Tensor*) = nullptr;
   IntArray* (*new_array_)(int) = nullptr;
 
   std::optional<Eager> eager_;
   std::string missing_;
   std::vector<std::string> names_;
-  std::vector<Operator*> operators_;  // these live as long as the process
-  std::map<const Tensor*, EagerTensorPtr> handles_;
+  std::vector<Operator*> operators_;     // these live as long as the process
+  std::vector<EagerTensorPtr> handles_;  // by their numbers; loops and branches copy these
 };
 
 namespace {
@@ -154,6 +160,7 @@ void Flex::Impl::bind(const Library& l) {
   l.bind(write_strings_, "TfLiteOpaqueTensorWriteStrings");
   l.bind(make_dynamic_, "TfLiteOpaqueTensorSetAllocationTypeToDynamic");
   l.bind(resize_, "TfLiteOpaqueContextResizeTensor");
+  l.bind(realloc_, "TfLiteTensorRealloc");
   l.bind(new_array_, "TfLiteIntArrayCreate");
 }
 
@@ -185,9 +192,10 @@ EagerTensorPtr Flex::Impl::given(const Tensor* t) {
   if (!t) fail("an input is missing");
   TensorValue v{type_(t), {}, "", {}};
   if (is_handle(v.type)) {
-    const auto found = handles_.find(t);
-    if (found == handles_.end()) fail("an input is a resource that LiteRT has made");
-    return found->second;
+    HandleNumber number = handles_.size();
+    if (byte_size_(t) == sizeof number && data_(t)) std::memcpy(&number, data_(t), sizeof number);
+    if (number >= handles_.size()) fail("an input is a resource that LiteRT has made");
+    return handles_[number];
   }
   for (std::int32_t i = 0; i < rank_(t); ++i) v.dims.push_back(dim_(t, i));
   if (v.type == kStringType) {
@@ -206,7 +214,11 @@ EagerTensorPtr Flex::Impl::given(const Tensor* t) {
 void Flex::Impl::take(OpContext* context, Tensor* t, const EagerTensorPtr& result) {
   if (!t) return;
   if (is_handle(type_(t))) {
-    handles_[t] = result;
+    const HandleNumber number = handles_.size();
+    handles_.push_back(result);
+    realloc_(sizeof number, t);
+    if (!data_(t)) fail("LiteRT takes no handle");
+    std::memcpy(data_(t), &number, sizeof number);
     return;
   }
   const TensorValue v = eager_->value(*result);

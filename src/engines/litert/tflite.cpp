@@ -181,10 +181,13 @@ class Run {
   const TfLiteTensor* output(std::int32_t i) const {
     return there(runner_ ? api_.runner_output(runner_.get(), output_key(i)) : api_.output(interpreter_, i));
   }
+  // A signature changes the sizes alone that the file leaves open; the main graph changes all of them.
   int resize(std::int32_t i, const std::vector<int>& dims) const {
     const auto rank = static_cast<std::int32_t>(dims.size());
-    return runner_ ? api_.runner_resize(runner_.get(), input_key(i), dims.data(), rank)
-                   : api_.resize(interpreter_, i, dims.data(), rank);
+    const TfLiteTensor* t = input(i);
+    for (std::int32_t k = 0; k < api_.input_count(interpreter_); ++k)
+      if (api_.input(interpreter_, k) == t) return api_.resize(interpreter_, k, dims.data(), rank);
+    return api_.runner_resize(runner_.get(), input_key(i), dims.data(), rank);
   }
   int allocate() const { return runner_ ? api_.runner_allocate(runner_.get()) : api_.allocate(interpreter_); }
   int invoke() const { return runner_ ? api_.runner_invoke(runner_.get()) : api_.invoke(interpreter_); }

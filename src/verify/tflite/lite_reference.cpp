@@ -174,7 +174,10 @@ class LiteReference : public Reference {
   void keep_state() override { keeps_state_ = true; }
 
   // A run repeats the last one from the same state: what differs then is drawn.
-  bool draws_random_numbers() const override { return threads_ == 1; }
+  bool draws_random_numbers() const override { return threads_ == 1 || !facts_.drawn.empty(); }
+  bool is_drawn(std::size_t output) const override {
+    return facts_.drawn.contains(ports_.outputs[output].tensor);
+  }
 
  private:
   LiteModel open(LiteKernels kernels) const {

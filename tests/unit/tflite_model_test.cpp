@@ -240,6 +240,42 @@ TEST(TfliteModel, Signatures) {
   EXPECT_TRUE(has(read(Maker().model(graphs, {{"a", 0, {}, {}}, {"a", 1, {}, {}}})).errors, "two signatures have the name 'a'"));
 }
 
+TEST(TfliteModel, OnePartOfAJoinedNameIsEnough) {
+  const auto join = [](std::string middle, std::string last) {
+    MadeSubgraph g = one_op(BuiltinOperator::RELU, {{"x", {2}}}, {std::move(middle), {2}});
+    g.tensors.push_back({std::move(last), {2}});
+    g.operators.push_back({BuiltinOperator::TANH, {1}, {2}});
+    g.outputs = {2};
+    return Maker().model({g});
+  };
+  tf2onnx::Options o;
+  for (const char* name : {"block/relu", "block/bias", "block/bias:0", "StatefulPartitionedCall/block/bias", "block/relu;StatefulPartitionedCall/block/bias:0"}) {
+    o.outputs = {name};
+    const Read r = read(join("block/relu;StatefulPartitionedCall/block/bias:0", "out"), o);
+    EXPECT_TRUE(has(r.graph, "Relu(%x)") && !has(r.graph, "Tanh")) << name << "\n" << r.errors;
+  }
+  o.outputs = {"block/relu"};
+  const std::string both = read(join("block/relu;a", "block/relu;b"), o).errors;
+  EXPECT_TRUE(has(both, "'block/relu;a', 'block/relu;b'")) << both;
+  o.outputs = {"block/rely"};
+  EXPECT_TRUE(has(read(join("block/relu;a", "out"), o).errors, "did you mean 'block/relu'?"));
+}
+
+TEST(TfliteModel, WeightsAreNotSuggested) {
+  MadeSubgraph g = one_op(BuiltinOperator::ADD, {{"x", {2}}, {"layer/adds", {2}, TensorType::FLOAT32, bytes_of<float>({1, 2})}}, {"layer/addition", {2}});
+  tf2onnx::Options o;
+  o.outputs = {"layer/add"};
+  const std::string errors = read(Maker().model({g}), o).errors;
+  EXPECT_FALSE(has(errors, "layer/adds")) << errors;
+}
+
+TEST(TfliteModel, AWrongNumberOfNewNamesListsTheTensors) {
+  tf2onnx::Options o;
+  o.rename_outputs = {"a", "b"};
+  const std::string errors = read(Maker().model({one_op(BuiltinOperator::RELU, {{"x", {2}}}, {"y", {2}})}), o).errors;
+  EXPECT_TRUE(has(errors, "2 new names are given for 1 outputs") && has(errors, "'y'")) << errors;
+}
+
 TEST(TfliteModel, CodesKeepTheTypeOfTheFile) {
   const std::vector<float> scale = {0.5f};
   MadeSubgraph g = one_op(BuiltinOperator::ABS, {{"x", {2}, TensorType::INT8, {}, scale, {-3}}},

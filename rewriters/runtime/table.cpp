@@ -139,7 +139,8 @@ std::vector<Row> rows() {
       {.name = "front_axes",
        .kind = Kind::repair,
        .phase = kMeanings,
-       .operators = {"ArgMax", "ArgMin", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"},
+       .operators = {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
+                     "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"},
        .types = {},
        .why = "A tensor without elements stays as it is if the axis is counted from the back. Only where the "
               "rank is unknown and a size may be 0.",

@@ -16,8 +16,8 @@ std::int64_t least_size(const Value* v, int axis) {
   const ir::Node* pad = v->producer();
   if (!pad || pad->op() != "Pad" || !pad->input(1)->constant()) return 1;
   const Ints pads = pad->input(1)->constant()->to_ints();
-  const auto at = static_cast<std::size_t>(axis), rank = static_cast<std::size_t>(v->shape().rank());
-  return pads.size() == 2 * rank ? pads[at] + 1 + pads[at + rank] : 1;
+  const auto at = static_cast<std::size_t>(axis), rank = pads.size() / 2;
+  return at < rank && !pad->input(3) ? pads[at] + 1 + pads[at + rank] : 1;
 }
 
 // How much an image of each axis lacks at least to have no window; empty if each image surely has one.

@@ -215,7 +215,7 @@ void Graph::unlink(Node& n, std::size_t i) {
 }
 
 void Graph::add_node_input(Node& n, Value* v) {
-  forget(*this);
+  if (!n.outputs_.empty()) forget(*this);  // a node that is being made has no outputs yet
   n.inputs_.push_back(nullptr);
   if (n.inputs_.size() > n.few_uses_.size()) {
     if (!n.more_uses_) n.more_uses_ = std::make_unique<std::vector<std::uint32_t>>();

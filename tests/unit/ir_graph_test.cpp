@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/findings.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 
@@ -94,6 +95,23 @@ TEST(Graph, EraseRefusesWhatIsRead) {
   const GraphPtr g = diamond();
   EXPECT_THROW(g->erase(*node(*g, "a")), std::logic_error);
   EXPECT_THROW(g->remove_input(g->inputs()[0]), std::logic_error);
+}
+
+TEST(Graph, FindingsStayUntilSomethingThatWasThereChanges) {
+  const GraphPtr g = diamond();
+  const auto stay_behind = [&](auto&& change) {
+    findings_of(*g) = std::make_shared<int>(1);
+    change();
+    return findings_of(*g) != nullptr;
+  };
+  Node& a = *node(*g, "a");
+  Node* added = nullptr;
+  EXPECT_TRUE(stay_behind([&] { added = &g->add({.op = "Add", .inputs = {a.output(), a.output()}, .outputs = {{{}, DType::f32, {}}}}); }));
+  EXPECT_TRUE(stay_behind([&] { g->replace_all_uses(a.output(), g->inputs()[0]); })) << "by an equal value";
+  EXPECT_FALSE(stay_behind([&] { g->set_input(*added, 0, a.output()); }));
+  EXPECT_FALSE(stay_behind([&] { g->add_node_input(*added, a.output()); }));
+  EXPECT_FALSE(stay_behind([&] { g->set_op(*added, "Sum"); }));
+  EXPECT_FALSE(stay_behind([&] { g->set_attr(*added, "axis", std::int64_t{1}); }));
 }
 
 TEST(Graph, NodesMayBeErasedAndAddedDuringAWalk) {

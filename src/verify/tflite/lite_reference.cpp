@@ -102,10 +102,13 @@ TensorPtr numbers_of(const Tensor& codes, const LiteTensor& t) {
   return tensor_of(DType::f32, codes.dims(), values);
 }
 
-// What LiteRT knows of a tensor goes before what the file says.
+// What LiteRT knows of a tensor goes before what the file says; but of an open size it may know the stored
+// one.
 void complete(Port& port, const LiteTensor& t) {
   const int bits = static_cast<int>(bit_width(t.dtype));
-  if (const auto merged = merge(port.shape, t.shape)) port.shape = *merged;
+  const bool knows_stored = port.shape.ranked() && t.shape.ranked() && t.shape.dims() == port.in_file;
+  const auto merged = knows_stored ? std::nullopt : merge(port.shape, t.shape);
+  if (merged) port.shape = *merged;
   if (is_dequantized(port, t)) {
     const Coding c = coding_of(t);
     port.codes = {c.scale, bits, c.scale * (c.lowest - c.zero_point)};

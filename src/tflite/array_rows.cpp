@@ -63,11 +63,24 @@ Values strided_slice(Op& op) {
 }
 
 // A quantized tensor is padded with the code of 0, or with the code that the third input holds.
+Value* padded(Op& op, Value* x, Value* paddings, const Quantization& q) {
+  return op.make("PadV2", {x, paddings, op.scalar_like(x, static_cast<double>(q.zero_points[0]))});
+}
 Values pad(Op& op) {
   const auto q = op.moves_codes() ? op.quantization(0) : std::nullopt;
   if (!q) return {op.make("Pad", {op.in(0), op.in(1)})};
-  Value* x = op.in(0);
-  return {op.make("PadV2", {x, op.in(1), op.scalar_like(x, static_cast<double>(q->zero_points[0]))})};
+  return {padded(op, op.in(0), op.in(1), *q)};
+}
+// The paddings are of the axes behind the batch, as many as there are blocks.
+Values space_to_batch(Op& op) {
+  Value *x = op.in(0), *blocks = op.in(1), *paddings = op.in(2);
+  const auto q = op.moves_codes() ? op.quantization(0) : std::nullopt;
+  if (!q || q->zero_points[0] == 0) return {op.make("SpaceToBatchND", {x, blocks, paddings})};
+  const std::int64_t axes = op.dims(2, 2)[0], rest = static_cast<std::int64_t>(op.rank(0)) - 1 - axes;
+  if (rest < 0) op.fail(Code::bad_model, "it has more blocks than axes behind the batch");
+  const auto none = [&](std::int64_t n) { return op.reshape(op.ints(Ints(static_cast<std::size_t>(2 * n))), {n, 2}); };
+  Value* all = op.make("ConcatV2", {none(1), paddings, none(rest), op.scalar(DType::i32, 0)});
+  return {op.make("SpaceToBatchND", {padded(op, x, all, *q), blocks, none(axes)})};
 }
 Attrs mirror_pad(const Op& op) {
   const bool symmetric = op.options<MirrorPadOptions>().mode() == MirrorPadMode::SYMMETRIC;
@@ -168,7 +181,7 @@ constexpr Row kRows[] = {
     {B::SELECT_V2, "SelectV2", nullptr, nullptr, kMoved},
     {B::SHAPE, nullptr, nullptr, shape},
     {B::SLICE, "Slice", nullptr, nullptr, kMoved},
-    {B::SPACE_TO_BATCH_ND, "SpaceToBatchND", nullptr, nullptr, kMoved},
+    {B::SPACE_TO_BATCH_ND, nullptr, nullptr, space_to_batch, kMoved},
     {B::SPACE_TO_DEPTH, "SpaceToDepth", space_to_depth, nullptr, kMoved},
     {B::SPARSE_TO_DENSE, "SparseToDense", sparse_to_dense},
     {B::SPLIT, "Split", split, nullptr, kMoved},

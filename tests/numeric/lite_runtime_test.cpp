@@ -43,6 +43,18 @@ TEST(LiteRuntime, MovedCodes) {
               .options(O::ResizeNearestNeighborOptions, [](Fbb& b) { return schema::CreateResizeNearestNeighborOptions(b).Union(); }));
 }
 
+// What an operator adds is the code of 0, which is the zero point.
+TEST(LiteRuntime, CodesOfZero) {
+  const TensorPtr both = ints({2, 2}), around = Tensor::of<std::int32_t>({2, 2}, {1, 1, 1, 1}), below = Tensor::of<std::int32_t>({1, 2}, {0, 2});
+  for (const DType t : {i8, DType::u8})
+    for (const std::int64_t zero : {-128, 0, 100}) {
+      const Codes c = codes(0.05F, t == i8 ? zero : zero + 128);
+      at_both(lite_case(B::SPACE_TO_BATCH_ND).in(t, {1, 4, 4, 3}, c).constant(both).constant(around).out(t, {4, 3, 3, 3}, c));
+      at_both(lite_case(B::SPACE_TO_BATCH_ND).in(t, {1, 4, 3}, c).constant(ints({2})).constant(below).out(t, {2, 3, 3}, c));
+      at_both(lite_case(B::PAD).in(t, {4, 3}, c).constant(around).out(t, {6, 5}, c));
+    }
+}
+
 TEST(LiteRuntime, ComputedCodes) {
   at_both(lite_case(B::LOGISTIC).in(i8, {4, 6}, x).out(i8, {4, 6}, codes(1.0F / 256, -128)));
   at_both(lite_case(B::HARD_SWISH).in(i8, {16, 16}, x).out(i8, {16, 16}, y));

@@ -151,8 +151,12 @@ class Uniform {
     return n.op() == "Clip" && (is_inside(1) || is_inside(2));
   }
 
-  // The numbers that levels of this scale were made of; null if they were not.
-  Value* behind(const Value* levels, const Levels& t) const {
+  static bool are_equal(const Value* a, const Value* b) {
+    return a && b && a->constant() && b->constant() && same_content(*a->constant(), *b->constant());
+  }
+
+  // The numbers that levels of this scale and zero point were made of; null if they were not.
+  Value* behind(Value* levels, const Levels& t) {
     const ir::Node* n = levels->producer();
     const bool is_wide = levels->dtype() == DType::i32;
     const auto step = [&](const char* op) {
@@ -163,8 +167,12 @@ class Uniform {
     step("Clip");
     if (is_wide) step("Round");
     if (!n || n->op() != (is_wide ? "Div" : "QuantizeLinear")) return nullptr;
-    const TensorPtr& scale = n->input(1)->constant();
-    return scale && scale->to_floats() == c_.in(t.scale)->constant()->to_floats() ? n->input(0) : nullptr;
+    if (is_wide)  // 32-bit levels have the zero point 0
+      return are_equal(n->input(1), along_of(c_, t.scale, axis_of(t), levels)) ? n->input(0) : nullptr;
+    const Values given = parameters(t, levels->dtype());
+    const bool has_axis = axis_of(t) >= 0, is_same_axis = n->attr_or<std::int64_t>("axis", -1) == axis_of(t);
+    const bool is_same = are_equal(n->input(1), given[0]) && are_equal(n->input(2), given[1]);
+    return is_same && (!has_axis || is_same_axis) ? n->input(0) : nullptr;
   }
 
   Value* numbers_of(const Levels& t) {

@@ -276,6 +276,33 @@ TEST(UniformQuantMode, NarrowSums) {
     }).options(mode).tol(0, 0.0101).only_opsets({13, 21}).check();
 }
 
+// Levels that are read with another zero point or along another axis are other numbers.
+TEST(UniformQuantMode, LevelsWithTwoMeanings) {
+  const auto there_and_back = [](DType t, Ints scale_dims, std::int64_t from_axis, std::int64_t to_axis, std::int32_t from_zero, std::int32_t to_zero) {
+    graph_case("two meanings", [=](Builder& b) {
+      const auto parameters = [&](std::vector<TfInput>& in, std::int32_t zero) {
+        const bool per_axis = !scale_dims.empty();
+        in.emplace_back(b.constant_of<float>(scale_dims, per_axis ? std::vector<float>{0.25F, 0.5F, 1} : std::vector<float>{0.5F}));
+        in.emplace_back(b.constant_of<std::int32_t>(scale_dims, std::vector<std::int32_t>(per_axis ? 3 : 1, zero)));
+      };
+      const auto attrs = [t](std::int64_t axis, const std::string& type, DType of) {
+        return std::vector<TfAttr>{{type, of}, {"quantization_min_val", lowest(t)}, {"quantization_max_val", highest(t)}, {"quantization_axis", axis}};
+      };
+      std::vector<TfInput> in{b.input(f32, {3, 3}, verify::Range{-20, 20})};
+      parameters(in, from_zero);
+      std::vector<TfInput> levels{b.op("UniformQuantize", in, attrs(from_axis, "Tout", t))};
+      parameters(levels, to_zero);
+      b.output(b.op("UniformDequantize", levels, attrs(to_axis, "Tout", f32)));
+    }).options(as_float).tol(0, 1.01).only_opsets({21}).check();
+  };
+  for (const DType t : {qi8, qi32}) {
+    there_and_back(t, {}, -1, -1, 0, 10);
+    there_and_back(t, {3}, 0, 1, 0, 0);
+    there_and_back(t, {3}, 1, 1, 0, 10);
+    there_and_back(t, {}, -1, -1, 0, 0);
+  }
+}
+
 // One operator alone: 32-bit levels as its result.
 TEST(UniformQuantMode, SumsOf32Bits) {
   for (const bool per_axis : {false, true}) {

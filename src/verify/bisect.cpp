@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "diagnostics.h"
@@ -132,7 +133,10 @@ class Search {
         reference_(format_of(options.source)
                        .intermediates(*graph_, inputs, {.tensorflow_library = options.tensorflow_library})),
         model_(MappedFile::open(options.onnx)),
-        candidates_(find_candidates(model_->bytes(), options.onnx, *reference_)) {}
+        candidates_(find_candidates(model_->bytes(), options.onnx, *reference_)) {
+    for (const ir::Node& n : graph_->nodes())
+      for (const Value* v : n.outputs()) producers_.emplace(v->name(), &n);
+  }
 
   Divergence run() {
     if (candidates_.values.empty())
@@ -193,10 +197,8 @@ class Search {
   }
 
   const ir::Node* producer_of(const Shared& c) const {
-    for (const ir::Node& n : graph_->nodes())
-      for (const Value* v : n.outputs())
-        if (v->name() == c.of.source()) return &n;
-    return nullptr;
+    const auto found = producers_.find(c.of.source());
+    return found == producers_.end() ? nullptr : found->second;
   }
 
   // What is left of numbers that cancel is as wrong as those were rounded.
@@ -284,8 +286,8 @@ class Search {
   std::unique_ptr<Intermediates> reference_;
   MappedFilePtr model_;
   Candidates candidates_;
-  engines::Feeds tf_feeds_;
-  std::unordered_set<std::string> agreed_;  // the source's tensors that do not differ
+  std::unordered_map<std::string, const ir::Node*> producers_;  // of the source's tensors, by name
+  std::unordered_set<std::string> agreed_;                      // the source's tensors that do not differ
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "diagnostics.h"
@@ -58,110 +57,35 @@ void work(const VerifyOptions& o, Level level, std::size_t first, int socket) {
   }
 }
 
-// Listens to the processes that run the samples, one after the other.
-class Listener {
- public:
-  Listener(const VerifyOptions& o, const std::function<void(const std::string&)>& go_on)
-      : o_(o), go_on_(go_on) {
-    report_.level = level_of(o);
-  }
+ChildProcess::Result receive(ChildProcess& child, std::chrono::seconds limit, Json& message) {
+  const ChildProcess::Deadline deadline = Clock::now() + limit;
+  std::string text;
+  for (char c = 0; c != '\n'; text += c)
+    if (const auto result = child.receive(&c, 1, deadline); result != ChildProcess::Result::ok) return result;
+  message = Json::parse(text);
+  return ChildProcess::Result::ok;
+}
 
-  SpecialReport run() {
-    while (!done_) listen();
-    return std::move(report_);
-  }
-
- private:
-  void listen() {
-    ChildProcess child([this](int socket) { work(o_, report_.level, report_.results.size(), socket); });
-    engine_ = "loading";
-    preliminary_.reset();
-    while (!done_) {
-      Json message;
-      const ChildProcess::Result result = receive(child, message);
-      if (result != ChildProcess::Result::ok) {
-        const bool late = result == ChildProcess::Result::late;
-        if (late) child.kill(SIGTERM);  // it removes its temporary files
-        const std::string end = child.end();
-        tell_end(late ? "did not end in time" : "ended the process (" + end + ")");
-        return;
-      }
-      take(message);
+// Runs the samples that are left in one process, until it ends.
+void listen(const VerifyOptions& o, SpecialCollector& collector,
+            const std::function<void(const std::string&)>& go_on) {
+  const SpecialReport& report = collector.report();
+  ChildProcess child([&](int socket) { work(o, report.level, report.results.size(), socket); });
+  collector.begin();
+  while (!collector.done()) {
+    Json message;
+    const ChildProcess::Result result = receive(child, collector.limit(), message);
+    if (result != ChildProcess::Result::ok) {
+      const bool late = result == ChildProcess::Result::late;
+      if (late) child.kill(SIGTERM);  // it removes its temporary files
+      const std::string end = child.end();
+      return collector.end(late ? "did not end in time" : "ended the process (" + end + ")");
     }
-    child.end();
+    if (message.contains("what")) go_on(message["what"]);
+    collector.take(message);
   }
-
-  ChildProcess::Result receive(ChildProcess& child, Json& message) const {
-    const bool is_run = engine_ != "loading" && engine_ != "bisecting" && engine_ != "inner";
-    const ChildProcess::Deadline deadline = Clock::now() + (is_run ? limit_ : kToLoad);
-    std::string text;
-    for (char c = 0; c != '\n';) {
-      if (const auto result = child.receive(&c, 1, deadline); result != ChildProcess::Result::ok)
-        return result;
-      text += c;
-    }
-    message = Json::parse(text);
-    return ChildProcess::Result::ok;
-  }
-
-  void take(const Json& message) {
-    if (message.contains("step")) {
-      engine_ = message["step"];
-      go_on_(message["what"]);
-    } else if (message.contains("plan")) {
-      plan_ = message["plan"];
-      limit_ = std::max(kToRun,
-                        std::chrono::seconds(static_cast<int>(kTimesOrdinary * double(message["seconds"]))));
-    } else if (message.contains("preliminary")) {
-      preliminary_ = from_message(message["preliminary"]);
-    } else if (message.contains("result")) {
-      report_.results.push_back(from_message(message["result"]));
-      preliminary_.reset();
-    } else {
-      if (message.contains("error")) report_.problem = message["error"];
-      done_ = true;
-    }
-  }
-
-  // A sample that ended the process, or did not end.
-  void tell_end(const std::string& how) {
-    std::vector<SpecialResult>& results = report_.results;
-    if (plan_.empty()) {
-      report_.problem = engine_ + " " + how;
-      done_ = true;
-      return;
-    }
-    SpecialResult r = preliminary_ ? *preliminary_ : from_message(plan_.at(results.size()));
-    if (!preliminary_ && engine_ == "ONNX Runtime") {
-      r.problem = engine_ + " " + how;
-      r.differing = 1;
-      r.promised = promise(report_.level, r.kind) == Promise::yes;
-      r.known = known_end(o_.onnx, r.kind);
-    } else if (!preliminary_) {
-      r.skipped = engine_ + " " + how;
-    }
-    const Special kind = r.kind;
-    results.push_back(std::move(r));
-    if (++ends_[kind] < kMostEnds) return check_done();
-    while (results.size() < plan_.size() && plan_.at(results.size()).at("kind") == kind) {
-      results.push_back(from_message(plan_.at(results.size())));
-      results.back().skipped = "left out: the process ended too often";
-    }
-    check_done();
-  }
-
-  void check_done() { done_ = report_.results.size() >= plan_.size(); }
-
-  const VerifyOptions& o_;
-  const std::function<void(const std::string&)>& go_on_;
-  SpecialReport report_;
-  Json plan_ = Json::array();
-  std::chrono::seconds limit_ = kToLoad;
-  std::string engine_;  // that is at work
-  std::optional<SpecialResult> preliminary_;
-  std::map<Special, std::int64_t> ends_;
-  bool done_ = false;
-};
+  child.end();
+}
 
 std::string_view text(Promise p) {
   return p == Promise::yes ? "yes" : p == Promise::no ? "no" : "if ordinary";
@@ -186,7 +110,7 @@ std::string_view level_name(Level l) { return l.strict ? "strict" : "plain"; }
 }  // namespace
 
 bool SpecialReport::ok() const {
-  return std::ranges::none_of(results, [](const SpecialResult& r) { return r.fails(); });
+  return problem.empty() && std::ranges::none_of(results, [](const SpecialResult& r) { return r.fails(); });
 }
 
 std::vector<SpecialKind> SpecialReport::kinds() const {
@@ -217,7 +141,64 @@ std::string known_end(const std::string& onnx, Special kind) {
 
 SpecialReport compare_special_values(const VerifyOptions& o,
                                      const std::function<void(const std::string&)>& go_on) {
-  return Listener(o, go_on).run();
+  SpecialCollector collector(level_of(o), o.onnx);
+  while (!collector.done()) listen(o, collector, go_on);
+  return collector.report();
+}
+
+void SpecialCollector::begin() {
+  step_ = Step::loading;
+  engine_ = "loading";
+  plan_.clear();
+  preliminary_.reset();
+}
+
+std::chrono::seconds SpecialCollector::limit() const {
+  const bool is_run = !plan_.empty() && (step_ == Step::reference || step_ == Step::candidate);
+  return is_run ? limit_ : kToLoad;
+}
+
+void SpecialCollector::take(const Json& message) {
+  if (message.contains("step")) {
+    step_ = message["step"];
+    engine_ = message["engine"];
+  } else if (message.contains("plan")) {
+    for (const Json& r : message["plan"]) plan_.push_back(from_message(r));
+    done_ = plan_.empty();
+    limit_ =
+        std::max(kToRun, std::chrono::seconds(static_cast<int>(kTimesOrdinary * double(message["seconds"]))));
+  } else if (message.contains("preliminary")) {
+    preliminary_ = from_message(message["preliminary"]);
+  } else if (message.contains("result")) {
+    report_.results.push_back(from_message(message["result"]));
+    preliminary_.reset();
+  } else {
+    if (message.contains("error")) report_.problem = message["error"];
+    done_ = true;
+  }
+}
+
+void SpecialCollector::end(const std::string& how) {
+  std::vector<SpecialResult>& results = report_.results;
+  done_ = plan_.empty() || results.size() >= plan_.size();  // then no sample is to blame
+  if (plan_.empty()) report_.problem = engine_ + " " + how;
+  if (done_) return;
+  SpecialResult r = preliminary_ ? *preliminary_ : plan_[results.size()];
+  if (!preliminary_ && step_ == Step::candidate) {
+    r.problem = engine_ + " " + how;
+    r.differing = 1;
+    r.promised = promise(report_.level, r.kind) == Promise::yes;
+    r.known = known_end(onnx_, r.kind);
+  } else if (!preliminary_) {
+    r.skipped = engine_ + " " + how;
+  }
+  results.push_back(r);
+  if (++ends_[r.kind] >= kMostEnds)
+    while (results.size() < plan_.size() && plan_[results.size()].kind == r.kind) {
+      results.push_back(plan_[results.size()]);
+      results.back().skipped = "left out: the process ended too often";
+    }
+  done_ = results.size() >= plan_.size();
 }
 
 std::vector<std::vector<std::string>> rows(const SpecialReport& r) {

@@ -1,6 +1,9 @@
 #pragma once
+#include <chrono>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +38,7 @@ struct SpecialKind {  // what the samples of one kind give together
 
 struct SpecialReport {
   Level level;
-  std::string problem;  // nothing was compared
+  std::string problem;  // why the comparison did not begin, or did not go on
   std::vector<SpecialResult> results;
   bool ok() const;
   std::vector<SpecialKind> kinds() const;  // in the order of the results
@@ -52,10 +55,39 @@ nlohmann::ordered_json to_json(const SpecialReport&);
 // The same of an operator in the ONNX model that ONNX Runtime clamps, or ends the process at: a recurrent layer, an Einsum.
 std::string known_end(const std::string& onnx, Special);
 
+// What the process of its own is at. `explaining` a difference may take long.
+enum class Step : std::uint8_t { loading, reference, candidate, explaining };
+
 // What the process of its own does: it tells its steps and results as it makes them, and begins at the given sample.
 using Tell = std::function<void(const nlohmann::ordered_json&)>;
 void run_special_values(const VerifyOptions&, Level, std::size_t first, const Tell&);
 nlohmann::ordered_json as_message(const SpecialResult&);
 SpecialResult from_message(const nlohmann::ordered_json&);
+
+// Takes what such processes tell, one after the other, and decides what it means when one of them ends too early.
+class SpecialCollector {
+ public:
+  SpecialCollector(Level level, std::string onnx) : onnx_(std::move(onnx)) { report_.level = level; }
+  void begin();                                      // a process
+  void take(const nlohmann::ordered_json& message);  // of it
+  void end(const std::string& how);                  // of it, before it was done: "did not end in time"
+  bool done() const { return done_; }
+  std::chrono::seconds limit() const;                // for the step that it is at
+  const SpecialReport& report() const { return report_; }
+
+ private:
+  std::string onnx_;
+  SpecialReport report_;
+  std::vector<SpecialResult> plan_;  // empty until this process has told it
+  std::chrono::seconds limit_{};     // for a run
+  Step step_ = Step::loading;
+  std::string engine_ = {};          // that is at work
+  std::optional<SpecialResult> preliminary_;  // of a sample that differs, while the process explains why
+  std::map<Special, std::int64_t> ends_;
+  bool done_ = false;
+};
+
+// Whether one of the other results z of the source's runtime is about as far from its result x as the export's y is.
+bool is_within(double x, double y, const std::vector<double>& others, bool by_rounding);
 
 }  // namespace t2o::verify

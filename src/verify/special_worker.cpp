@@ -40,16 +40,6 @@ bool is_underflow(double x, double y, DType t) {
   return t != DType::f16 && std::abs(x - y) <= 0x1p+10 * (t == DType::f64 ? 0x1p-1022 : 0x1p-126);
 }
 
-// An element that the source's runtime itself computes otherwise, with the last digits of the inputs changed
-// or with its other kernels, as far off as the exported model.
-bool is_within(double x, double y, const std::vector<double>& others, bool by_rounding) {
-  constexpr double kTimes = 8;
-  return std::ranges::any_of(others, [&](double z) {
-    if (!std::isfinite(x) || !std::isfinite(y)) return z == y || (std::isnan(z) && std::isnan(y));
-    return std::abs(x - y) <= (by_rounding ? kTimes : 1) * std::abs(x - z);
-  });
-}
-
 // The calling thread computes without denormals, as TensorFlow's threads do. ONNX Runtime's own setting holds
 // for the first session of a process alone.
 class NoDenormals {
@@ -117,15 +107,17 @@ class Worker {
     return {.threads = o_.threads, .optimization = o_.optimize ? all : none};
   }
 
-  void step(const std::string& engine, const std::string& what) { tell_({{"step", engine}, {"what", what}}); }
+  void step(Step at, const std::string& engine, const std::string& what) {
+    tell_({{"step", at}, {"engine", engine}, {"what", what}});
+  }
 
   Results run_reference_on(const std::vector<TensorPtr>& inputs, const std::string& what) {
-    step(runtime_.name, runtime_.name + " runs: " + what);
+    step(Step::reference, runtime_.name, runtime_.name + " runs: " + what);
     return opened_->run(inputs);
   }
 
   Results run_on(Candidate& candidate, const std::vector<TensorPtr>& inputs, const std::string& what) {
-    step("ONNX Runtime", "ONNX Runtime runs: " + what);
+    step(Step::candidate, "ONNX Runtime", "ONNX Runtime runs: " + what);
     candidate.forget_states();
     return candidate.run(inputs);
   }
@@ -134,9 +126,8 @@ class Worker {
   void run_ordinary() {
     std::vector<Sample> data;
     if (!o_.input_data.empty()) data = read_samples(o_.input_data, inputs_, outputs_.size());
-    const Models models{
-        *opened_, *candidate_, inputs_, outputs_, [&](const std::string& what) { step(runtime_.name, what); },
-        runtime_};
+    const auto go_on = [&](const std::string& what) { step(Step::reference, runtime_.name, what); };
+    const Models models{*opened_, *candidate_, inputs_, outputs_, go_on, runtime_};
     const Planned plan = data.empty() ? Planned{o_.seed, usual_draws(inputs_)} : Planned{0, {}, data[0]};
     std::optional<Run> run = run_reference(models, plan);
     ordinary_ = std::move(run->sample);
@@ -166,9 +157,29 @@ class Worker {
       r.problem = first_line(e.diagnostic().message);
       r.differing = std::max<std::int64_t>(r.elements, 1);
     }
-    if (r.problem.empty()) count(sample, expected, got, r);
-    if (r.differing > 0) explain(sample, draw, expected, r);
+    Others others;
+    if (r.problem.empty()) count(sample, expected, got, others, r);
+    if (r.differing == 0) return;
+    const Promise p = promise(level_, draw.kind);
+    r.promised = p == Promise::yes;
+    r.unpromised = p == Promise::if_ordinary ? "the inner values could not be computed" : "";
+    tell_preliminary(r);
+    if (r.problem.empty()) {
+      others = other_results(sample);
+      count(sample, expected, got, others, r);
+      if (r.differing == 0) return;
+      tell_preliminary(r);
+    }
+    if (p == Promise::if_ordinary) {
+      r.unpromised = why_not_ordinary(sample, expected);
+      r.promised = r.unpromised.empty();
+      tell_preliminary(r);
+    }
+    explain(sample, draw, expected, others, r);
   }
+
+  // What the sample counts as if the process ends before it has a result.
+  void tell_preliminary(const SpecialResult& r) { tell_({{"preliminary", as_message(r)}}); }
 
   // Replaces elements that the source's runtime computes otherwise itself by those that are expected.
   TensorPtr settled(const TensorPtr& expected, const TensorPtr& got, const Results& nudged,
@@ -197,17 +208,16 @@ class Worker {
     return std::make_shared<Tensor>(expected->dtype(), expected->dims(), heap_storage(std::move(bytes)));
   }
 
-  Comparison compare_one(std::size_t i, const Results& expected, const Results& got) const {
-    return compare_output(o_, outputs_[i], *expected[i], *got[i]);
+  Comparison compare_one(std::size_t i, const Tensor& expected, const Tensor& got) const {
+    return compare_output(o_, outputs_[i], expected, got);
   }
 
-  bool agrees(const Results& expected, const Results& got) const {
-    return std::ranges::all_of(compared_, [&](std::size_t i) { return compare_one(i, expected, got).ok(); });
-  }
+  struct Others {                           // results of the source's runtime
+    std::vector<Results> rounded, kernels;  // for inputs with other last digits; of its other kernels
+  };
 
-  // The results of the source's runtime for the inputs with other last digits, and of its other kernels.
-  std::pair<std::vector<Results>, std::vector<Results>> other_results(const Sample& sample) {
-    std::vector<Results> rounded, kernels;
+  Others other_results(const Sample& sample) {
+    Others others;
     const auto collect = [&](std::vector<Results>& list, auto&& run) {
       try {
         if (Results more = run(); !more.empty()) list.push_back(std::move(more));
@@ -215,36 +225,38 @@ class Worker {
       }
     };
     for (const std::uint64_t seed : {1, 2, 3, 4})
-      collect(rounded, [&] { return run_reference_on(nudged(sample.inputs, seed), sample.label); });
+      collect(others.rounded, [&] { return run_reference_on(nudged(sample.inputs, seed), sample.label); });
     if (!runtime_.other_kernels.empty())
-      collect(kernels, [&] { return opened_->run_otherwise(sample.inputs); });
-    return {std::move(rounded), std::move(kernels)};
+      collect(others.kernels, [&] { return opened_->run_otherwise(sample.inputs); });
+    return others;
   }
 
-  void count(const Sample& sample, const Results& expected, Results& got, SpecialResult& r) {
-    if (agrees(expected, got)) return;
-    const auto [rounded, kernels] = other_results(sample);
+  void count(const Sample& sample, const Results& expected, const Results& got, const Others& others,
+             SpecialResult& r) const {
+    r.differing = 0;
+    r.element.clear();
     for (const std::size_t i : compared_) {
       const auto of_output = [&](const std::vector<Results>& runs) {
         Results list;
         for (const Results& run : runs) list.push_back(run[i]);
         return list;
       };
-      got[i] = settled(expected[i], got[i], of_output(rounded), of_output(kernels));
-      const Comparison c = compare_one(i, expected, got);
-      if (c.ok() || is_unstable(i, expected, rounded, c)) continue;
+      if (compare_one(i, *expected[i], *got[i]).ok()) continue;
+      const TensorPtr y = settled(expected[i], got[i], of_output(others.rounded), of_output(others.kernels));
+      const Comparison c = compare_one(i, *expected[i], *y);
+      if (c.ok() || is_unstable(i, *expected[i], others.rounded, c)) continue;
       r.differing += std::max<std::int64_t>(c.mismatches, 1);
-      if (r.element.empty()) r.element = describe(sample, i, c, *expected[i], *got[i]);
+      if (r.element.empty()) r.element = describe(sample, i, c, *expected[i], *y);
     }
   }
 
   // The last digits of the inputs decide what the source's runtime selects: about as many elements change
   // with them.
-  bool is_unstable(std::size_t i, const Results& expected, const std::vector<Results>& rounded,
+  bool is_unstable(std::size_t i, const Tensor& expected, const std::vector<Results>& rounded,
                    const Comparison& c) const {
     constexpr std::int64_t kTimes = 8;
     return std::ranges::any_of(rounded, [&](const Results& run) {
-      const Comparison own = compare_one(i, expected, run);
+      const Comparison own = compare_one(i, expected, *run[i]);
       return !own.ok() && (!own.same_shape || (c.same_shape && own.mismatches * kTimes >= c.mismatches));
     });
   }
@@ -264,20 +276,16 @@ class Worker {
            runtime_.name + ", " + element_text(*y, c.first) + " in the export";
   }
 
-  // Is the difference one that the level promises not to have, and which operator makes it?
-  void explain(const Sample& sample, const SpecialDraw& draw, const Results& expected, SpecialResult& r) {
-    const Promise p = promise(level_, draw.kind);
-    r.unpromised = p == Promise::if_ordinary ? "the inner values could not be computed" : "";
-    tell_({{"preliminary", as_message(r)}});
-    if (p == Promise::if_ordinary) r.unpromised = why_not_ordinary(sample, expected);
-    r.promised = p != Promise::no && r.unpromised.empty();
+  // Which operator makes the difference, and is it a known one?
+  void explain(const Sample& sample, const SpecialDraw& draw, const Results& expected, const Others& others,
+               SpecialResult& r) {
     if (!r.promised && !o_.bisect) return;
     if (opened_->quantizes()) r.known = known_difference(draw.kind, "t2o.Quantize");
     if (!r.known.empty()) return;
     if (!r.problem.empty()) {
       r.known = known_by_problem(draw.kind, r.problem);
     } else {
-      r.known = known_of_runtime(sample, expected);
+      r.known = known_of_runtime(sample, expected, others);
       if (r.known.empty()) blame(sample, draw.kind, r);
     }
   }
@@ -292,11 +300,13 @@ class Worker {
   }
 
   // Does the export agree in ONNX Runtime with these settings?
-  bool agrees_with(const engines::OrtOptions& settings, const Sample& sample, const Results& expected) {
+  bool agrees_with(const engines::OrtOptions& settings, const Sample& sample, const Results& expected,
+                   const Others& others) {
     SpecialResult r;
     try {
-      Results got = run_on(*open_candidate(settings), sample.inputs, sample.label + ", with other settings");
-      count(sample, expected, got, r);
+      const Results got =
+          run_on(*open_candidate(settings), sample.inputs, sample.label + ", with other settings");
+      count(sample, expected, got, others, r);
     } catch (const ConversionError&) {  // then it differs as well
       return false;
     }
@@ -304,19 +314,19 @@ class Worker {
   }
 
   // What of the runtime, not of the export, makes the difference; empty: nothing that is known.
-  std::string known_of_runtime(const Sample& sample, const Results& expected) {
+  std::string known_of_runtime(const Sample& sample, const Results& expected, const Others& others) {
     {
       const NoDenormals scope;
-      if (agrees_with({.threads = 1}, sample, expected)) return std::string(kFlushesDenormals);
+      if (agrees_with({.threads = 1}, sample, expected, others)) return std::string(kFlushesDenormals);
     }
-    if (agrees_with({.optimization = engines::OrtOptimization::none}, sample, expected))
+    if (agrees_with({.optimization = engines::OrtOptimization::none}, sample, expected, others))
       return "ONNX Runtime gives the source's result when its graph optimizer is off";
     return "";
   }
 
   // Numbers that cancel may be as wrong as large ones are rounded, which hides small ones: then once more.
   void blame(const Sample& sample, Special kind, SpecialResult& r) {
-    step("bisecting", "bisecting: " + sample.label);
+    step(Step::explaining, "bisecting", "bisecting: " + sample.label);
     try {
       Divergence d = bisect(o_, candidate_->feeds(sample.inputs), sample.inputs);
       if (!d.found) {
@@ -356,7 +366,7 @@ class Worker {
 
   // Names of tensors with a number that is not ordinary; "" stands for tensors that cannot be computed.
   std::set<std::string> find_not_ordinary(const std::vector<TensorPtr>& inputs) {
-    step("inner", "computing the inner values");
+    step(Step::explaining, "bisecting", "computing the inner values");
     const auto inner =
         format_of(o_.source).intermediates(graph(), inputs, {.tensorflow_library = o_.tensorflow_library});
     std::set<std::string> found;
@@ -419,6 +429,14 @@ class Worker {
 };
 
 }  // namespace
+
+bool is_within(double x, double y, const std::vector<double>& others, bool by_rounding) {
+  constexpr double kTimes = 8;
+  return std::ranges::any_of(others, [&](double z) {
+    if (!std::isfinite(x) || !std::isfinite(y)) return z == y || (std::isnan(z) && std::isnan(y));
+    return std::isfinite(z) && std::abs(x - y) <= (by_rounding ? kTimes : 1) * std::abs(x - z);
+  });
+}
 
 void run_special_values(const VerifyOptions& o, Level level, std::size_t first, const Tell& tell) {
   Worker(o, level, tell).run(first);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
@@ -143,6 +144,120 @@ TEST(SpecialVerdict, AKindShowsItsWorstSample) {
   EXPECT_EQ(kinds[0].worst, &r.results[1]);
   EXPECT_EQ(kinds[1].skipped, 1);
   EXPECT_EQ(kinds[1].why_skipped, "refused");
+}
+
+TEST(SpecialVerdict, WhatWasNotComparedDoesNotPass) {
+  SpecialReport r;
+  r.problem = "loading ended the process (SIGSEGV)";
+  EXPECT_FALSE(r.ok());
+  r.results = {result(zero, 0, false)};
+  EXPECT_FALSE(r.ok());
+}
+
+TEST(SpecialVerdict, AsFarOffAsTheSourceIsItself) {
+  EXPECT_TRUE(is_within(1, 1.5, {1.1}, true)) << "rounding grows";
+  EXPECT_FALSE(is_within(1, 1.5, {1.1}, false)) << "another kernel's result does not";
+  EXPECT_TRUE(is_within(INFINITY, 1, {1}, false));
+  EXPECT_TRUE(is_within(1, NAN, {NAN}, true));
+  EXPECT_FALSE(is_within(INFINITY, 1, {2}, true));
+  for (const double z : {INFINITY, -INFINITY, double(NAN)})
+    for (const bool by_rounding : {false, true}) {
+      EXPECT_FALSE(is_within(3e38, 0, {z}, by_rounding)) << z << " is infinitely far from every number";
+      EXPECT_TRUE(is_within(3e38, 0, {z, -3e38}, by_rounding)) << z;
+    }
+}
+
+// What the process that runs the samples tells of two samples, and its end.
+class Collecting : public testing::Test {
+ protected:
+  static constexpr const char* kHow = "ended the process (SIGSEGV)";
+  void begin() {
+    told_.begin();
+    told_.take({{"step", Step::reference}, {"engine", "TensorFlow"}, {"what", "loads"}});
+  }
+  void plan() {
+    auto draws = nlohmann::ordered_json::array();
+    for (int i = 0; i < 2; ++i) draws.push_back(as_message(result(nan, 0, false)));
+    told_.take({{"plan", draws}, {"seconds", 0.5}});
+  }
+  void at(Step s) { told_.take({{"step", s}, {"engine", s == Step::candidate ? "ONNX Runtime" : "TensorFlow"}, {"what", "runs"}}); }
+  void preliminary(bool promised) { told_.take({{"preliminary", as_message(result(nan, 4, promised))}}); }
+  const SpecialReport& report() const { return told_.report(); }
+  SpecialCollector told_{{.strict = true, .any = false}, ""};
+};
+
+TEST_F(Collecting, ResultsAndNothingElse) {
+  begin(), plan();
+  told_.take({{"result", as_message(result(nan, 0, false))}});
+  told_.take({{"result", as_message(result(nan, 1, false))}});
+  EXPECT_FALSE(told_.done());
+  told_.take({{"done", true}});
+  EXPECT_TRUE(told_.done());
+  EXPECT_TRUE(report().ok());
+  EXPECT_EQ(report().results.size(), 2U);
+}
+
+TEST_F(Collecting, AnEndAfterADifferenceCountsAsTheDifference) {
+  for (const Step s : {Step::reference, Step::candidate, Step::explaining})
+    for (const bool promised : {true, false}) {
+      SpecialCollector fresh({.strict = true, .any = false}, "");
+      std::swap(told_, fresh);
+      begin(), plan(), at(Step::candidate), preliminary(promised), at(s);
+      told_.end(kHow);
+      ASSERT_EQ(report().results.size(), 1U);
+      EXPECT_EQ(report().results[0].skipped, "");
+      EXPECT_EQ(report().results[0].differing, 4);
+      EXPECT_EQ(report().ok(), !promised);
+      EXPECT_FALSE(told_.done()) << "the next sample runs in a new process";
+    }
+}
+
+TEST_F(Collecting, AnEndWithoutADifference) {
+  begin(), plan(), at(Step::reference);
+  told_.end(kHow);
+  EXPECT_EQ(report().results[0].skipped, std::string("TensorFlow ") + kHow);
+  EXPECT_TRUE(report().ok());
+  told_.begin();
+  plan(), at(Step::reference);
+  told_.take({{"result", as_message(result(nan, 0, false))}});
+  told_.end(kHow);
+  EXPECT_TRUE(told_.done()) << "all is told";
+  EXPECT_TRUE(report().ok());
+}
+
+TEST_F(Collecting, AnEndBeforeThePlanIsAProblem) {
+  begin();
+  told_.end(kHow);
+  EXPECT_TRUE(told_.done());
+  EXPECT_EQ(report().problem, std::string("TensorFlow ") + kHow);
+  EXPECT_FALSE(report().ok());
+}
+
+TEST_F(Collecting, SoItIsInALaterProcess) {
+  for (const bool by_error : {false, true}) {
+    SpecialCollector fresh({.strict = true, .any = false}, "");
+    std::swap(told_, fresh);
+    begin(), plan(), at(Step::reference);
+    told_.end(kHow);
+    EXPECT_FALSE(told_.done());
+    begin();
+    if (by_error)
+      told_.take({{"error", "no memory"}});
+    else
+      told_.end(kHow);
+    EXPECT_TRUE(told_.done());
+    EXPECT_FALSE(report().ok());
+    EXPECT_EQ(report().results.size(), 1U) << "no sample is to blame";
+  }
+}
+
+TEST_F(Collecting, OnlyARunHasTheShortLimit) {
+  begin();
+  const auto to_load = told_.limit();
+  plan();
+  for (const Step s : {Step::reference, Step::candidate}) at(s), EXPECT_LT(told_.limit(), to_load);
+  at(Step::explaining);
+  EXPECT_EQ(told_.limit(), to_load);
 }
 
 // The process that runs the samples may die; this one goes on.

@@ -78,7 +78,9 @@ Values space_to_batch(Op& op) {
   if (!q || q->zero_points[0] == 0) return {op.make("SpaceToBatchND", {x, blocks, paddings})};
   const std::int64_t axes = op.dims(2, 2)[0], rest = static_cast<std::int64_t>(op.rank(0)) - 1 - axes;
   if (rest < 0) op.fail(Code::bad_model, "it has more blocks than axes behind the batch");
-  const auto none = [&](std::int64_t n) { return op.reshape(op.ints(Ints(static_cast<std::size_t>(2 * n))), {n, 2}); };
+  const auto none = [&](std::int64_t n) {
+    return op.reshape(op.ints(Ints(static_cast<std::size_t>(2 * n))), {n, 2});
+  };
   Value* all = op.make("ConcatV2", {none(1), paddings, none(rest), op.scalar(DType::i32, 0)});
   return {op.make("SpaceToBatchND", {padded(op, x, all, *q), blocks, none(axes)})};
 }

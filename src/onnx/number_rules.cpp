@@ -311,11 +311,19 @@ Numbers of_node(const Rule& r) {
 // A size less a number may be below 0.
 std::optional<Numbers> list_of_sizes(const Value* v) {
   if (!v->known_elements()) return std::nullopt;
+  constexpr std::int64_t kMostFactor = (1 << 24) - 1;  // with more, a size is no size any more
   Numbers y = kNoNumber;
   for (const Dim d : *v->known_elements()) {
     if (d == kUnknownDim || d > static_cast<Dim>(kMostSize)) return std::nullopt;
-    const auto known = static_cast<double>(is_known(d) ? d : v->graph()->symbols().affine_of(d).offset);
-    y = join(y, is_known(d) ? Numbers{known, known, false, true} : join(kPlaces, {known, 0, false, true}));
+    if (is_known(d)) {
+      const auto known = static_cast<double>(d);
+      y = join(y, {known, known, false, true});
+      continue;
+    }
+    const Symbols::Affine size = v->graph()->symbols().affine_of(d);
+    const bool wraps = is_unsigned_int(v->dtype()) && size.offset < 0;
+    if (wraps || std::abs(size.factor) > kMostFactor) return std::nullopt;
+    y = join(y, join(kPlaces, {static_cast<double>(size.offset), 0, false, true}));
   }
   return y;
 }

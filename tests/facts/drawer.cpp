@@ -139,7 +139,7 @@ Sized Drawer::input() {
 }
 
 Drawn Drawer::draw() {
-  static const std::vector<int> kOpsets = {13, 18, 21, 24};
+  static const std::vector<int> kOpsets = {13, 17, 21, 24};  // at 18 the runtime's Softplus of halves overflows
   target_ = onnx::make_target(one_of(kOpsets), Target().runtime, chance(0.5));
   drawn_ = {.graph = std::make_shared<ir::Graph>(), .target = target_, .feeds = {}};
   e_.emplace(*drawn_.graph, target_, std::make_shared<const Origin>());

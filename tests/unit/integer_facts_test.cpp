@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "ir/text.h"
+#include "onnx/emitter.h"
 
 namespace t2o::onnx {
 namespace {
@@ -70,6 +73,20 @@ TEST_F(IntegerFactsTest, SizesBelowZeroAreNoneWithoutASign) {
   )");
   const Ints sizes = {1, 0, 1};
   for (std::size_t i = 0; i < sizes.size(); ++i) EXPECT_EQ(is_made_of_sizes((*this)[i]), sizes[i] != 0) << (*this)[i]->name();
+}
+
+// The shapes state these elements as formulas of a size: 9223372036854775807 * n, n - 2.
+TEST_F(IntegerFactsTest, FormulasOfSizesThatWrapAreNoSizes) {
+  ir::Graph g;
+  const Target target = make_target(21);
+  Emitter e(g, target, std::make_shared<const Origin>());
+  Value* size = e.shape_of(g.add_input("x", DType::f32, Shape({g.symbols().intern("n")})));
+  Value* many = e.mul(size, e.i64(std::numeric_limits<std::int64_t>::max()));
+  Value* less = e.cast(e.sub(size, e.i64(2)), DType::u64);
+  Value* twice = e.mul(size, e.i64(2));
+  EXPECT_TRUE(fits_i32(twice));
+  EXPECT_FALSE(fits_i32(many));
+  EXPECT_FALSE(fits_i32(less));
 }
 
 TEST_F(IntegerFactsTest, SizesThatDataDecide) {

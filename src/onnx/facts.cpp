@@ -174,9 +174,11 @@ bool is_never_negative(const Value* v) { return is_float(v->dtype()) && numbers_
 // It is a constant, or is made of some: no other value needs a look at all that it is computed from.
 std::optional<double> uniform_number(const Value* v) {
   if (!is_float(v->dtype()) && !is_int(v->dtype())) return std::nullopt;
+  constexpr int kMostSteps = 128;  // a chain may be as long as the graph, and each value of it is asked about
   const Value* root = v;
-  while (const ir::Node* n = root->producer()) {
+  for (int steps = 0; const ir::Node* n = root->producer(); ++steps) {
     if (n->op() == "ConstantOfShape") break;
+    if (steps == kMostSteps) return std::nullopt;
     if (!has(n->op(), Trait::moves) && n->op() != "Add" && n->op() != "Mul") return std::nullopt;
     root = n->input(0);
   }

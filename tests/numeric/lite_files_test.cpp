@@ -39,6 +39,7 @@ constexpr NotCompared kNotCompared[] = {
     {"hlo_case", "libtensorflowlite_c", "has no code for operator number 209"},  // newer than this library
     {"hlo_composite", "libtensorflowlite_c", "has no code for STABLEHLO_COMPOSITE"},
     {"embedding_sparse", "libLiteRt", "has no code for outputs whose shapes depend on values"},
+    {"drawn", "libLiteRt", "has no code for outputs whose shapes depend on values"},
     {"variable_loop", "libLiteRt",
      "has no code for outputs whose shapes depend on values"},  // so it takes those of a loop
     {"variable_nested", "libLiteRt", "has no code for outputs whose shapes depend on values"},
@@ -48,6 +49,7 @@ constexpr NotCompared kNotCompared[] = {
     {"text", "libLiteRt", "has no code for strings"},
     {"flex", "libLiteRt", "has no code for Flex"},  // it takes no operators of others
     {"flex_list", "libLiteRt", "has no code for a type of the model's tensors"},
+    {"flex_list_loop", "libLiteRt", "has no code for a type of the model's tensors"},
     {"flex_values", "libLiteRt", "has no code for Flex"},
     {"flex_text", "libLiteRt", "has no code for strings"},
 };

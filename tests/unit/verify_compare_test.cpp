@@ -36,7 +36,10 @@ TEST(VerifyCompare, SmallNumbersAreComparedByTheirScale) {
   EXPECT_FALSE(compare_floats({1e-9F, 0}, {3e-7F, -3e-7F}, t).ok());
   EXPECT_TRUE(compare_floats({1e-9F, 0}, {3e-7F, -3e-7F}, {.by_scale = true, .rounding = 3.1e-7}).ok()) << "what has cancelled";
   EXPECT_TRUE(compare_floats({0, 0}, {1e-9F, 0}, t).ok()) << "nothing has no scale";
-  EXPECT_TRUE(compare_floats({9e-11F}, {0}, t).ok()) << "a sigmoid that has rounded";
+  EXPECT_TRUE(compare_floats({8.7446e-11F}, {0}, t).ok()) << "sigmoid(-23.16) in ONNX Runtime";
+  EXPECT_TRUE(compare_floats({1.1253516e-7F}, {0x1p-24F}, t).ok()) << "sigmoid(-16)";
+  EXPECT_FALSE(compare_floats({1e-12F}, {1.1e-12F}, t).ok());
+  EXPECT_FALSE(compare_floats({2e-7F}, {0x1p-24F}, t).ok()) << "more than half a step";
   EXPECT_TRUE(compare_floats({5000, 0}, {5000, 0.0009F}, t).ok());
   EXPECT_FALSE(compare_floats({5000, 0}, {5000, 0.002F}, t).ok());
   EXPECT_TRUE(compare_floats({kInf, 0}, {kInf, 0}, t).ok());
